@@ -21,6 +21,7 @@ namespace {
 std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::int64_t> bytes_watermark{0};
+std::atomic<std::int64_t> bytes_step_peak{0};
 std::atomic<std::int64_t> bytes_apart{0};
 std::atomic<bool (*)()> counts_apart{nullptr};
 std::atomic<std::int64_t> from_system{0};
@@ -113,6 +114,7 @@ void count(std::int64_t bytes) {
     if (bytes < 0) return;
     if (!apart) raise(bytes_peak, now - bytes_apart.load(std::memory_order_relaxed));
     raise(bytes_watermark, now);
+    raise(bytes_step_peak, now);
 }
 
 /// Of a block that libtorch's allocator of host memory handed out, now or before.
@@ -250,6 +252,10 @@ std::int64_t CountingAllocator::watermark() {
 
 void CountingAllocator::reset_watermark() {
     bytes_watermark.store(bytes_alive.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+std::int64_t CountingAllocator::take_step_peak() {
+    return bytes_step_peak.exchange(bytes_alive.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 }  // namespace rematlas

@@ -39,6 +39,9 @@ class CountingAllocator {
     static std::int64_t watermark();  ///< bytes, the most alive since the last reset_watermark()
     static void reset_watermark();
 
+    /// A third peak, of the process's steps. Returns the most bytes alive since the last call of this.
+    static std::int64_t take_step_peak();
+
     /// While one lives, each large block has pages of its own, which go back to the system when it is freed.
     /// A heap would keep them: what a step took that runs once, and what loss and optimizer take beside a
     /// step whose own memory is reserved.

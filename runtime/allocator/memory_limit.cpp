@@ -7,6 +7,7 @@
 namespace rematlas {
 namespace {
 std::atomic<RoomMaker*> asked{nullptr};
+thread_local int attempts = 0;
 }  // namespace
 
 RoomMaker* MemoryLimit::set(RoomMaker* maker) {
@@ -18,6 +19,17 @@ RoomMaker* MemoryLimit::set(RoomMaker* maker) {
 RoomMaker* MemoryLimit::maker(int memory) {
     RoomMaker* maker = asked.load(std::memory_order_acquire);
     return maker && maker->memory() == memory ? maker : nullptr;
+}
+
+MemoryLimit::Attempt::Attempt() {
+    ++attempts;
+}
+MemoryLimit::Attempt::~Attempt() {
+    --attempts;
+}
+
+bool MemoryLimit::is_attempt() {
+    return attempts > 0;
 }
 
 }  // namespace rematlas

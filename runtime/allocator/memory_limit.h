@@ -49,6 +49,17 @@ class MemoryLimit {
     static RoomMaker* set(RoomMaker* maker);
     /// Null where that memory is not limited.
     static RoomMaker* maker(int memory);
+
+    /// While one lives, what this thread asks for is refused where there is no room: the caller does without. A room
+    /// maker that may give its limit up gives it up for others alone.
+    class Attempt {
+      public:
+        Attempt();
+        Attempt(const Attempt&) = delete;
+        Attempt& operator=(const Attempt&) = delete;
+        ~Attempt();
+    };
+    static bool is_attempt();
 };
 
 }  // namespace rematlas

@@ -94,6 +94,7 @@ class CpuRuntime final : public DeviceRuntime {
     }
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
+    std::int64_t take_step_peak() override { return CountingAllocator::take_step_peak(); }
     bool counts(const c10::DataPtr& memory) const override { return CountingAllocator::counts(memory); }
     std::optional<ArenaMemory> arena_memory() override { return host_memory(); }
     void synchronize() override {}

@@ -231,7 +231,7 @@ std::string Evictor::why_short() const {
 
 /// Whether it goes on without the budget.
 bool Evictor::give_up(const std::string& why) {
-    if (!options_.gives_up) return false;
+    if (!options_.gives_up || MemoryLimit::is_attempt()) return false;
     if (given_up_.empty()) given_up_ = why;
     limit_ = no_limit;
     return true;

@@ -50,5 +50,6 @@ void define_plan(torch::Library& library);
 void define_comparison(torch::Library& library);
 void define_original(torch::Library& library);
 void define_ops(torch::Library& library);
+void define_device_memory(torch::Library& library);
 
 }  // namespace rematlas

@@ -11,7 +11,6 @@
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/config.h"
-#include "runtime/allocator/arena.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/compare.h"
@@ -102,11 +101,6 @@ void define_ops(torch::Library& library) {
                     return memory_without_eviction(runtime).alive_bytes() -
                            counted_residents(named, inputs, runtime);
                 });
-    // Arenas of planned steps of which nothing is held give their memory back.
-    library.def("release_idle_arenas(str device) -> ()", [](const std::string& device) {
-        const c10::Device of(device);
-        Arena::give_way(of.is_cpu() ? the_host : of.index());
-    });
     library.def("hands_out_larger_blocks(str device) -> bool", [](const std::string& device) {
         constexpr std::int64_t large = std::int64_t{2} << 20;
         const DeviceRuntime& runtime = *open_device_named(device);
@@ -170,6 +164,7 @@ TORCH_LIBRARY(rematlas, library) {
     define_comparison(library);
     define_original(library);
     define_ops(library);
+    define_device_memory(library);
 }
 
 }  // namespace rematlas

@@ -194,6 +194,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     std::vector<at::Tensor> read = inputs_;
     read.insert(read.end(), tensors_.begin(), tensors_.end());  // what a forward has left is no resident
     const NotEvicted unseen(step_->device(), read);
+    const MemoryLimit::Attempt attempt;
     if (eviction) {
         try {
             if (auto missing = eviction->make_room(bytes_of_replay()))

@@ -129,6 +129,8 @@ def train(situation: Situation, budget: int | None = None, told: Told | None = N
     ops.reset_counted_peak()
     situation.run(after_step)
     if told is not None:
+        for module in situation.modules():
+            str(status(module))  # who asks learns of the last step, too
         training.note_broken(told)
     return training
 

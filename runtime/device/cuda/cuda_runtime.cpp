@@ -140,6 +140,7 @@ class CudaRuntime final : public DeviceRuntime {
     }
     std::int64_t peak_bytes() const override { return measured_peak(index_); }
     void reset_peak() override { reset_measured_peak(index_); }
+    std::int64_t take_step_peak() override { return rematlas::take_step_peak(index_); }
     bool measures_unseen() const override { return own_process_; }
     std::int64_t reserved_bytes() const override {
         return caching::getDeviceStats(index_).reserved_bytes[aggregate].current;

@@ -218,6 +218,14 @@ class StepAllocator final : public ForwardingAllocator {
         note(device);
         return measured_[device];
     }
+    std::int64_t take_step_peak(c10::DeviceIndex device) {
+        const std::lock_guard lock(mutex_);
+        note(device);
+        const std::int64_t most = std::exchange(of_step_[device], 0);
+        own_.resetPeakStats(device);
+        note(device);
+        return most;
+    }
     StatArray allocations(c10::DeviceIndex device) { return own_.getDeviceStats(device).allocation; }
     caching::SnapshotInfo snapshot(c10::MempoolId_t pool, bool include_traces) override {
         caching::SnapshotInfo info = own_.snapshot(pool, include_traces);
@@ -357,7 +365,8 @@ class StepAllocator final : public ForwardingAllocator {
                 stat.peak = most.peak;
             }
         }
-        measured_[device] = std::max({measured_[device], own_peak, now.allocated_bytes[aggregate].current});
+        const std::int64_t most = std::max(own_peak, now.allocated_bytes[aggregate].current);
+        for (auto* peaks : {&measured_, &of_step_}) (*peaks)[device] = std::max((*peaks)[device], most);
         return now;
     }
 
@@ -367,7 +376,7 @@ class StepAllocator final : public ForwardingAllocator {
     std::vector<OneArena> arenas_;
     std::atomic<bool> any_arenas_ = false;
     std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; `peak` alone
-    std::map<c10::DeviceIndex, std::int64_t> measured_;
+    std::map<c10::DeviceIndex, std::int64_t> measured_, of_step_;
     /// By the beginning of what an arena has handed out: other streams that use it.
     struct ByStream {
         bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
@@ -416,6 +425,10 @@ LooseBlocks large_blocks(int device) {
 
 std::int64_t measured_peak(int device) {
     return installed->measured_peak(static_cast<c10::DeviceIndex>(device));
+}
+
+std::int64_t take_step_peak(int device) {
+    return installed->take_step_peak(static_cast<c10::DeviceIndex>(device));
 }
 
 }  // namespace rematlas

@@ -103,9 +103,12 @@ class Status:
 
     @property
     def unkept(self) -> str:
-        """Says so where steps that the original runs may go beyond a budget in bytes, and what would keep it;
-        else empty."""
-        return "; ".join(filter(None, (self._unkept_without_plan(), self._unkept_in_backward())))
+        """Says so where steps that the original runs may go beyond a budget in bytes, which steps have gone
+        beyond it, and what would keep it; else empty."""
+        peaks = self._planned.peaks
+        peaks.look()
+        told = (self._unkept_without_plan(), self._unkept_in_backward(), peaks.text())
+        return "; ".join(filter(None, told))
 
     def _unkept_in_backward(self) -> str:
         count, fallback = self._planned.original_backwards, self._planned.fallback

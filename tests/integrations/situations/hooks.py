@@ -151,4 +151,4 @@ def weights_made_by_a_network():
             lambda: cross_entropy(model(x, torch.tensor(number % 4)), classes(number, 512, 4)),
         )
 
-    return Situation(model, step, [optimizer])
+    return Situation(model, step, [optimizer], in_bytes=0.9)

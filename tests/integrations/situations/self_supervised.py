@@ -87,7 +87,7 @@ def moco_in_the_loop():
 
         return minimize(optimizer, loss)
 
-    return Situation(model, step, [optimizer], planned=[model.q])
+    return Situation(model, step, [optimizer], planned=[model.q], in_bytes=0.9)
 
 
 @situation("byol")

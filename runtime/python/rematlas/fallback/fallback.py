@@ -6,12 +6,39 @@ import warnings
 import torch
 
 from ..compiled.turns import Busy
-from ..errors import RefusedWarning, caller_level, in_bytes, message
+from ..errors import RefusedWarning, caller_level, message
 from . import evicting
+from .living import Living
 
 log = logging.getLogger("rematlas")
 
 CHOICES = ("original", "evict")
+MOST_FAILURES = 3  # in a row, before eviction is taken not to keep the budget at all
+
+
+class SharedEviction:
+    """Online eviction is of the process: what one module's steps need, the steps of all modules run under.
+    `fallback` is that of the module which needs it first."""
+
+    in_force = None
+
+    def __init__(self, fallback):
+        self.budget = fallback.budget
+        self.gives_up = fallback.choice is None
+        self.context = evicting.evict(fallback.module, fallback.budget, gives_up=self.gives_up)
+        self.context.__enter__()
+        SharedEviction.in_force = self
+
+    def suits(self, fallback) -> bool:
+        """Says whether it keeps the budget of that module, in the way that was asked for."""
+        return self.budget <= fallback.budget and not (self.gives_up and fallback.choice == "evict")
+
+    def status(self):
+        return self.context.status()
+
+    def close(self) -> None:
+        SharedEviction.in_force = None
+        self.context.__exit__(None, None, None)
 
 
 class Fallback:
@@ -20,16 +47,26 @@ class Fallback:
     such a step on, for whatever else the program does, until a step comes that needs none: its backward and
     the optimizer are the caller's."""
 
+    of_process = Living()
+
     def __init__(self, module, budget, choice):
         self.module = module
         self.budget = budget  # bytes; None: a share of a step that nobody knows yet
         self.choice = choice
-        self.eviction = None
+        self.needs_eviction = False  # the step that goes on
         self.evicted_steps = 0
-        self.has_failed = False  # to keep the budget
+        self.failures = 0  # to keep the budget, in a row
         self.has_not_fitted = False  # some step of the original
         self.others_are_open = False  # forwards, while the next one begins
-        self.began_midway = False  # in a step whose first forwards it could not evict
+        Fallback.of_process.add(self)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.failures >= MOST_FAILURES
+
+    @property
+    def evicts_now(self) -> bool:
+        return self.needs_eviction and SharedEviction.in_force is not None
 
     def note_forward(self, others_are_open) -> None:
         self.others_are_open = others_are_open
@@ -58,32 +95,53 @@ class Fallback:
         if is_lazy or not self.evicts(fits):  # nobody knows the parameters that this forward makes
             self.end()
             return
-        if self.eviction is None and evicting.in_force is None:
-            self.began_midway = self.others_are_open
-            eviction = evicting.evict(self.module, self.budget, gives_up=self.choice is None)
-            try:
-                self.eviction = eviction.__enter__()
-            except Busy as error:
-                if self.choice == "evict":
-                    raise
-                self.leave_step(error)
-                return
-            except RuntimeError as error:
-                if self.choice == "evict":
-                    raise
-                self.give_up(message(error))
-                return
+        self.needs_eviction = True
+        shared = SharedEviction.in_force
+        if shared is not None and not shared.suits(self):
+            shared.close()
+        if evicting.in_force is None and not self.opens():
+            return
         self.evicted_steps += 1
 
+    def opens(self) -> bool:
+        """Begins online eviction. Returns whether it is in force."""
+        try:
+            SharedEviction(self)
+        except Busy as error:
+            self.needs_eviction = False
+            if self.choice == "evict":
+                raise
+            self.leave_step(error)
+        except RuntimeError as error:
+            self.needs_eviction = False
+            if self.choice == "evict":
+                raise
+            self.failures = MOST_FAILURES
+            self.give_up(message(error))
+        return self.needs_eviction
+
     def note_given_up(self) -> None:
-        """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step."""
-        now = self.status()
-        if now and now.given_up:
-            self.end()
-            self.give_up(now.given_up)
+        """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step. It begins
+        again with the next one: it may have begun in the midst of a step, or met the rest of one."""
+        shared = SharedEviction.in_force
+        if shared is None:
+            return
+        now = shared.status()
+        if not now.given_up:
+            if now.steps > 1:
+                self.failures = 0
+            return
+        shared.close()
+        for fallback in Fallback.of_process:
+            if fallback.needs_eviction:
+                fallback.failures += 1
+                fallback.note_does_not_fit()  # the first one of several forwards is evicted from now on
+                fallback.needs_eviction = False
+        self.give_up(now.given_up)
 
     def give_up(self, why) -> None:
-        self.has_failed = not self.began_midway
+        if not self.has_failed and self.failures > 1:
+            return  # it was said
         which = "steps without a plan" if self.has_failed else "this step"
         warnings.warn(
             f"rematlas: online eviction cannot keep the budget: {why}; {which} may go beyond it: give a"
@@ -91,17 +149,6 @@ class Fallback:
             RefusedWarning,
             stacklevel=caller_level(),
         )
-
-    def tell_of_excess(self, number) -> None:
-        """A step of the original has run outside of eviction. Logs by how much its bytes are beyond the
-        budget, if they are."""
-        if number > self.budget:
-            log.warning(
-                "rematlas: a step of the original went %s beyond the budget: what its loss and its kernels"
-                " take beside the module's tensors was not known until it had run; the next steps are kept"
-                " within it",
-                in_bytes(number - self.budget),
-            )
 
     def leave_step(self, why) -> None:
         """This step runs without eviction, and the next ones may be evicted again."""
@@ -113,13 +160,17 @@ class Fallback:
         )
 
     def end(self) -> None:
-        if self.eviction is None:
+        """The module's steps need no eviction from here on."""
+        if not self.needs_eviction:
             return
-        eviction, self.eviction = self.eviction, None
-        eviction.__exit__(None, None, None)
+        self.needs_eviction = False
+        shared = SharedEviction.in_force
+        if shared is not None and not any(fallback.needs_eviction for fallback in Fallback.of_process):
+            shared.close()
 
     __del__ = end  # with the module
 
     def status(self):
-        """Returns None where eviction is not in force."""
-        return self.eviction and self.eviction.status()
+        """Returns None where the module's steps need no eviction."""
+        shared = SharedEviction.in_force
+        return shared.status() if self.needs_eviction and shared is not None else None

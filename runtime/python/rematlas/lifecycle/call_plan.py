@@ -186,10 +186,7 @@ class CallPlan:
         self.original.note_loss(recorded.recording.used_outputs(), *recorded.recording.loss_bytes())
         if not self.original.bytes or owner.options.budget_bytes is None:
             return
-        number = owner.recorded_bytes(recorded)
-        self.original.note_recorded(number)
-        if owner.fallback.eviction is None:
-            owner.fallback.tell_of_excess(recorded.other_bytes + number)
+        self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
         """The planner was asked. It knows what the caller's loss takes, whether there is a plan or not."""

@@ -4,6 +4,7 @@ used."""
 import logging
 
 from ..compiled.observed_steps import StepComparison, Verdict
+from ..fallback.step_peaks import Runner
 from .observed import Compared, ObservedForward
 from .refusals import MOST_ATTEMPTS
 from .state import StateName, Unplanned
@@ -28,7 +29,7 @@ class Comparing(Unplanned):
         bound = owner.state.watch.tensors()
         comparison = StepComparison(plan.compiled, bound, call.inputs)
         forward = ObservedForward(owner, call, bound)
-        owner.count_original()
+        owner.count_original(Runner.COMPARED)
         try:
             given = comparison.begin()
             output = forward.run(given)

@@ -23,7 +23,7 @@ from ..compiled import callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
-from ..library import ops
+from ..fallback.step_peaks import Runner, StepPeaks, device_memory
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
@@ -52,6 +52,7 @@ class PlannedModule:
         self.options = options
         self.name = type(module).__name__
         self.fallback = Fallback(module, options.budget_bytes, options.unplanned)
+        self.peaks = StepPeaks(options.budget_bytes)
         self.state = ModuleState(module)
         self.refusals = Refusals(options, self.fallback)
         self.updates = None if options.optimizer is None else Updates(module, options)
@@ -94,6 +95,7 @@ class PlannedModule:
         if self.past_forward is not None and torch.is_grad_enabled():
             self.close_past_forward()
         if not self.is_forwarding and torch._C._get_tracing_state() is None:
+            self.peaks.note_forward(self.device())
             self.release_open_forwards()
             self.fallback.note_forward(self.sharing.is_now)
         if not module.training or not torch.is_grad_enabled() or self.is_forwarding:
@@ -296,12 +298,14 @@ class PlannedModule:
 
     def count_replayed(self) -> None:
         self.replayed += 1
+        self.peaks.note_runner(Runner.PLANNED)
 
-    def count_original(self) -> None:
+    def count_original(self, runner=Runner.ORIGINAL) -> None:
         """The original runs a step, beside which arenas of plans that hold nothing need no memory."""
         self.original += 1
         if self.options.budget_bytes is not None:
-            ops.release_idle_arenas(self.device())
+            device_memory.release_idle_arenas(self.device())
+            self.peaks.note_runner(runner)
 
     def note_frames(self, frames) -> None:
         self.frames = max(self.frames, frames)

@@ -7,6 +7,7 @@ import torch
 from ..calls import modes
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import Thrashing
+from ..fallback.step_peaks import Runner
 from . import gate
 from .observed import ObservedForward, Recorded
 from .state import UNDECIDED, StateName, Unplanned
@@ -72,7 +73,7 @@ class Recording(Unplanned):
         held = call_plan.held_by_open_steps()
         owner.note_frames(len(held) + 1)
         forward = ObservedForward(owner, call, recording.bound)
-        owner.count_original()
+        owner.count_original(Runner.RECORDED)
         owner.hooks.start(owner.module, recording, owner.state.watch.walked)
         try:
             with modes.ValuesRead(recording):
@@ -92,7 +93,7 @@ class Recording(Unplanned):
         recording.end(forward.tensors)
         # A comparison takes more than the plan alone. Where the original would not fit, plans leave about a
         # batch for it.
-        spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.eviction else 0
+        spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         other_bytes = recording.other_bytes() - sum(held) + spare
         region = owner.regions.now
         call_plan.open_steps.append(Recorded(recording, forward.returned, other_bytes, region=region))

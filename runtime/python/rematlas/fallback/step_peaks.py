@@ -1,0 +1,99 @@
+"""How far the steps of a module go beyond its budget in bytes, whoever runs them: measured, not foreseen."""
+
+import enum
+import logging
+
+from ..errors import in_bytes
+from ..library import classes
+from .living import Living
+
+log = logging.getLogger("rematlas")
+device_memory = classes.DeviceMemory
+
+
+class Runner(enum.Enum):
+    """What runs a step. The texts stand behind "a step"."""
+
+    ORIGINAL = "that the original ran"
+    RECORDED = "that was recorded"
+    COMPARED = "in which a plan was compared with the original"
+    PLANNED = "that a plan ran"
+
+
+ADVICE = {
+    Runner.ORIGINAL: 'give a larger budget, or unplanned="evict"',
+    Runner.RECORDED: 'steps are recorded as they run; unplanned="evict" evicts from the first one on',
+    Runner.COMPARED: "verify=0 leaves the comparison out",
+    Runner.PLANNED: "what the program does between two calls, an optimizer's update for one, counts too:"
+    " leave it room",
+}
+
+
+class StepPeaks:
+    """A step lasts from a forward in train mode to the next forward: what the program does between the two,
+    the optimizer's update for one, is part of it. Its peak is of all tensors of the process on the device, so
+    the steps of several modules share peaks."""
+
+    of_process = Living()
+
+    def __init__(self, budget):
+        self.budget = budget  # bytes; None: a share, which is of the step alone
+        self.device = ""
+        self.runner = None  # of the step that goes on
+        self.most = 0  # bytes of all tensors in it so far
+        self.beyond = {}  # by runner: how many steps went beyond the budget, and the largest of their peaks
+        self.is_counted = False  # the step that goes on is one of them
+        self.is_measured = True
+        if budget is not None:
+            StepPeaks.of_process.add(self)
+
+    def look(self) -> None:
+        """Learns how far the step that goes on has come, and with it those of other modules."""
+        if self.budget is not None and self.is_measured and self.runner is not None:
+            StepPeaks.learn(self.device)
+
+    @classmethod
+    def learn(cls, device: str) -> None:
+        peak = device_memory.take_step_peak(device)
+        for peaks in cls.of_process:
+            if peaks.device == device and peaks.runner is not None:
+                peaks.most = max(peaks.most, peak)
+                peaks.count()
+
+    def count(self) -> None:
+        if self.most <= self.budget:
+            return
+        is_first = self.runner not in self.beyond
+        steps, most = self.beyond.get(self.runner, (0, 0))
+        self.beyond[self.runner] = steps + (not self.is_counted), max(most, self.most)
+        self.is_counted = True
+        if is_first:
+            log.warning(
+                "rematlas: a step %s took %s, %s beyond the budget; %s",
+                self.runner.value,
+                in_bytes(self.most),
+                in_bytes(self.most - self.budget),
+                ADVICE[self.runner],
+            )
+
+    def note_forward(self, device: str) -> None:
+        """A forward begins: the step before it is over."""
+        if self.budget is None or not self.is_measured:
+            return
+        try:
+            StepPeaks.learn(device)
+        except RuntimeError:  # nothing is planned on such a device
+            self.is_measured = False
+        self.device, self.runner, self.most, self.is_counted = device, None, 0, False
+
+    def note_runner(self, runner: Runner) -> None:
+        """Who runs the step from here on."""
+        self.runner = runner
+
+    def text(self) -> str:
+        """Says which steps went beyond the budget, and what keeps it; empty where none did."""
+        return "; ".join(
+            f"{steps} steps {runner.value} took up to {in_bytes(most)}, {in_bytes(most - self.budget)} beyond"
+            f" the budget ({ADVICE[runner]})"
+            for runner, (steps, most) in self.beyond.items()
+        )

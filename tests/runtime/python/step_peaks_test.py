@@ -1,0 +1,265 @@
+"""Budgets in bytes that a step goes beyond are told with what was measured, whoever ran the step."""
+
+import copy
+import gc
+import re
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+import rematlas
+from models import by_moves
+from rematlas.library import ops
+
+torch.set_num_threads(1)
+WIDTH, ROWS = 96, 512
+KIB = 1 << 10
+MEASURED = re.compile(r"took up to (\d+) bytes")
+
+
+class Tower(nn.Module):
+    def __init__(self, layers=6, seed=0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(layers))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        return x
+
+
+class Drawing(Tower):
+    """Shapes do not tell its course, which hangs on a number that it draws."""
+
+    def forward(self, x):
+        for _ in range(1 + int(torch.rand([]).item() * 2)):
+            x = super().forward(x)
+        return x
+
+
+def step(model, number, loss_of=lambda out: out.square().mean()):
+    torch.manual_seed(number)
+    loss = loss_of(model(torch.randn(ROWS, WIDTH)))
+    loss.backward()
+    model.zero_grad()
+    return loss.item()
+
+
+def planned(model, budget, **options):
+    """The model after steps enough for a plan."""
+    rematlas.apply(model, budget, config=by_moves(), **options)
+    for number in range(5):
+        step(model, number)
+        rematlas.status(model).wait()
+    return model
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore", rematlas.RefusedWarning)
+        gc.collect()
+
+    def applied(self, model, budget, **options):
+        rematlas.apply(model, budget, **options)
+        self.addCleanup(rematlas.remove, model)
+        return model
+
+
+class Told(Case):
+    def check_measured(self, model, budget, who, most):
+        """The status names who ran the steps, and the peak that was measured."""
+        unkept = rematlas.status(model).unkept
+        self.assertIn(who, unkept)
+        self.assertIn("beyond the budget", unkept)
+        self.assertEqual(max(map(int, MEASURED.findall(unkept))), most)
+        self.assertGreater(most, budget)
+        self.assertIn(unkept, repr(rematlas.status(model)))
+
+    def test_of_the_original(self):
+        budget = ops.counted_bytes() + 512 * KIB
+        model = self.applied(Drawing(), budget, unplanned="original")
+        model(torch.randn(ROWS, WIDTH))
+        ops.reset_counted_peak()
+        with self.assertLogs("rematlas", "WARNING") as logged:
+            for number in range(8):
+                step(model, number)
+            rematlas.status(model).unkept  # noqa: B018  the last step is looked at, too
+        self.check_measured(model, budget, "that the original ran", ops.counted_peak_bytes())
+        told = [line for line in logged.output if "that the original ran took" in line]
+        self.assertEqual(len(told), 1, logged.output)
+
+    def test_of_a_step_that_is_recorded(self):
+        """Shapes know nothing of what the caller's loss takes."""
+
+        def loss_of(out):
+            return sum((out * factor).exp().square().mean() for factor in torch.linspace(0, 1, 16))
+
+        model = Tower()
+        budget = ops.counted_bytes() + 4096 * KIB
+        self.applied(model, budget)
+        ops.reset_counted_peak()
+        step(model, 0, loss_of)
+        self.check_measured(model, budget, "that was recorded", ops.counted_peak_bytes())
+
+    def test_of_what_the_program_does_beside_a_planned_step(self):
+        budget = ops.counted_bytes() + 4096 * KIB
+        model = planned(Tower(), budget)
+        self.addCleanup(rematlas.remove, model)
+        self.assertEqual(rematlas.status(model).unkept, "")
+        ops.reset_counted_peak()
+        step(model, 9)
+        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as an optimizer's update takes for a moment
+        self.check_measured(model, budget, "that a plan ran", ops.counted_peak_bytes())
+
+    def test_of_each_step_once(self):
+        model = self.applied(Drawing(), ops.counted_bytes() + 512 * KIB, unplanned="original")
+        for number in range(8):
+            step(model, number)
+            rematlas.status(model).unkept  # noqa: B018
+        (steps,) = re.findall(r"(\d+) steps that the original ran", rematlas.status(model).unkept)
+        self.assertLessEqual(int(steps), 8)
+        self.assertGreater(int(steps), 3)
+
+    def test_evaluation_is_no_step(self):
+        budget = ops.counted_bytes() + 4096 * KIB
+        model = planned(Tower(), budget)
+        self.addCleanup(rematlas.remove, model)
+        step(model, 9)
+        model.eval()
+        with torch.no_grad():
+            model(torch.randn(32 * ROWS, WIDTH))
+        model.train()
+        step(model, 10)
+        self.assertEqual(rematlas.status(model).unkept, "")
+
+    def test_shares_are_of_the_step_alone(self):
+        model = planned(Tower(), "60% of activations")
+        torch.zeros(8192 * KIB, dtype=torch.uint8)
+        self.assertEqual(rematlas.status(model).unkept, "")
+
+    def test_the_callers_own_counters_stay(self):
+        model = self.applied(Tower(), ops.counted_bytes() + 4096 * KIB)
+        ops.reset_counted_peak()
+        torch.zeros(16 << 20, dtype=torch.uint8)
+        most = ops.counted_peak_bytes()
+        for number in range(6):
+            step(model, number)
+            rematlas.status(model).wait()
+        self.assertEqual(ops.counted_peak_bytes(), most)
+
+
+class TwoModules(Case):
+    """Online eviction is of the process, and each module's status is true."""
+
+    def trained(self, one, other, steps=6):
+        losses = []
+        for number in range(steps):
+            torch.manual_seed(number)
+            made = one(torch.randn(ROWS, WIDTH))
+            loss = other(made).square().mean() + other(torch.randn(ROWS, WIDTH)).mean()
+            loss.backward()
+            losses.append(loss.item())
+            for model in (one, other):
+                model.zero_grad()
+            del made, loss
+        return losses
+
+    def pair(self):
+        return Drawing(seed=1), Drawing(seed=2)
+
+    def plain_peak(self):
+        ops.reset_counted_peak()
+        before = ops.counted_bytes()
+        losses = self.trained(*self.pair())
+        return losses, ops.counted_peak_bytes() - before
+
+    def test_are_evicted_together(self):
+        losses, taken = self.plain_peak()
+        one, other = self.pair()
+        budget = ops.counted_bytes() + int(0.7 * taken)
+        for model in (one, other):
+            self.applied(model, budget)
+        ops.reset_counted_peak()
+        self.assertEqual(self.trained(one, other), losses)
+        most = ops.counted_peak_bytes()
+        for model in (one, other):
+            status = rematlas.status(model)
+            self.assertGreater(status.evicted, 0)
+            self.assertEqual(bool(status.unkept), most > budget, status)
+        self.assertLessEqual(most, budget)
+
+    def test_cannot_be_kept_for_both_alike(self):
+        losses, taken = self.plain_peak()
+        one, other = self.pair()
+        budget = ops.counted_bytes() + int(0.1 * taken)
+        for model in (one, other):
+            self.applied(model, budget)
+        self.assertEqual(self.trained(one, other), losses)
+        for model in (one, other):
+            self.assertIn("beyond the budget", rematlas.status(model).unkept)
+            self.assertNotIn("keeps the budget", repr(rematlas.status(model)))
+
+    def test_one_that_is_removed_leaves_eviction_to_the_other(self):
+        one, other = self.pair()
+        budget = ops.counted_bytes() + (8 << 20)
+        self.applied(one, budget)
+        self.applied(other, budget)
+        self.trained(one, other, 2)
+        rematlas.remove(one)
+        self.assertIsNotNone(rematlas.status(other).eviction)
+        rematlas.remove(other)
+        with rematlas.evict(budget):  # nothing is in force any more
+            pass
+
+    def test_the_smaller_budget_is_kept(self):
+        losses, taken = self.plain_peak()
+        one, other = self.pair()
+        small = ops.counted_bytes() + int(0.7 * taken)
+        self.applied(one, small + (64 << 20))
+        self.applied(other, small)
+        ops.reset_counted_peak()
+        self.assertEqual(self.trained(one, other, 6), losses)
+        most = ops.counted_peak_bytes()
+        self.assertEqual(bool(rematlas.status(other).unkept), most > small)
+        self.assertEqual(rematlas.status(one).unkept, "")
+
+
+class Midway(Case):
+    """The first of two forwards fits by itself, and the two together do not."""
+
+    def trained(self, model, steps):
+        losses, peaks = [], []
+        for number in range(steps):
+            torch.manual_seed(number)
+            ops.reset_counted_peak()
+            first = model(torch.randn(ROWS, WIDTH))
+            loss = (first - model(torch.randn(ROWS, WIDTH))).square().mean()
+            del first
+            loss.backward()
+            losses.append(loss.item())
+            model.zero_grad()
+            del loss
+            peaks.append(ops.counted_peak_bytes())
+        return losses, peaks
+
+    def test_eviction_begins_with_the_next_step(self):
+        for unplanned in (None, "evict"):
+            model = Drawing()
+            twin = copy.deepcopy(model)
+            before = ops.counted_bytes()
+            losses, peaks = self.trained(model, 8)
+            budget = before + int(0.6 * (max(peaks) - before))
+            self.applied(twin, budget, unplanned=unplanned)
+            made, ours = self.trained(twin, 8)
+            self.assertEqual(made, losses)
+            self.assertLessEqual(max(ours[2:]), budget, unplanned)
+            status = rematlas.status(twin)
+            self.assertEqual(bool(status.unkept), max(ours) > budget, status)
+            rematlas.remove(twin)
+
+
+if __name__ == "__main__":
+    unittest.main()
