@@ -12,17 +12,17 @@ device_memory = classes.DeviceMemory
 
 
 class Runner(enum.Enum):
-    """What runs a step. The texts stand behind "a step"."""
+    """What runs a step. The texts stand behind "a step" and "3 steps"."""
 
     ORIGINAL = "that the original ran"
-    RECORDED = "that was recorded"
+    RECORDED = "of the original that was recorded"
     COMPARED = "in which a plan was compared with the original"
     PLANNED = "that a plan ran"
 
 
 ADVICE = {
-    Runner.ORIGINAL: 'give a larger budget, or unplanned="evict"',
-    Runner.RECORDED: 'steps are recorded as they run; unplanned="evict" evicts from the first one on',
+    Runner.ORIGINAL: 'a larger budget keeps it, or unplanned="evict"',
+    Runner.RECORDED: 'a larger budget keeps it, or unplanned="evict", which evicts from the first step on',
     Runner.COMPARED: "verify=0 leaves the comparison out",
     Runner.PLANNED: "what the program does between two calls, an optimizer's update for one, counts too:"
     " leave it room",
@@ -69,7 +69,7 @@ class StepPeaks:
         self.is_counted = True
         if is_first:
             log.warning(
-                "rematlas: a step %s took %s, %s beyond the budget; %s",
+                "rematlas: from a step %s to the next call, all tensors took %s, %s beyond the budget; %s",
                 self.runner.value,
                 in_bytes(self.most),
                 in_bytes(self.most - self.budget),
@@ -93,7 +93,8 @@ class StepPeaks:
     def text(self) -> str:
         """Says which steps went beyond the budget, and what keeps it; empty where none did."""
         return "; ".join(
-            f"{steps} steps {runner.value} took up to {in_bytes(most)}, {in_bytes(most - self.budget)} beyond"
-            f" the budget ({ADVICE[runner]})"
+            f"from {'a step' if steps == 1 else f'{steps} steps'} {runner.value} to the next call, all"
+            f" tensors took up to {in_bytes(most)}, {in_bytes(most - self.budget)} beyond the budget"
+            f" ({ADVICE[runner]})"
             for runner, (steps, most) in self.beyond.items()
         )
