@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/replay/compare.h"
+#include "runtime/replay/strided_copy.h"
 
 namespace rematlas {
 namespace {
@@ -35,14 +36,6 @@ bool is_held_here_alone(const at::Tensor& tensor) {
     const bool alone =
         uses == 1 || (uses == 2 && tensor.unsafeGetTensorImpl()->pyobj_slot()->has_unique_reference());
     return alone && tensor.storage().use_count() == 1;
-}
-
-/// Of elements that share memory, as of an expanded tensor, the first: who writes may write each once.
-at::Tensor once_each(const at::Tensor& tensor) {
-    std::vector<std::int64_t> sizes = tensor.sizes().vec();
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-        if (tensor.stride(static_cast<std::int64_t>(i)) == 0) sizes[i] = std::min<std::int64_t>(sizes[i], 1);
-    return tensor.as_strided(sizes, tensor.strides());
 }
 
 }  // namespace

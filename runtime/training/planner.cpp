@@ -22,6 +22,7 @@
 #include "runtime/capture/record_step.h"
 #include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 namespace {
@@ -260,6 +261,10 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
             for (const NamedTensor& named : there)
                 if (binding.is_parameter && named.name == binding.name)
                     storages.emplace(binding.operand.tensor, named.tensor.storage());
+        // An eviction around would free what these ops have made when the next one begins, and not when they let
+        // it go. Where it has no room for them, the step is not planned from shapes.
+        const NotEvicted unseen(device, {});
+        const MemoryLimit::Attempt attempt;
         if (Result<void> profiled = profile_ops(step, device, {}, storages); !profiled)
             return profiled.error();
     } else {

@@ -1,7 +1,6 @@
 #include "runtime/training/trial_run.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_strided.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
@@ -10,6 +9,7 @@
 
 #include "core/base/files.h"
 #include "runtime/replay/compare.h"
+#include "runtime/replay/strided_copy.h"
 #include "runtime/training/outside_gradients.h"
 #include "runtime/training/within_eviction.h"
 
@@ -139,8 +139,7 @@ std::int64_t TrialRun::bytes_of_replay() const {
 /// A copy; the gradient itself may be evicted.
 at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
     const NotEvicted read(step_->device(), {gradient});
-    const at::Tensor plain = gradient.detach();
-    return at::empty_strided(plain.sizes(), plain.strides(), plain.options()).copy_(plain);
+    return copy_as_it_lies(gradient.detach());
 }
 
 /// The generator stays where it is if no op of the plan draws from it: other threads may.

@@ -87,7 +87,7 @@ def dcgan_step(g, d, optimizers, real, noise):
 @situation("dcgan")
 def dcgan():
     """The tutorial's loop with a plan for both networks."""
-    return both(generator(), discriminator(), dcgan_step, steps=14, in_bytes=0.9)
+    return both(generator(), discriminator(), dcgan_step, steps=14, in_bytes=0.98)
 
 
 @situation("dcgan_of_one_loss")
@@ -245,4 +245,4 @@ def pool_of_fakes():
         optimizers[1].step()
         return loss_g, loss_d
 
-    return both(generator(), discriminator(), step, steps=14, in_bytes=0.9)
+    return both(generator(), discriminator(), step, steps=14, in_bytes=1.0)

@@ -182,11 +182,11 @@ class Unplanned(unittest.TestCase):
             loss.backward()
 
     def test_a_gradient_that_is_a_number_expanded_from_the_midst_of_others(self):
-        def gradients(budget):
+        def gradients(budget, unplanned=None):
             torch.manual_seed(0)
             model = nn.Sequential(*(nn.Linear(WIDTH, WIDTH) for _ in range(6)))
             if budget:
-                rematlas.apply(model, budget)
+                rematlas.apply(model, budget, unplanned=unplanned)
             found = []
             for step in range(6):
                 torch.manual_seed(step)
@@ -199,10 +199,11 @@ class Unplanned(unittest.TestCase):
             return found, budget and rematlas.status(model)
 
         plain = gradients(None)[0]
-        planned, status = gradients(2**30)
-        self.assertGreater(status.replayed, 0, status.reason)
-        for ours, theirs in zip(planned, plain):
-            self.assertTrue(all(torch.equal(a, b) for a, b in zip(ours, theirs)))
+        for unplanned in (None, "evict"):
+            planned, status = gradients(2**30, unplanned)
+            self.assertGreater(status.replayed, 0, status.reason)
+            for ours, theirs in zip(planned, plain):
+                self.assertTrue(all(torch.equal(a, b) for a, b in zip(ours, theirs)))
 
     def trained_to_a_plan(self, model, budget, steps=8):
         """Losses and peak of each step, and what it was run by."""
@@ -302,6 +303,27 @@ class Unplanned(unittest.TestCase):
         gc.collect()
         with rematlas.evict(ops.counted_bytes() + (32 << 20)):
             pass
+
+    def test_what_kernels_take_is_measured_beside_what_is_evicted(self):
+        """The step of one module is planned from shapes while the steps of another one are evicted."""
+
+        def whole_peak(is_beside):
+            torch.manual_seed(0)
+            images = nn.Sequential(*(nn.Conv2d(16, 16, 3, padding=1) for _ in range(6)))
+            other = AsManyAsDrawn()
+            if is_beside:
+                rematlas.apply(other, ops.counted_bytes() + (12 << 20), time_limit=0.3)
+                self.addCleanup(rematlas.remove, other)
+                other(torch.randn(ROWS, WIDTH)).backward()
+                self.assertGreater(rematlas.status(other).evicted, 0)
+            rematlas.apply(images, ops.counted_bytes() + (9 << 20), config=by_moves())
+            images(torch.randn(16, 16, 32, 32)).sum().backward()
+            self.assertEqual(rematlas.status(images).state, "planned", rematlas.status(images))
+            (plan,) = rematlas.status(images).plans
+            self.assertEqual(plan.compared, 0)
+            return plan.whole_peak_bytes
+
+        self.assertEqual(whole_peak(True), whole_peak(False))
 
     def test_within_the_callers_own_eviction(self):
         model = Blocks()

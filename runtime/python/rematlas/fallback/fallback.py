@@ -74,6 +74,13 @@ class Fallback:
     def note_does_not_fit(self) -> None:
         self.has_not_fitted = True
 
+    def has_not_fitted_together(self, several) -> bool:
+        """Says whether some step of the original did not fit where more than one may be open at a time: of
+        this module, by `several`, or of several modules. Then the first one of them is evicted, too, though
+        it would fit by itself."""
+        of_bytes = [fallback for fallback in Fallback.of_process if fallback.budget is not None]
+        return (several or len(of_bytes) > 1) and any(fallback.has_not_fitted for fallback in of_bytes)
+
     def evicts(self, fits) -> bool:
         """`fits`: whether the original's step is known to fit; None: unknown."""
         keeps_budget = self.budget is not None and self.choice != "original" and not self.has_failed

@@ -150,8 +150,7 @@ class CallPlan:
         fits = owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
         if not fits:
             owner.fallback.note_does_not_fit()
-        # The first one of several forwards would fit by itself.
-        return fits and not (owner.several and owner.fallback.has_not_fitted)
+        return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
         """The same of a step that may be of another course than what is known. Where one did not fit, none is

@@ -6,7 +6,7 @@ from ..calls import effects, structure
 
 
 class OpenForward:
-    __slots__ = ("call", "call_plan", "compiled", "kept", "owner", "region", "returned")
+    __slots__ = ("call", "call_plan", "compiled", "kept", "owner", "plan", "region")
 
     def __init__(self, owner, call_plan, call, compiled, kept):
         self.owner = owner
@@ -15,7 +15,7 @@ class OpenForward:
         self.compiled = compiled  # the plan that it ran by
         self.region = owner.regions.now  # of autocast, see Recorded
         self.kept = kept  # what it replaces, as it was: (dictionary, name, value)
-        self.returned = call_plan.plan.returned
+        self.plan = call_plan.plan
 
     def run_original(self, given, used):
         """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
@@ -26,15 +26,15 @@ class OpenForward:
             outputs = self.call_plan.replan_for(call, given, tuple(used))
             if outputs is not None:
                 return outputs
-            self.owner.leave_plan_in_backward(self.compiled.last_step().why_original)
+            self.owner.leave_plan_in_backward(self.plan, self.compiled.last_step().why_original)
             with (
                 self.owner.forwarding_original(),
-                effects.undone(self.returned.effects),
+                effects.undone(self.plan.returned.effects),
                 as_before(self.kept),
             ):
                 output = call.run(self.owner.module.forward, given)
                 tensors = call.given_for(structure.flatten(output)[1], given)
-                return tensors + [values[name] for values, name in self.returned.kept]
+                return tensors + [values[name] for values, name in self.plan.returned.kept]
 
 
 @contextlib.contextmanager

@@ -15,6 +15,9 @@ class Planned(State):
     def step(self, call):
         call_plan = self.call_plan
         owner, plan = call_plan.owner, call_plan.plan
+        if plan.is_of_other_steps():
+            call_plan.record_really()
+            return UNDECIDED
         tensors = owner.state.watch.tensors()
         compiled = plan.compiled
         opened = compiled.open_forwards()
@@ -55,6 +58,7 @@ class Planned(State):
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
         owner.note_open_forward(number, call_plan, call, compiled)
+        plan.steps += 1
         owner.count_replayed()
         if plan.is_one_output:
             return outputs[0]

@@ -252,10 +252,11 @@ class PlannedModule:
             self.updates.note_original()
         self.note_original(why)
 
-    def leave_plan_in_backward(self, why) -> None:
+    def leave_plan_in_backward(self, plan, why) -> None:
         """The original runs a planned step, from its forward on."""
         if self.updates is not None:
             self.updates.note_original()
+        plan.left_steps += 1
         self.replayed -= 1
         self.original_backwards += 1
         self.count_original()

@@ -7,6 +7,8 @@ from ..calls.assignments import dictionary_at, places_of
 from ..updates.update_rule import Role
 from .packing import Packing
 
+MOST_LEFT = 2  # steps of a plan from shapes whose backward the original ran, before a real one is recorded
+
 
 class Returned(typing.NamedTuple):
     """What the forward returns. It is the same in each step of one kind of call."""
@@ -74,11 +76,18 @@ class StepPlan:
         self.moves_buffers_in_backward = None  # known after its first forward
         self.endings = {}  # by role: plans that take the gradients themselves
         self.without_updates = compiled
+        self.steps = 0  # that it has begun
+        self.left_steps = 0  # those among them whose backward the original ran
         self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
 
     @property
     def is_from_shapes(self) -> bool:
         return self.used is not None
+
+    def is_of_other_steps(self) -> bool:
+        """Says whether shapes have told of another step than that which really runs: the original has run
+        most of the backwards."""
+        return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
         """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
