@@ -439,6 +439,37 @@ class LossesOutside(unittest.TestCase):
         )
 
 
+class GradientsThatLieOtherwise(unittest.TestCase):
+    """Shapes tell of a gradient that lies as its output does, and the loss gives an expanded number."""
+
+    def trained(self, budget):
+        torch.manual_seed(0)
+        model = nn.Sequential(*(nn.Linear(64, 64) for _ in range(8)))
+        if budget is not None:
+            rematlas.apply(model, budget, config=models.by_moves())
+            self.addCleanup(rematlas.remove, model)
+        before, found = torch.ops.rematlas.counted_bytes(), []
+        torch.ops.rematlas.reset_counted_peak()
+        for step in range(10):
+            torch.manual_seed(step)
+            model(torch.randn(1024, 64)).sum().backward()
+            found.append([parameter.grad.numpy().tobytes() for parameter in model.parameters()])
+            model.zero_grad()
+            if budget is not None:
+                rematlas.status(model).wait()
+        return found, torch.ops.rematlas.counted_peak_bytes() - before, budget and rematlas.status(model)
+
+    def test_are_recorded_as_they_really_are(self):
+        plain, peak, _ = self.trained(None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rematlas.RefusedWarning)
+            ours, _, status = self.trained(torch.ops.rematlas.counted_bytes() + peak * 8 // 10)
+        self.assertEqual(ours, plain)
+        self.assertGreater(status.original_backwards, 0)  # at first
+        self.assertEqual(status.state, "planned", status)
+        self.assertGreater(status.replayed, 0, status)
+
+
 class UsedOutputs(unittest.TestCase):
     def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
         """One output is a single number, as a loss is, and the loss depends on the others too. The first
