@@ -89,7 +89,8 @@ class Training:
 
 
 def weights_on_host(share, note):
-    """Plain training comes first and is gone then: what lives beside a module is taken from its budget."""
+    """Plain training comes first and is gone then. What else is alive comes on top of the share: the budget is
+    of all tensors."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()
@@ -99,7 +100,7 @@ def weights_on_host(share, note):
     whole = resident + torch.ops.rematlas.counted_peak_bytes() - before
     del plain
     gc.collect()  # what an earlier one has left
-    module = Training(budget=int(share * whole))
+    module = Training(budget=torch.ops.rematlas.counted_bytes() + int(share * whole))
     for number in range(4):
         module.step(number)
         rematlas.status(module.module).wait()
