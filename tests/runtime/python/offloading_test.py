@@ -197,7 +197,7 @@ class Unplanned(Case):
         self.assertEqual(rematlas.status(model).state, "refused")
         self.assertEqual(packed[-2:], packed_plainly[-2:])
 
-    def test_steps_while_the_plan_is_made_stay_under_the_hooks(self):
+    def test_calls_of_further_kinds_than_planned_for_stay_under_the_hooks(self):
         _, packed_plainly = self.train(self.model(), save_on_cpu)
         model = self.applied("60% of activations", shapes=1)
         self.train(model, save_on_cpu, True)
