@@ -78,7 +78,7 @@ def checkpoint_around_the_model():
     return trained(model, around, in_bytes=0.95)
 
 
-@situation("activations_on_the_host", "refused", "hooks of the caller store what is saved for the backward")
+@situation("activations_on_the_host")
 def activations_on_the_host():
     """save_on_cpu around forward and loss, as its documentation shows."""
 

@@ -100,9 +100,8 @@ hooks = torch.autograd.graph.saved_tensors_hooks
 # by name: what stands in the status, how the model is called, what is around the whole step
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
-    "save_on_cpu": ("saved tensor hooks", None, torch.autograd.graph.save_on_cpu),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
-    "hooks_of_the_forward": ("saved tensor hooks", within(torch.autograd.graph.save_on_cpu), None),
+    "hooks_of_the_forward": ("saved tensor hooks", within(lambda: hooks(as_it_is, as_it_is)), None),
     "checkpoint": ("torch.utils.checkpoint around", through_checkpoint, None),
     "anomaly": ("anomaly mode", None, torch.autograd.detect_anomaly),
     "anomaly_of_the_forward": ("anomaly mode", within(lambda: torch.autograd.set_detect_anomaly(True)), None),
@@ -114,7 +113,7 @@ LEFT_ALONE = {
     "layers": ("parts", through_layers, None),
     "functional_call_of_a_part": ("parts", through_functional_call, None),
 }
-EVICTED = ("hooks", "save_on_cpu", "bytes", "checkpoint", "anomaly", "function_mode")
+EVICTED = ("hooks", "bytes", "checkpoint", "anomaly", "function_mode")
 
 
 def train(model, name):

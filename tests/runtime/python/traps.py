@@ -32,6 +32,7 @@ MODULES = [
     "traps_layers",
     "traps_autograd",
     "traps_modes",
+    "traps_offloading",
     "traps_autocast",
     "traps_calls",
     "traps_loops",

@@ -2,20 +2,21 @@
 
 import copy
 
-from . import modes, structure
+from . import modes, offloading, structure
 from .exchange import NotExchangeable, exchanged
 
 
 class Call:
-    __slots__ = ("args", "autocast", "device", "inputs", "kwargs", "template")
+    __slots__ = ("args", "autocast", "device", "inputs", "kwargs", "offloading", "template")
 
-    def __init__(self, args, kwargs, template, inputs, device, autocast=None):
+    def __init__(self, args, kwargs, template, inputs, device, autocast=None, offloads=offloading.NONE):
         self.args = args
         self.kwargs = kwargs
         self.template = template  # of the arguments, see structure.py
         self.inputs = inputs  # their tensors
         self.device = device  # of the module, with its index: "cpu", or "cuda:1"
         self.autocast = autocast or modes.Autocast(device)  # the settings when it was made
+        self.offloading = offloads  # what was around it then
 
     def run(self, forward, given):
         """Runs `forward` on the caller's own arguments, with other tensors in the place of theirs."""
@@ -56,7 +57,10 @@ class Call:
         if not isinstance(self.template, bytes) or not self.change():
             return self
         args, kwargs = structure.rebuild(self.template, self.inputs)
-        return Call(args, kwargs, self.template, self.inputs, self.device, self.autocast)
+        return self.with_arguments(args, kwargs, self.template)
+
+    def with_arguments(self, args, kwargs, template) -> "Call":
+        return Call(args, kwargs, template, self.inputs, self.device, self.autocast, self.offloading)
 
     def copied(self, memo) -> "Call":
         """Returns the call with a copy of each container among the arguments. `memo` is deepcopy's: what is
@@ -66,4 +70,4 @@ class Call:
         args, kwargs = copy.deepcopy((self.args, self.kwargs), memo | places)
         # Of a copied set another template is made, for its entries come in another order.
         template, _ = structure.flatten_call(args, kwargs)
-        return Call(args, kwargs, template, self.inputs, self.device, self.autocast)
+        return self.with_arguments(args, kwargs, template)

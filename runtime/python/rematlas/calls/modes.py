@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from ..compiled.memory import other_bytes
 from ..errors import message
 from ..library import ops
+from . import offloading
 
 
 def current(device: str):
@@ -144,7 +145,7 @@ def bystander() -> Bystander | None:
         return Bystander(f"the dispatch mode {_names_of(_get_current_dispatch_mode_stack())}", OUTSIDE)
     if torch._C._len_torch_function_stack() > 0 and (foreign := _foreign_function_modes()):
         return Bystander(f"the function mode {_names_of(foreign)}", OUTSIDE, True)
-    if (hooks := torch._C._autograd._top_saved_tensors_default_hooks(True)) is not None:
+    if (hooks := offloading.first_unknown()) is not None:
         pack_module = getattr(hooks[0], "__module__", None)
         return CHECKPOINT if pack_module == "torch.utils.checkpoint" else HOOKS
     if torch.is_anomaly_enabled():

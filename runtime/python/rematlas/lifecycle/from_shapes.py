@@ -119,7 +119,8 @@ class Twin:
         self.hooks.start(self.twin, recording, watch.walked)
         try:
             log = effects.Log(None)
-            with modes.ValuesRead(recording), log:
+            aside = call.offloading.aside(self.twin, call.device)
+            with modes.ValuesRead(recording), log, aside:
                 given = recording.begin()
                 if recording.state() is RecordingState.DROPPED:
                     raise Busy

@@ -95,8 +95,10 @@ class ObservedForward:
 
     def run(self, given):
         """Runs it, and returns what the caller gets."""
-        with self.owner.forwarding_original(), self.log if self.log.known else contextlib.nullcontext():
-            return self.call.run(self.owner.module.forward, given)
+        module, call = self.owner.module, self.call
+        logs = self.log if self.log.known else contextlib.nullcontext()
+        with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
+            return call.run(module.forward, given)
 
     def look_at(self, output, given) -> None:
         """Takes note of what the forward has returned and changed."""

@@ -31,6 +31,7 @@ class OpenForward:
                 self.owner.forwarding_original(),
                 effects.undone(self.plan.returned.effects),
                 as_before(self.kept),
+                call.offloading.again(self.owner.module, call.device),
             ):
                 output = call.run(self.owner.module.forward, given)
                 tensors = call.given_for(structure.flatten(output)[1], given)

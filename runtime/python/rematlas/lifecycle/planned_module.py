@@ -19,6 +19,7 @@ from ..calls.call_inputs import describe, geometry, unfit
 from ..calls.kinds_of_calls import variety
 from ..calls.module_hooks import PathHooks, call_within_hooks, runs_hooks
 from ..calls.module_state import ModuleState
+from ..calls.offloading import Offloading
 from ..compiled import callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
@@ -142,9 +143,13 @@ class PlannedModule:
         if why:
             self.refusals.refuse_module(why)
             return None, None
-        key = ((template, geometry(inputs), modes.current(device)), *state.key())
+        offloading = Offloading.now()
+        settings = modes.current(device), offloading.facts(device)
+        key = ((template, geometry(inputs), settings), *state.key())
         call_plan = self.call_plans.get(key) or self.add(key, inputs)
-        return call_plan, Call(args, kwargs, template, inputs, device)
+        if offloading.stack:
+            self.refusals.note_replaced(offloading.name)
+        return call_plan, Call(args, kwargs, template, inputs, device, None, offloading)
 
     def add(self, key, inputs):
         """Makes the plan of a kind of call that is new; returns None where there are too many."""

@@ -54,6 +54,15 @@ class Refusals:
         if count == 0:
             self.warn(f"calls {how} {then}")
 
+    def note_replaced(self, name) -> None:
+        """Calls are planned for though hooks of this name are around them."""
+        if self.is_first(name):
+            log.info(
+                "rematlas: plans decide in the place of %s what is kept for the backward of the module; steps"
+                " that the original runs stay under it",
+                name,
+            )
+
     def is_first(self, why) -> bool:
         """Says whether this is said for the first time, whatever numbers are in it, and remembers it."""
         kind = NUMBER.sub("0", why)
