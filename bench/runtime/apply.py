@@ -89,8 +89,8 @@ class Training:
 
 
 def weights_on_host(share, note):
-    """Plain training comes first and is gone then. What else is alive comes on top of the share: the budget is
-    of all tensors."""
+    """Plain training comes first and is gone then. What else is alive comes on top of the share: the budget
+    is of all tensors."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()
