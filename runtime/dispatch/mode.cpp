@@ -49,8 +49,7 @@ const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
     const c10::impl::PyInterpreter* found = nullptr;
     for_each_tensor_of(stack, op.schema().arguments().size(),
                        [&](std::size_t, int, const at::Tensor& tensor) {
-                           if (!found && runs_python(tensor))
-                               found = tensor.unsafeGetTensorImpl()->pyobj_slot()->pyobj_interpreter();
+                           if (!found && runs_python(tensor)) found = c10::impl::getGlobalPyInterpreter();
                        });
     return found;
 }

@@ -43,7 +43,7 @@ class InputNode final : public Node {
 /// The inputs' nodes lead nowhere while it lives.
 class Detached {
   public:
-    explicit Detached(const std::vector<std::shared_ptr<Node>>& nodes) : nodes_(nodes) {
+    explicit Detached(const std::vector<NodePointer>& nodes) : nodes_(nodes) {
         for (const auto& node : nodes_)
             if (node) static_cast<InputNode&>(*node).detach();
     }
@@ -55,7 +55,7 @@ class Detached {
     }
 
   private:
-    const std::vector<std::shared_ptr<Node>>& nodes_;
+    const std::vector<NodePointer>& nodes_;
 };
 
 template <class Visit>
@@ -114,7 +114,7 @@ class PutAside {
     }
 
     at::Tensor parameter_;
-    std::shared_ptr<Node> accumulator_;
+    NodePointer accumulator_;
     at::Tensor gradient_;
     std::vector<std::unique_ptr<torch::autograd::FunctionPreHook>> hooks_;
     std::vector<std::unique_ptr<torch::autograd::FunctionPostHook>> post_hooks_;
@@ -159,14 +159,13 @@ Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector
               const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
-    std::shared_ptr<Node> next(new HandOutNode(gradients, places, link, true), torch::autograd::deleteNode);
+    NodePointer next = make_node<HandOutNode>(gradients, places, link, true);
     for (const Edge& input : inputs) next->add_next_edge(input);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, link, false),
-                                         torch::autograd::deleteNode);
+        NodePointer node = make_node<HandOutNode>(gradients, std::vector<std::size_t>{i}, link, false);
         node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
         node->add_next_edge(Edge(next, 0));
-        next = node;
+        next = std::move(node);
     }
     return {next, 0};
 }
@@ -180,7 +179,7 @@ class ViewNode final : public Node {
 };
 
 /// The module's part of the caller's graph.
-class CutNode final : public Node {
+class CutNode final : public WeaklyKnownNode {
   public:
     using Backward = std::function<CutForward::Gradients(variable_list&&)>;
     CutNode(std::string name, Backward backward, std::shared_ptr<variable_list> made, Edge next,
@@ -206,6 +205,8 @@ class CutNode final : public Node {
     }
 
   private:
+    void let_go() override { backward_ = nullptr, made_ = nullptr, link_ = at::Tensor(); }
+
     std::string name_;
     Backward backward_;
     std::shared_ptr<variable_list> made_;  ///< what the chain behind the node hands out
@@ -241,8 +242,7 @@ std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs)
             continue;
         }
         input_edges_.push_back(torch::autograd::impl::gradient_edge(input));
-        input_nodes_.push_back(
-            std::shared_ptr<Node>(new InputNode(input_edges_.back()), torch::autograd::deleteNode));
+        input_nodes_.push_back(make_node<InputNode>(input_edges_.back()));
         const auto* original = input.unsafeGetTensorImpl();
         at::Tensor alias(original->shallow_copy_and_detach(original->version_counter(),
                                                            /*allow_tensor_metadata_change=*/true));
@@ -272,20 +272,19 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vect
     const auto made = std::make_shared<variable_list>();
     const at::Tensor link =
         autograd_link(cut_.empty() ? c10::Device(c10::kCPU) : outputs[cut_.front()].device());
-    const std::shared_ptr<Node> node(new CutNode(std::move(name), std::move(backward), made,
-                                                 hand_out(made, parameters, input_edges_, link), link),
-                                     torch::autograd::deleteNode);
+    const NodePointer node = make_node<CutNode>(std::move(name), std::move(backward), made,
+                                                hand_out(made, parameters, input_edges_, link), link);
     for (int place : cut_) {
         const at::Tensor& output = outputs[place];
         Edge edge(node, node->add_input_metadata(output));
         if (edge.input_nr > 0 && output.is_view()) {
             // Of a view autograd takes for granted that it is its node's only result.
-            const std::shared_ptr<Node> view(new ViewNode(edge), torch::autograd::deleteNode);
+            const NodePointer view = make_node<ViewNode>(edge);
             edge = Edge(view, view->add_input_metadata(output));
         }
         torch::autograd::impl::set_gradient_edge(output, edge);
     }
-    node_ = node;
+    node_ = WeakNode(node);
     connected_ = true;
 }
 

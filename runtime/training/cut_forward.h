@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/torch_versions/autograd_nodes.h"
+
 namespace rematlas {
 
 /// What leads from one node of ours to the next: a tensor without bytes. Autograd runs a node on the thread
@@ -74,10 +76,10 @@ class CutForward {
   private:
     std::vector<at::Tensor> inputs_;          ///< as the module was given them, until `end`
     torch::autograd::edge_list input_edges_;  ///< the caller's
-    std::vector<std::shared_ptr<torch::autograd::Node>> input_nodes_;
+    std::vector<NodePointer> input_nodes_;
     std::vector<int> cut_;                     ///< places of outputs
     torch::autograd::edge_list output_edges_;  ///< the module's own
-    std::weak_ptr<torch::autograd::Node> node_;
+    WeakNode node_;
     bool connected_ = false;
 };
 

@@ -41,7 +41,7 @@ bool get_gradients_by_casts_from_outside(const std::vector<at::Tensor>& paramete
 }
 
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters) {
-    const std::shared_ptr<Node> here = torch::autograd::get_current_node();
+    const auto here = torch::autograd::get_current_node();
     return some_leads_to(parameters,
                          [&](const Node& node) { return !here || node.sequence_nr() > here->sequence_nr(); });
 }

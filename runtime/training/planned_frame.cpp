@@ -224,9 +224,7 @@ variable_list PlannedStep::PartNode::apply(variable_list&& gradients) {
     // A further backward is the caller's graph's own; the edges may change when this one is over.
     if (part_ == 0 && !frame_->kept_edges().empty())
         torch::autograd::Engine::get_default_engine().queue_callback(
-            [self = std::static_pointer_cast<PartNode>(shared_from_this()), to = frame_->kept_edges()] {
-                self->pass_on(to);
-            });
+            [self = getptr(), to = frame_->kept_edges()] { static_cast<PartNode&>(*self).pass_on(to); });
     if (result.size() < num_outputs()) result.push_back(frame_->link());
     ran_ = true;
     return result;

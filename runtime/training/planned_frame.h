@@ -80,7 +80,7 @@ class PlannedStep::Frame {
 };
 
 /// A part of the backward. The nodes of one forward form a chain.
-class PlannedStep::PartNode final : public torch::autograd::Node {
+class PlannedStep::PartNode final : public WeaklyKnownNode {
   public:
     PartNode(std::shared_ptr<Frame> frame, std::size_t part) : frame_(std::move(frame)), part_(part) {}
     std::string name() const override { return "RematlasBackward" + std::to_string(part_); }
@@ -104,6 +104,8 @@ class PlannedStep::PartNode final : public torch::autograd::Node {
     }
 
   private:
+    void let_go() override { frame_ = nullptr; }
+
     std::shared_ptr<Frame> frame_;
     std::size_t part_;
     bool ran_ = false, passes_on_ = false;

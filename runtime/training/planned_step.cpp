@@ -28,7 +28,7 @@ std::atomic<std::int64_t> last_frame{0};
 bool seems_hooked(const at::Tensor& parameter) {
     namespace impl = torch::autograd::impl;
     if (!impl::hooks(parameter).empty() || impl::post_acc_grad_hooks(parameter)) return true;
-    const std::shared_ptr<Node> accumulates = impl::try_get_grad_accumulator(parameter);
+    const auto accumulates = impl::try_get_grad_accumulator(parameter);
     return accumulates && !(accumulates->pre_hooks().empty() && accumulates->post_hooks().empty());
 }
 
@@ -141,7 +141,7 @@ bool PlannedStep::are_as_handed_out(const std::vector<std::optional<at::Tensor>>
 
 void PlannedStep::give_open_forwards_up() {
     for (const auto& open : open_nodes_)
-        if (const std::shared_ptr<Node> node = open.lock()) static_cast<PartNode&>(*node).pass_on();
+        if (const NodePointer node = open.lock()) static_cast<PartNode&>(*node).pass_on();
     open_nodes_.clear();
 }
 
@@ -194,9 +194,9 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
     PlannedForward result{.outputs = std::move(step->outputs), .frame = ++last_frame};
     const auto frame =
         std::make_shared<Frame>(shared_from_this(), step->number, inputs, std::move(original), result.frame);
-    std::shared_ptr<Node> next;
+    NodePointer next;
     for (std::size_t part = parts_.size(); part-- > 0;) {
-        const std::shared_ptr<Node> node(new PartNode(frame, part), torch::autograd::deleteNode);
+        NodePointer node = make_node<PartNode>(frame, part);
         for (int place : parts_[part]) {
             const at::Tensor& of =
                 trained_[place] >= 0 ? tensors[trained_[place]] : inputs[tape().gradients[place].input];
@@ -206,12 +206,12 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
             node->add_next_edge(Edge(next, 0));
             next->add_input_metadata(frame->link());
         }
-        next = node;
+        next = std::move(node);
     }
     for (int place : with_history_) torch::autograd::create_gradient_edge(result.outputs[place], next);
     frame->shared_outputs = WrittenInPlace(result.outputs);
     std::erase_if(open_nodes_, [](const auto& node) { return node.expired(); });
-    open_nodes_.push_back(next);
+    open_nodes_.emplace_back(next);
     return result;
 }
 

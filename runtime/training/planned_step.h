@@ -23,6 +23,7 @@
 #include "runtime/device/device.h"
 #include "runtime/replay/executor.h"
 #include "runtime/replay/room.h"
+#include "runtime/torch_versions/autograd_nodes.h"
 #include "runtime/training/within_eviction.h"
 
 namespace rematlas {
@@ -104,9 +105,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     Executor executor_;
     std::vector<int> differentiable_;  ///< outputs, by place
     std::vector<int> with_history_;  ///< outputs, by place: those, and such as the recorded loss did not use
-    std::vector<std::weak_ptr<torch::autograd::Node>>
-        open_nodes_;            ///< the first of each open forward's chain
-    std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
+    std::vector<WeakNode> open_nodes_;  ///< the first of each open forward's chain
+    std::vector<int> trained_;          ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
     std::vector<int> updated_;         ///< those that the step's own optimizer updates

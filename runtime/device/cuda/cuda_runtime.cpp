@@ -35,6 +35,7 @@
 #include "runtime/device/cuda/graphs.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/step_allocator.h"
+#include "runtime/torch_versions/generator_in_capture.h"
 
 namespace rematlas {
 namespace {
@@ -300,7 +301,8 @@ class CudaRuntime final : public DeviceRuntime {
     }
     void place_generator(std::int64_t draws) override {
         TORCH_CHECK(capturing_, "no graphs are captured");
-        capturing_->offset_intragraph_ = static_cast<std::uint64_t>(draws);
+        place_generator_in_capture(*capturing_, c10::cuda::getCurrentCUDAStream(index_),
+                                   static_cast<std::uint64_t>(draws));
     }
 
   private:

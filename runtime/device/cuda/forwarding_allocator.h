@@ -3,6 +3,7 @@
 #pragma once
 
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/version.h>
 
 #include <functional>
 #include <memory>
@@ -111,6 +112,33 @@ class ForwardingAllocator : public c10::cuda::CUDACachingAllocator::CUDAAllocato
         return own_.setCheckpointPoolState(device, std::move(state));
     }
     std::string name() override { return own_.name(); }
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 12
+    void attachOomRejectionObserver(c10::cuda::CUDACachingAllocator::OomRejectionObserver observer) override {
+        own_.attachOomRejectionObserver(std::move(observer));
+    }
+    std::shared_ptr<c10::GatheredContext> getContextForPointer(const void* pointer) override {
+        return own_.getContextForPointer(pointer);
+    }
+#endif
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13
+    void markCaptureBegin(c10::DeviceIndex device) override {
+        own_.markCaptureBegin(device);
+    }
+    void markCaptureEnd(c10::DeviceIndex device) override {
+        own_.markCaptureEnd(device);
+    }
+    c10::DataPtr allocateWithAddress(std::size_t bytes, void* address) override {
+        return own_.allocateWithAddress(bytes, address);
+    }
+#endif
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 14
+    bool supportsUserMetadata() override {
+        return own_.supportsUserMetadata();
+    }
+    void annotateMemory(const void* pointer, const std::string& words) override {
+        own_.annotateMemory(pointer, words);
+    }
+#endif
 
   protected:
     CUDAAllocator& own_;  ///< libtorch's

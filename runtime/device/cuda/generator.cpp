@@ -63,7 +63,7 @@ void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const G
 GeneratorForCapture::GeneratorForCapture(c10::DeviceIndex index)
     : index_(index), before_(generator_of(index).graphsafe_get_state()) {
     const Philox now = philox_of(index);
-    state_ = c10::make_intrusive<at::CUDAGeneratorState>(now.seed, now.offset, 0);
+    state_ = c10::make_intrusive<at::CUDAGeneratorState>(now.seed, now.offset);
     generator_of(index).graphsafe_set_state(at::make_generator<at::CUDAGeneratorImpl>(index, state_));
 }
 

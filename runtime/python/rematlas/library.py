@@ -31,7 +31,7 @@ def folder() -> pathlib.Path:
 
 def load() -> None:
     """Host memory is counted from here on."""
-    made_for = "2.11."
+    made_for = ("2.11.", "2.15.")
     if not torch.__version__.startswith(made_for):
         raise ImportError(f"rematlas: built for torch {made_for}*, and this is torch {torch.__version__}")
     torch.ops.load_library(str(folder() / LIBRARY))

@@ -36,7 +36,8 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                           IntArrayRef output_padding, std::int64_t groups, bool, bool, bool, bool) {
-    return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+    return meta::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                             groups);
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& gradient, const Tensor& input, const Tensor& weight,

@@ -83,7 +83,7 @@ Tensor flip(const Tensor& self, IntArrayRef) {
 Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef axes) {
     if (!target_is_cpu()) return contiguous_like(self);
     if (self.numel() == 0) return preserving(self);
-    if (axes.empty()) return roll(self.contiguous().view(self.numel()), shifts, {0}).view(self.sizes());
+    if (axes.empty()) return meta::roll(self.contiguous().view(self.numel()), shifts, {0}).view(self.sizes());
     Tensor result = self;
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const std::int64_t size = self.size(axes[i]), shift = ((shifts[i] % size) + size) % size;

@@ -1,0 +1,57 @@
+// Nodes of autograd's graph: std::shared_ptr holds them up to torch 2.12, c10::intrusive_ptr since.
+#pragma once
+
+#include <torch/csrc/autograd/edge.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/version.h>
+
+#include <memory>
+#include <utility>
+
+#define REMATLAS_NODES_ARE_INTRUSIVE (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13)
+
+namespace rematlas {
+
+using NodePointer = decltype(torch::autograd::Edge::function);
+
+template <class T, class... Arguments>
+NodePointer make_node(Arguments&&... arguments) {
+#if REMATLAS_NODES_ARE_INTRUSIVE
+    return c10::make_intrusive<T>(std::forward<Arguments>(arguments)...);
+#else
+    return {new T(std::forward<Arguments>(arguments)...), torch::autograd::deleteNode};
+#endif
+}
+
+/// A node that somebody knows by a WeakNode. An intrusive pointer keeps such a node, with all that it holds, until
+/// the WeakNode goes, unless the node itself lets go of it.
+class WeaklyKnownNode : public torch::autograd::Node {
+  public:
+#if REMATLAS_NODES_ARE_INTRUSIVE
+    void release_resources() override {
+        Node::release_resources();
+        let_go();
+    }
+#endif
+
+  protected:
+    /// No graph holds the node any more.
+    virtual void let_go() = 0;
+};
+
+class WeakNode {
+  public:
+    WeakNode() = default;
+    explicit WeakNode(const NodePointer& node) : node_(node) {}
+    bool expired() const { return node_.expired(); }
+    NodePointer lock() const { return node_.lock(); }
+
+  private:
+#if REMATLAS_NODES_ARE_INTRUSIVE
+    c10::weak_intrusive_ptr<torch::autograd::Node> node_{NodePointer()};
+#else
+    std::weak_ptr<torch::autograd::Node> node_;
+#endif
+};
+
+}  // namespace rematlas
