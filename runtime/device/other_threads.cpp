@@ -12,6 +12,7 @@
 
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/allocator/memory_limit.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -37,7 +38,7 @@ std::atomic<std::thread::id> own_thread{};
 /// eviction it follows all threads, and nothing tells those that were forked.
 bool works_for_step() {
     return at::in_parallel_region() || (memory != the_host && torch::autograd::get_current_node()) ||
-           (c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::Fake) && !MemoryLimit::maker(memory));
+           (c10::impl::tls_is_dispatch_key_included(own_key) && !MemoryLimit::maker(memory));
 }
 
 bool is_other() {

@@ -3,12 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/function.h>
-#include <torch/library.h>
 
 #include <atomic>
 #include <thread>
 
+#include "runtime/dispatch/every_op.h"
 #include "runtime/dispatch/stack_tensors.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -61,36 +62,46 @@ void call_python(const c10::impl::PyInterpreter& interpreter, const c10::Operato
     constexpr DispatchKeySet from_python =
         DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Python) | DispatchKeySet(DispatchKey::Python);
     constexpr DispatchKeySet before_python =
-        (DispatchKeySet(DispatchKeySet::FULL) ^ from_python).remove(DispatchKey::Fake);
+        (DispatchKeySet(DispatchKeySet::FULL) ^ from_python).remove(own_key);
     const c10::impl::ExcludeDispatchKeyGuard below(before_python);
     interpreter->dispatch(op, stack);
 }
 
 void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
-    op.redispatchBoxed(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
+    op.redispatchBoxed(behind_own_key(keys), stack);
 }
 
 /// Modes and classes of tensors that are written in Python come first: they are part of the program, and what
-/// they call on plain tensors is what is seen here.
-void fallback(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
+/// they call on plain tensors is what is seen here. Where our key stands behind theirs (torch 2.13 and later), they
+/// have been called already, and fake tensors come with their keys taken away.
+void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();
-    if (keys.has(DispatchKey::Python)) {
-        if (mode && traces(op, *stack)) {
-            mode->is_traced(op);
-            if (DispatchMode* inner = mode_within.load()) inner->is_traced(op);
-        }
+    const bool is_python = keys.has(DispatchKey::Python);
+    if (mode && (is_python || keys.has(DispatchKey::Meta)) && traces(op, *stack)) {
+        mode->is_traced(op);
+        if (DispatchMode* inner = mode_within.load()) inner->is_traced(op);
+    }
+    if (is_python) {
         if (const auto* interpreter = interpreter_of(op, *stack)) return call_python(*interpreter, op, stack);
         keys = keys.remove(DispatchKey::Python);
     }
-    const c10::impl::ExcludeDispatchKeyGuard inside(DispatchKey::Fake);
+    const c10::impl::ExcludeDispatchKeyGuard inside(own_key);
     // On the Meta device there is nothing to see.
     mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-TORCH_LIBRARY_IMPL(_, Fake, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+/// Not of tensors that carry the key: these are of whoever has a fallback on it.
+bool is_ours(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    bool are_others = false;
+    for_each_tensor_of(stack, op.schema().arguments().size(),
+                       [&](std::size_t, int, const at::Tensor& tensor) {
+                           are_others = are_others || tensor.key_set().has(own_key);
+                       });
+    return !are_others && (mode_in_force.load() || mode_within.load());
 }
+
+const bool is_answered = (answer_for_every_op({&answer, &is_ours}), true);
 
 }  // namespace
 
@@ -106,7 +117,8 @@ bool DispatchMode::has_inner() const {
            (thread_within.load() == std::this_thread::get_id() || torch::autograd::get_current_node());
 }
 
-DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(c10::DispatchKey::Fake), mode_(mode) {
+DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(own_key), mode_(mode) {
+    cover_new_ops();
     DispatchMode *outer = nullptr, *none = nullptr;
     if (mode_in_force.compare_exchange_strong(outer, &mode)) return;
     TORCH_CHECK(outer->takes_inner() && mode_within.compare_exchange_strong(none, &mode),
@@ -123,7 +135,7 @@ std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unless_another(DispatchMod
 }
 
 DispatchModeGuard::DispatchModeGuard(DispatchMode& mode, DispatchMode* outer)
-    : include_(c10::DispatchKey::Fake), mode_(mode), aside_(outer) {}
+    : include_(own_key), mode_(mode), aside_(outer) {}
 
 std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unseen_by_outer(DispatchMode& mode) {
     DispatchMode* outer = mode_in_force.load();

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/torch_versions/own_key.h"
+
 namespace rematlas {
 namespace {
 
@@ -45,7 +47,7 @@ void Evictor::open() {
 }
 
 void Evictor::follow_thread(bool followed) {
-    c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, followed);
+    c10::impl::tls_set_dispatch_key_included(own_key, followed);
 }
 
 void Evictor::leave_to_parent() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/dispatch/tensor_look.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -55,7 +56,7 @@ bool holds_tensors(const c10::IValue& value) {
 StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        const torch::jit::Stack& stack, std::vector<Place> places)
     : op_(op),
-      keys_(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake)),
+      keys_(behind_own_key(keys)),
       thread_keys_(c10::impl::tls_local_dispatch_key_set()),
       grad_mode_(at::GradMode::is_enabled()),
       places_(std::move(places)) {

@@ -14,6 +14,8 @@
 #include <array>
 #include <utility>
 
+#include "runtime/torch_versions/own_key.h"
+
 namespace rematlas {
 namespace {
 
@@ -41,7 +43,7 @@ at::Tensor loss_of(Loss loss, const std::vector<at::Tensor>& outputs, const at::
 
 /// Contiguous tensors like the outputs, filled behind the recorder's back.
 std::vector<at::Tensor> given_gradients(const std::vector<at::Tensor>& outputs, std::uint64_t seed) {
-    c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::Fake);
+    c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
     at::NoGradGuard no_grad;
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& output : outputs)

@@ -7,6 +7,7 @@
 #include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/meta_kernels.h"
 #include "runtime/shapes/shape_tensor.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -229,8 +230,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
             for_each_defined(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });
     }
     if (bytes > largest_known) return false;
-    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),
-                       stack);
+    op.redispatchBoxed(behind_own_key(keys), stack);
     return true;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/compare.h"
 #include "runtime/shapes/shape_tensor.h"
+#include "runtime/torch_versions/own_key.h"
 #include "runtime/training/bindings.h"
 #include "runtime/training/within_eviction.h"
 #include "runtime/verify/paired_run.h"
@@ -153,6 +154,7 @@ void define_ops(torch::Library& library) {
         return json{{"solver", config.solver}, {"options", config.options ? *config.options : json::object()}}
             .dump();
     });
+    library.def("own_key() -> str", [] { return std::string(c10::toString(own_key)); });
     library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
     library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::watermark(); });
     library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_watermark(); });

@@ -1,5 +1,7 @@
 #include "runtime/training/within_eviction.h"
 
+#include "runtime/torch_versions/own_key.h"
+
 namespace rematlas {
 
 RoomMaker* eviction_on(const DeviceRuntime& device) {
@@ -11,8 +13,7 @@ MemoryMeter& memory_without_eviction(DeviceRuntime& device) {
     return eviction ? eviction->without_it() : device;
 }
 
-NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read)
-    : unseen_(c10::DispatchKey::Fake) {
+NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read) : unseen_(own_key) {
     if (RoomMaker* eviction = eviction_on(device)) held_ = eviction->hold(read);
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/eviction/evictor.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -143,7 +144,7 @@ class EvictedRun : public PairedSides {
         EvictedRun& run_;
         std::int64_t alive_;
         RoomMaker* maker_;
-        c10::impl::ExcludeDispatchKeyGuard unseen_{c10::DispatchKey::Fake};
+        c10::impl::ExcludeDispatchKeyGuard unseen_{own_key};
     };
 
     Error failure(const std::exception& error, const std::string& otherwise) const {
@@ -158,7 +159,7 @@ class EvictedRun : public PairedSides {
             observer.make_target = [&](const std::vector<at::Tensor>& outputs) {
                 Result<InputSpec> spec = cross_entropy_target(outputs);
                 TORCH_CHECK(spec, spec.error().message);
-                const c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::Fake);
+                const c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
                 const at::NoGradGuard no_grad;
                 return draw_inputs({spec.take()}, seed).front().to(device_.device());
             };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/replay/compare.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -88,7 +89,7 @@ bool PairedSides::is_same(const at::Tensor& original, const at::Tensor& own) {
 
 std::vector<at::Tensor> inputs_of_step(std::uint64_t step, const std::vector<InputSpec>& specs,
                                        std::uint64_t seed, const DeviceRuntime& device) {
-    const c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::Fake);
+    const c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> inputs = draw_inputs(specs, seed * 1000003 + step);
     for (at::Tensor& input : inputs) input = input.to(device.device());

@@ -4,7 +4,10 @@ import time
 
 import torch
 
+from ..library import ops
+
 LONGEST_WAIT = 30  # seconds
+OWN_KEY = ops.own_key()  # of dispatch, on which steps are recorded, compared and evicted
 
 
 class Busy(RuntimeError):
@@ -18,7 +21,7 @@ def when_free(begin, is_evicting=False):
     """Returns what `begin` returns, which raises Busy and is tried again until then: other threads are done
     with their forward or their backward soon. Raises Busy where this thread itself is in such a step, and
     where the others take too long. `is_evicting`: eviction is in force."""
-    is_own = torch._C._dispatch_tls_is_dispatch_key_included("Fake") and not is_evicting
+    is_own = torch._C._dispatch_tls_is_dispatch_key_included(OWN_KEY) and not is_evicting
     end = time.monotonic() + (0 if is_own else LONGEST_WAIT)
     while True:
         try:
