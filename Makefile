@@ -3,29 +3,37 @@
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-integrations, make test-package, make wheel, make bench: see README.md
+# make test TORCH=2.15.0   what needs torch, built against another version and tested there
 # All install what is missing first. PRESET: release (default), debug, debug-runtime, headless, asan, asan-explorer, tsan, odr.
 PRESET ?= release
-BUILD := build/$(PRESET)
+TORCH ?=
+BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
+# Of a build against another torch: its environment, and no more than what needs torch.
+ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
+TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
+	$(foreach part,GUI GRAPHVIZ PICTURES BENCHES,-DREMATLAS_$(part)=OFF))
+TORCH_TARGETS := $(if $(TORCH),--target rematlas needs_torch)
+TORCH_TESTS := $(if $(TORCH),-R "^(runtime|simgpu)")
 
 .PHONY: help setup build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,6s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 setup:
-	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer)
+	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
 
 $(BUILD)/build.ninja: | setup
-	@cmake --preset $(PRESET)
+	@cmake --preset $(PRESET) $(TORCH_OPTIONS)
 
 build: setup $(BUILD)/build.ninja
-	@cmake --build --preset $(PRESET)
+	@$(if $(TORCH),cmake --build $(BUILD) $(TORCH_TARGETS),cmake --build --preset $(PRESET))
 
 run: build
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest --preset $(PRESET) --no-tests=error -j 2
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure $(TORCH_TESTS),--preset $(PRESET)) --no-tests=error -j 2
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build

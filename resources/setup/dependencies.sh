@@ -8,5 +8,10 @@ packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qtt
 
 # Python packages of .venv: torch, the models of some tests, ruff, which formats and checks Python, and lizard, which
 # measures functions. highspy brings the library, highsbox its headers; their own dependencies are not wanted.
-python_packages="torch==2.11.0 numpy==2.4.6 torchvision==0.26.0 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 ruff==0.17.6 lizard==1.24.3"
+torch_default=2.11.0
+python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm==1.0.31"
+python_packages_tools="ruff==0.17.6 lizard==1.24.3"
 python_packages_alone="highspy==1.15.1 highsbox==1.15.1"
+
+# The torchvision that goes with a torch.
+declare -A torchvision_of=([2.11.0]=0.26.0 [2.12.1]=0.27.1 [2.13.0]=0.28.0 [2.14.1]=0.29.1 [2.15.0]=0.29.2)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
 # Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment,
-# `--explorer` torch and the Python environment alone.
+# `--explorer` torch and the Python environment alone. `--torch VERSION` makes the environment
+# .venv-torch-VERSION, too, for a build against that torch.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -46,19 +47,26 @@ install_packages() {
     [ -z "$missing" ] || fail "too old in this release of the system (see resources/setup/dependencies.sh):" $missing
 }
 
+# Makes the environment $1 with the torch of version $2.
 install_python_packages() {
-    local venv=$root/.venv stamp=$root/.venv/rematlas-packages wanted="$python_packages $python_packages_alone"
+    local venv=$root/$1 torch=$2 vision=${torchvision_of[$2]:-} wanted
+    [ -n "$vision" ] || fail "torch $torch is not known here; there are ${!torchvision_of[*]} (resources/setup/dependencies.sh)"
+    wanted="torch==$torch torchvision==$vision $python_packages_any_torch"
+    [ "$torch" != "$torch_default" ] || wanted+=" $python_packages_tools $python_packages_alone"
+    local stamp=$venv/rematlas-packages
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
     if [ ! -x "$venv/bin/python" ]; then
-        /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment .venv"
+        /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment $1"
     fi
-    echo "setup: installing $wanted into .venv (about 5 GB on disk)"
+    echo "setup: installing $wanted into $1 (about 5 GB on disk)"
     # shellcheck disable=SC2086
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check $python_packages ||
-        fail "pip could not install $python_packages: is the package index reachable?"
-    # shellcheck disable=SC2086
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps $python_packages_alone ||
-        fail "pip could not install $python_packages_alone"
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check ${wanted% "$python_packages_alone"} ||
+        fail "pip could not install $wanted: is the package index reachable?"
+    if [ "$torch" = "$torch_default" ]; then
+        # shellcheck disable=SC2086
+        "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps $python_packages_alone ||
+            fail "pip could not install $python_packages_alone"
+    fi
     echo "$wanted" >"$stamp"
 }
 
@@ -66,4 +74,11 @@ packages="$packages_build $packages_core"
 [ "${1:-}" = --core ] || packages+=" $packages_pictures $packages_explorer"
 # shellcheck disable=SC2086
 install_packages $packages
-[ -n "${1:-}" ] || install_python_packages
+case ${1:-} in
+    --core | --explorer) ;;
+    --torch)
+        install_python_packages .venv "$torch_default"
+        install_python_packages ".venv-torch-$2" "$2"
+        ;;
+    *) install_python_packages .venv "$torch_default" ;;
+esac

@@ -1,4 +1,5 @@
-# Finds the libtorch of a Python wheel without importing it, in .venv first and then in any python3.
+# Finds the libtorch of a Python wheel without importing it: that of REMATLAS_PYTHON where it is set, else that of .venv,
+# else that of any python3.
 #
 # TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_CUDA (major version that it is made with, or empty), TorchWheel_ROOT, TorchWheel_PYTHON (whose wheel it is), and the targets
 #   TorchWheel::cpu    libtorch_cpu and libc10: needs no CUDA driver, starts fast
@@ -15,7 +16,12 @@ text = open(root + '/version.py').read()
 print(root + ';' + re.search(r'__version__ = .(.+?).$', text, re.M).group(1))
 ")
 
-foreach(_python ${CMAKE_SOURCE_DIR}/.venv/bin/python python3)
+set(REMATLAS_PYTHON "" CACHE FILEPATH "Interpreter whose torch is built against")
+set(_pythons ${REMATLAS_PYTHON})
+if(NOT REMATLAS_PYTHON)
+  set(_pythons ${CMAKE_SOURCE_DIR}/.venv/bin/python python3)
+endif()
+foreach(_python ${_pythons})
   if(TorchWheel_PYTHON AND EXISTS ${TorchWheel_ROOT}/lib/libtorch_cpu.so)
     break()
   endif()
