@@ -46,11 +46,9 @@ def state_from_batch_to_batch():
     return Situation(model, step, [optimizer], in_bytes=0.9)
 
 
-@situation(
-    "state_kept_by_the_module", "refused", "the state is a tuple in an attribute, which each forward replaces"
-)
+@situation("state_kept_by_the_module")
 def state_kept_by_the_module():
-    """The same, with the state in an attribute of the module, which the loop resets once."""
+    """The same, with the state as a tuple in an attribute of the module, which the loop resets once."""
 
     class Stateful(WordModel):
         state = None
@@ -69,7 +67,7 @@ def state_kept_by_the_module():
         ids = tokens(number, 25, 8)
         return minimize(optimizer, lambda: cross_entropy(model(ids[:-1]).flatten(0, 1), ids[1:].flatten()))
 
-    return Situation(model, step, [optimizer], steps=16)
+    return Situation(model, step, [optimizer], in_bytes=0.9, steps=16)
 
 
 @situation("packed_sequences", "refused", "the sizes of packed sequences are other ones in each batch")

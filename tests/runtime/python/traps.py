@@ -24,6 +24,7 @@ from torch import nn
 MODULES = [
     "traps_state",
     "traps_kept",
+    "traps_containers",
     "traps_changes",
     "traps_effects",
     "traps_values",

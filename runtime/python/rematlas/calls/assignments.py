@@ -1,39 +1,82 @@
 """What a forward sets in its modules, and where."""
 
+import weakref
+
 import torch
+
+from .kept_tensors import form_of, is_container, is_kept, lists_in, others_hold_lists, tensors_in
 
 
 class Assignments:
-    """Which tensors a forward sets as attributes and buffers of its modules."""
+    """Which tensors, and containers of tensors, a forward sets as attributes and buffers of its modules."""
 
     def __init__(self, module):
-        self.before = []  # (dictionary, ids of the tensors there by name)
+        self.before = {}  # (dictionary, what is there by name) by the id of the dictionary
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
-                self.before.append(
-                    (values, {n: id(v) for n, v in values.items() if isinstance(v, torch.Tensor)})
-                )
+                found = {name: Found(value) for name, value in values.items() if is_kept(value)}
+                self.before[id(values)] = values, found
 
     def made(self):
         """(dictionary, name) of each."""
         return [
             (values, name)
-            for values, ids in self.before
+            for values, found in self.before.values()
             for name, value in values.items()
-            if isinstance(value, torch.Tensor)
+            if is_kept(value)
             and not isinstance(value, torch.nn.Parameter)
-            and ids.get(name) != id(value)
+            and not (name in found and found[name].may_be(value))
         ]
 
     def is_left(self, values, name) -> bool:
         """Says whether what is there after the forward may be what the forward has left. It is not where
-        nothing is there, where no submodule has the dictionary any more, and where a result of ops is there
-        that was there before."""
-        ids = {id(others): ids for others, ids in self.before}.get(id(values))
-        if ids is None or name not in values:
+        nothing is there, where no submodule has the dictionary any more, where a result of ops is there that
+        was there before, and where a container is there that was there before with the same tensors."""
+        if id(values) not in self.before or name not in values:
             return False
+        found = self.before[id(values)][1].get(name)
         value = values[name]
-        return getattr(value, "grad_fn", None) is None or ids.get(name) != id(value)
+        if isinstance(value, torch.Tensor):
+            return value.grad_fn is None or found is None or not found.may_be(value)
+        return found is None or not found.is_untouched(value)
+
+    def why_not_anew(self, places) -> str:
+        """Says in which of these places the forward has left a list that no plan may replace by a new one;
+        empty where there is none."""
+        for values, name in places:
+            if id(values) not in self.before or not is_container(values.get(name)):
+                continue
+            found = self.before[id(values)][1].get(name)
+            if found is not None and found.is_untouched(values[name]):
+                continue
+            if found is not None and found.has_lists_of(values[name]):
+                return f"the forward changes a list in {name} of a module in place, and puts no new one there"
+            if others_hold_lists(values, name):
+                return f"the forward puts a list into {name} of a module that is in use elsewhere, too"
+        return ""
+
+
+class Found:
+    """What there was in an attribute before a forward."""
+
+    def __init__(self, value):
+        self.identity = id(value)
+        self.form = form_of(value)
+        self.tensors = [weakref.ref(tensor) for _, tensor in tensors_in(value)]
+        self.lists = lists_in(value)  # they stay alive: no new one has the id of one of them
+
+    def may_be(self, value) -> bool:
+        """Says whether this may be the value: ids may be those of others by now."""
+        return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
+
+    def is_untouched(self, value) -> bool:
+        if self.identity != id(value) or self.form != form_of(value):
+            return False
+        return all(was() is tensor for was, (_, tensor) in zip(self.tensors, tensors_in(value)))
+
+    def has_lists_of(self, value) -> bool:
+        known = {id(each) for each in self.lists}
+        return any(id(each) in known for each in lists_in(value))
 
 
 def paths_of(module, made) -> list:

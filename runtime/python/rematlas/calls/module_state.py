@@ -6,6 +6,7 @@ import torch
 
 from . import effects
 from .assignments import paths_of
+from .kept_tensors import copied, is_kept
 from .watch import Watch
 
 OTHER_CONTENTS = "has other contents in the next step"  # as the recorder says of a tensor beside its buffers
@@ -65,9 +66,10 @@ class ModuleState:
         nothing."""
         if watch.unchanged():
             return ""
-        made = [(v, name) for v, name in self.assigned.values() if isinstance(v.get(name), torch.Tensor)]
-        change = watch.changes(self.look(), paths_of(self.module, made))
-        self.change = change or self.change
+        made = [(values, name) for values, name in self.assigned.values() if is_kept(values.get(name))]
+        later = self.look()
+        change = watch.changes(later, paths_of(self.module, made))
+        self.change = change or watch.changes(later) or self.change
         self.forget()
         return change
 
@@ -123,11 +125,11 @@ class ModuleState:
         return tuple(self.assigned.values())
 
     def kept_values(self, places) -> list:
-        """Returns (dictionary, name, value) of tensors that forwards leave for the next one, and of what
-        there is in place of such: None, say."""
-        read = {(id(values), name) for values, name, _ in self.watch.buffers}
+        """Returns (dictionary, name, value) of what forwards leave for the next one to read, and of what
+        there is in place of such: None, say. Lists are copied: the program may change them in place."""
+        read = self.watch.read.union((id(values), name) for values, name, _ in self.watch.buffers)
         return [
-            (values, name, values[name])
+            (values, name, copied(values[name]))
             for values, name in places
-            if (id(values), name) in read or (name in values and not isinstance(values[name], torch.Tensor))
+            if (id(values), name) in read or (name in values and not is_kept(values[name]))
         ]

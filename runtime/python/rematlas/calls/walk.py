@@ -19,6 +19,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from .call_inputs import runs_python
 from .code_names import globals_in, is_foreign, names_in, watched_global
+from .kept_tensors import Entries, geometry_for_plans, is_any, is_container, is_kept, kept_as, tensors_in
 from .plain_values import digest_of_array, plain
 
 HOOKS = (
@@ -34,6 +35,7 @@ HOOKS = (
 CALL = "_compiled_call_impl"
 APART = {"_parameters", "_buffers", "_modules", CALL, "_non_persistent_buffers_set", *HOOKS}
 STATE = "state"
+KEPT = "kept"
 MOST = 50_000
 # objects of others and functions within each other; lists and the program's own objects go deeper
 DEEPEST = 6
@@ -43,13 +45,8 @@ LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do no
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 DICTIONARIES = (dict, types.MappingProxyType)
 numbers_made = {}
-geometries = {}
 numbers = itertools.count()
 numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
-
-
-def is_tensor(value) -> bool:
-    return isinstance(value, torch.Tensor)
 
 
 class ByName:
@@ -62,29 +59,11 @@ class ByName:
         return getattr(self.module, name)
 
 
-def geometry_of(tensor) -> tuple | None:
-    """Returns size, strides, type and device: what a tensor like it is made of. Equal ones are one and the
-    same. None for a tensor that has more to it."""
-    if tensor.layout != torch.strided or tensor.is_nested:
-        return None
-    geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
-    return geometries.setdefault(geometry, geometry)
-
-
-def kept_as(value) -> tuple | bool | None:
-    """Says what a forward has left in an attribute: the geometry of what a plan can take as a buffer, False
-    for another tensor, None for no tensor."""
-    if not isinstance(value, torch.Tensor):
-        return None
-    is_plain = type(value) is torch.Tensor and not value.requires_grad
-    return (is_plain and geometry_of(value)) or False
-
-
 class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
-        """`assigned`: (id of a dictionary, name) of tensors that the forward sets itself; they are not looked
-        at. `reads_kept`: a forward reads what the one before has left there. `counted`: the same of what the
-        forward counts or logs by."""
+        """`assigned`: (id of a dictionary, name) of tensors and containers of such that the forward sets
+        itself; they are not looked at. `reads_kept`: a forward reads what the one before has left there.
+        `counted`: the same of what the forward counts or logs by."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned
@@ -95,6 +74,7 @@ class Walk:
         self.seen = set()
         self.parameters = []  # (dictionary, name, path), under all names
         self.buffers = []
+        self.read = set()  # those of `assigned` whose tensors are among the buffers
         self.walked = set()  # functions and classes
         for path, submodule in module.named_modules(remove_duplicate=True):
             self.add_module(path + "." if path else "", submodule)
@@ -142,18 +122,24 @@ class Walk:
         self.add_class(type(module))
 
     def add_kept_tensors(self, prefix, values):
-        """What a forward leaves for the next one in attributes is as good as a buffer, while it is a tensor:
-        the program may set it back to None."""
+        """What a forward leaves for the next one in attributes is as good as a buffer, while it is a tensor
+        or a container of tensors: the program may set it back to None."""
         names = [name for of, name in self.assigned if of == id(values)]
         if not names:
             return
-        look = kept_as if self.reads_kept else is_tensor
-        self.add_values(functools.partial(lambda d, n: [look(d.get(name)) for name in n], values, names))
-        for name in sorted(names) if self.reads_kept else ():
-            geometry = kept_as(values.get(name))
-            if geometry:
-                self.buffers.append((values, name, prefix + name))
-                self.facts.append((prefix + name, "kept", geometry))
+        look = geometry_for_plans if self.reads_kept else is_any
+        self.add_values(
+            functools.partial(lambda d, n: [kept_as(d.get(name), look) for name in n], values, names)
+        )
+        for name in sorted(names):
+            value = values.get(name)
+            found = [at for at, tensor in tensors_in(value) if self.reads_kept and look(tensor)]
+            if found or (is_container(value) and is_kept(value)):
+                self.facts.append((prefix + name, KEPT, kept_as(value, look)))
+            for at in found:
+                path = prefix + name + "".join(f"[{index}]" for index in at)
+                self.buffers.append((Entries(values, name), at, path))
+                self.read.add((id(values), name))
 
     def add_script_module(self, prefix, module):
         for name, _ in module.named_parameters(recurse=False):
@@ -196,12 +182,10 @@ class Walk:
         self.add_named_values(prefix, names, values_of, 1)
 
     def is_set_by_forward(self, values, name) -> bool:
-        """Says whether the forward has left a tensor there, or counts there. Who sets a tensor back to None
-        changes the module."""
+        """Says whether the forward has left a tensor there, or a container of tensors, or counts there. Who
+        sets it back to None changes the module."""
         place = id(values), name
-        return place in self.counted or (
-            place in self.assigned and isinstance(values.get(name), torch.Tensor)
-        )
+        return place in self.counted or (place in self.assigned and is_kept(values.get(name)))
 
     def add_dictionary(self, prefix, values, depth):
         if len(self.held) <= MOST:

@@ -10,8 +10,9 @@ closures.
 import torch
 
 from .call_inputs import unfit_class
+from .kept_tensors import Entries, geometry_for_plans, geometry_of, told_form
 from .plain_values import shown
-from .walk import STATE, Walk, geometry_of, kept_as
+from .walk import KEPT, STATE, Walk
 
 
 class Watch(Walk):
@@ -45,7 +46,7 @@ class Watch(Walk):
             if before[path] != value and STATE in value:
                 return f"what is in {path} has changed"
             if before[path] != value:
-                return f"{path}: {shown(before[path])}, then {shown(value)}"
+                return f"{path}: {told(before[path])}, then {told(value)}"
         for path in before:
             if path not in after:
                 return f"{path} is gone"
@@ -70,12 +71,16 @@ class Watch(Walk):
         except KeyError:
             value = None
         is_there = isinstance(value, torch.Tensor)
-        if is_there and (id(values), name) in self.assigned:
-            is_there = kept_as(value) is like
+        if is_there and (isinstance(values, Entries) or (id(values), name) in self.assigned):
+            is_there = geometry_for_plans(value) is like
         if is_there or like is None:
             return value
         size, stride, dtype, device = like
         return torch.empty_strided(size, stride, dtype=dtype, device=device)
+
+
+def told(fact) -> str:
+    return told_form(fact[1]) if fact[0] == KEPT else shown(fact)
 
 
 def by_path(facts, but) -> dict:

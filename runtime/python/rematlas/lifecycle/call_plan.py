@@ -131,7 +131,8 @@ class CallPlan:
 
     def to_bytes(self) -> bytes:
         """Returns what a plan file of it holds."""
-        packing = self.plan.packing(self.owner.module, self.owner.options.budget_bytes)
+        owner = self.owner
+        packing = self.plan.packing(owner.module, owner.state.reads_kept, owner.options.budget_bytes)
         self.plan.compiled.pack(packing.text())
         return self.plan.compiled.to_bytes()
 
@@ -422,8 +423,10 @@ class CallPlan:
         except Exception as error:
             self.refuse(f"the plan is another module's: {message(error)}")
             return
-        owner.state.note_assigned(returned.kept)
+        owner.state.note_assigned([(values, name) for values, name, *_ in returned.kept])
         owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
+        if packing.reads_kept:
+            owner.state.note_reads_kept()
         if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
             owner.forget(self)
             return

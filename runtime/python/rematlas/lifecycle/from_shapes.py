@@ -15,9 +15,9 @@ import torch
 from ..calls import effects, modes, structure
 from ..calls.assignments import dictionary_at, in_order, paths_of, places_of
 from ..calls.kept_state import KeptState
+from ..calls.kept_tensors import copied, form_of, is_kept
 from ..calls.module_hooks import BeforeForward
 from ..calls.module_state import OTHER_CONTENTS
-from ..calls.plain_values import plain
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..compiled.turns import Busy, when_free
@@ -26,7 +26,7 @@ from ..fallback import evicting
 from ..library import ops
 from . import gate
 from .observed import Recorded
-from .step_plan import Returned
+from .step_plan import Kept, Returned
 
 LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
 MOST_STEPS = 6
@@ -102,8 +102,15 @@ class Twin:
             for places in (self.known, self.counted)
         )
         of_module = Watch(self.module, known, self.reads_kept, counted)
-        if self.look().names != of_module.names:
+        is_alike = self.look().names == of_module.names and all(map(self.is_of_one_form, self.known))
+        if not is_alike:
             raise Unknown("the forward leaves tensors for the next one, and there are none yet")
+
+    def is_of_one_form(self, place) -> bool:
+        """Says whether the module and its twin have alike containers there, or one of them has none."""
+        dictionary, name = place
+        found = [dictionary_at(module, dictionary).get(name) for module in (self.module, self.twin)]
+        return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])
 
     def step(self):
         """Returns a recorded step; and what its forward has set, and what it has counted or logged by."""
@@ -159,11 +166,11 @@ class Twin:
         the forward may look at it."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
-            if own is self or isinstance(own, torch.Tensor):
+            if own is self or is_kept(own):
                 continue
-            if plain(own) is None:
+            if form_of(own) is None:
                 raise Unknown(f"the forward replaces the {type(own).__name__} {name} of a module by a tensor")
-            dictionary_at(self.twin, place)[name] = own
+            dictionary_at(self.twin, place)[name] = copied(own)
 
     def look(self) -> Watch:
         known, counted = self.places_in_twin(self.known), self.places_in_twin(self.counted)
@@ -203,7 +210,8 @@ class Twin:
     def check_unchanged(self, before, watch, copied) -> None:
         made = paths_of(self.twin, before.assigned())
         forward = gate.RunForward(copied, before, lambda: watch.changes(self.look(), made))
-        why = gate.why_no_forward(forward)
+        known = [(dictionary_at(self.twin, place), name) for place, name in self.known]
+        why = gate.why_no_forward(forward) or before.assignments.why_not_anew(known)
         if why:
             raise Unknown(why)
 
@@ -213,13 +221,15 @@ class Twin:
             raise Unknown(why)
 
     def assigned(self, made, outputs):
-        """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""
-        for values, name in made:
-            if any(values[name] is output for output in outputs):
+        """Returns what the forward has set, as Returned has it of the module, and the tensors."""
+        kept, further, known = [], [], {id(output) for output in outputs}
+        for values, name in in_order(self.twin, made):
+            found, tensors = Kept.found(values, name)
+            if any(id(tensor) in known for tensor in tensors):
                 raise Unknown(f"the forward returns what it also keeps as {name}")
-        made = in_order(self.twin, made)
-        kept = tuple((dictionary_at(self.module, self.places[id(values)]), name) for values, name in made)
-        return kept, [values[name] for values, name in made]
+            kept.append(found._replace(values=dictionary_at(self.module, self.places[id(values)])))
+            further += tensors
+        return tuple(kept), further
 
     def end(self, recording, tensors, further) -> tuple:
         """Runs the backward. Returns which outputs the loss is taken to depend on."""

@@ -2,14 +2,13 @@
 
 import contextlib
 
-import torch
-
 from ..calls import effects, structure
 from ..calls.assignments import in_order
 from ..calls.call_inputs import unfit_class
+from ..calls.kept_tensors import is_kept
 from ..calls.module_hooks import BeforeForward
 from . import gate
-from .step_plan import Returned
+from .step_plan import Kept, Returned
 
 SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
 
@@ -118,9 +117,10 @@ class ObservedForward:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
         for tensor in self.tensors:
             self.why = self.why or unfit_class("an output of the module", tensor)
-        left = [place for place in state.assigned_places() if self.before.assignments.is_left(*place)]
-        kept = tuple(in_order(self.owner.module, left))
-        self.add_kept(kept)
+        assignments, places = self.before.assignments, state.assigned_places()
+        self.why = self.why or assignments.why_not_anew(places)
+        left = [place for place in places if assignments.is_left(*place)]
+        kept = self.add_kept(in_order(self.owner.module, left))
         made, why = self.before.effects.effects(known, self.log)
         self.why = self.why or why
         self.tensors += self.log.tensors
@@ -135,14 +135,22 @@ class ObservedForward:
             self.owner.module, self.watch, self.owner.state.look()
         )
 
-    def add_kept(self, kept) -> None:
-        """Attributes that the forward sets are outputs too."""
+    def add_kept(self, left) -> tuple:
+        """Attributes that the forward sets are outputs too: their tensors. Returns them, as Returned has
+        them."""
         known = {id(tensor) for tensor in self.tensors}
-        for values, name in kept:
-            value = values.get(name)
-            if not isinstance(value, torch.Tensor):
+        found = []
+        for values, name in left:
+            if not is_kept(values.get(name)):
                 self.why = self.why or f"the forward sets {name} of a module at times"
-            elif id(value) in known:
+                continue
+            try:
+                kept, tensors = Kept.found(values, name)
+            except Exception as error:
+                self.why = self.why or f"the forward keeps in {name} what cannot be described: {error}"
+                continue
+            if any(id(tensor) in known for tensor in tensors):
                 self.why = self.why or f"the forward returns what it also keeps as {name}"
-            else:
-                self.tensors.append(value)
+            found.append(kept)
+            self.tensors += tensors
+        return tuple(found)

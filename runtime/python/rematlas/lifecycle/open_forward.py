@@ -35,7 +35,8 @@ class OpenForward:
             ):
                 output = call.run(self.owner.module.forward, given)
                 tensors = call.given_for(structure.flatten(output)[1], given)
-                return tensors + [values[name] for values, name in self.plan.returned.kept]
+                kept = [structure.flatten(values[name])[1] for values, name, *_ in self.plan.returned.kept]
+                return tensors + [tensor for of_one in kept for tensor in of_one]
 
 
 @contextlib.contextmanager

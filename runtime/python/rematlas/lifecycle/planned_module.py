@@ -39,7 +39,7 @@ from .state import UNDECIDED, StateName
 log = logging.getLogger("rematlas")
 MAY_CHANGE = (
     "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
-    " tensors that have an attribute of their own or are buffers"
+    " tensors that are buffers or in an attribute, also in a tuple or list that each forward puts there anew"
 )
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
@@ -299,7 +299,8 @@ class PlannedModule:
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
         """Its backward may come."""
-        kept = call_plan.plan.returned.kept and self.state.kept_values(call_plan.plan.returned.kept)
+        places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
+        kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
 
     def count_replayed(self) -> None:
@@ -366,7 +367,7 @@ class PlannedModule:
                 self.fallback.about_the_budget(False),
             )
             return None
-        self.state.note_assigned(found.returned.kept)
+        self.state.note_assigned([(values, name) for values, name, *_ in found.returned.kept])
         self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
         if found.reads_kept:
             self.state.note_reads_kept()
@@ -401,7 +402,7 @@ class PlannedModule:
             plan = call_plan.plan
             if plan is None:
                 continue
-            compiled, packing = plan.compiled, plan.packing(self.module)
+            compiled, packing = plan.compiled, plan.packing(self.module, self.state.reads_kept)
             if self.updates is not None:
                 try:
                     compiled, ending = self.updates.ended(self.context(), plan)

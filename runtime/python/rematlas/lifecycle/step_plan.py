@@ -10,12 +10,31 @@ from .packing import Packing
 MOST_LEFT = 2  # steps of a plan from shapes whose backward the original ran, before a real one is recorded
 
 
+class Kept(typing.NamedTuple):
+    """What a forward leaves in an attribute: a tensor or a container of tensors, which is put there anew."""
+
+    values: dict  # of a module
+    name: str
+    template: object = "tensor"  # see calls/structure.py
+    count: int = 1  # of tensors
+
+    @classmethod
+    def found(cls, values, name) -> tuple:
+        """Returns what is there, as a Kept and its tensors. Raises what pickle raises for named tuples whose
+        class cannot be found by its name."""
+        template, tensors = structure.flatten(values[name])
+        return cls(values, name, template, len(tensors)), tensors
+
+    def put(self, tensors) -> None:
+        self.values[self.name] = structure.rebuild(self.template, tensors)
+
+
 class Returned(typing.NamedTuple):
     """What the forward returns. It is the same in each step of one kind of call."""
 
     template: object  # see calls/structure.py
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
-    kept: tuple  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+    kept: tuple  # Kept; their tensors are outputs too, after the others
     effects: tuple = ()  # Effects; the numbers that are logged are the last outputs
 
     def rebuild(self, outputs, inputs, tensors):
@@ -27,27 +46,30 @@ class Returned(typing.NamedTuple):
         ]
         if self.kept or self.effects:
             count = self.outputs()
-            logged = placed[count + len(self.kept) :]
-            for (values, name), tensor in zip(self.kept, placed[count:]):
-                values[name] = tensor
-            effects.apply(self.effects, logged)
-            placed = placed[:count]
+            placed, further = placed[:count], placed[count:]
+            for kept in self.kept:
+                kept.put(further[: kept.count])
+                further = further[kept.count :]
+            effects.apply(self.effects, further)
         return structure.rebuild(self.template, placed)
 
     def outputs(self) -> int:
         """How many tensors the caller gets."""
-        return len(self.sources) - len(self.kept) - effects.logs(self.effects)
+        return len(self.sources) - sum(kept.count for kept in self.kept) - effects.logs(self.effects)
 
     def kept_places(self) -> set:
         """Returns (id of the dictionary, name) of the attributes."""
-        return {(id(values), name) for values, name in self.kept}
+        return {(id(kept.values), kept.name) for kept in self.kept}
 
     @classmethod
     def unpacked(cls, packing, module):
         """Reads it from a plan file. Raises what pickle raises for classes that are not there, and
         AttributeError for submodules that are not there."""
         template = structure.of_module(packing.template, module)
-        kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
+        kept = tuple(
+            Kept(dictionary_at(module, place), name, structure.of_module(template, module), count)
+            for place, name, template, count in packing.kept
+        )
         made = tuple(
             effects.Effect(dictionary_at(module, place), name, amount)
             for place, name, amount in packing.effects
@@ -132,11 +154,12 @@ class StepPlan:
         set_in = (*self.returned.kept, *self.returned.effects)
         return all(id(values) in places for values, *_ in set_in)
 
-    def packing(self, module, budget=None) -> Packing:
-        """Returns what a plan file keeps beside the graph and the schedule. `budget`: bytes that it is
-        for."""
+    def packing(self, module, reads_kept, budget=None) -> Packing:
+        """Returns what a plan file keeps beside the graph and the schedule. `reads_kept`: see Walk. `budget`:
+        bytes that it is for."""
         places = places_of(module)
-        kept = [(places[id(values)], name) for values, name in self.returned.kept]
+        kept = [(places[id(values)], *others) for values, *others in self.returned.kept]
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""
-        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made, budget)
+        template, sources = self.returned.template, self.returned.sources
+        return Packing(template, sources, self.sums, kept, ending, made, budget, reads_kept)

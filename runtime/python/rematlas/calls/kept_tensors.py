@@ -1,0 +1,146 @@
+"""What a forward leaves in an attribute for the next one: a tensor, or a container of tensors.
+
+    self.state = hidden.detach()
+    self.state = tuple(part.detach() for part in state)    # a new container in each forward
+
+Containers are tuples, named tuples and lists, within each other too. Beside tensors they hold plain values.
+"""
+
+import sys
+
+import torch
+
+from .plain_values import plain, shown
+
+DEEPEST = 8  # containers within each other
+made_of = {}  # equal descriptions of tensors and containers are one and the same
+
+
+def geometry_of(tensor) -> tuple | None:
+    """Returns size, strides, type and device: what a tensor like it is made of. Equal ones are one and the
+    same. None for a tensor that has more to it."""
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return None
+    geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
+    return made_of.setdefault(geometry, geometry)
+
+
+def geometry_for_plans(tensor) -> tuple | bool:
+    """Returns the geometry of what a plan can take as a buffer, False for another tensor."""
+    is_plain = type(tensor) is torch.Tensor and not tensor.requires_grad
+    return (is_plain and geometry_of(tensor)) or False
+
+
+def is_any(tensor) -> bool:
+    return True
+
+
+def kept_as(value, look=geometry_for_plans) -> tuple | bool | None:
+    """Says what a forward has left in an attribute: what `look` says of a tensor; for a container of tensors
+    its form, with what `look` says of each. Equal forms are one and the same. None for anything else."""
+    if isinstance(value, torch.Tensor):
+        return look(value)
+    if not is_kept(value):
+        return None
+    form = form_of(value, look)
+    return made_of.setdefault(form, form)
+
+
+def is_container(value) -> bool:
+    kind = type(value)
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_make") and not hasattr(value, "__dict__")
+    return kind is tuple or kind is list or is_named
+
+
+def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
+    """Returns what `look` says of a tensor, and of a container its type and the forms of what it holds. None
+    where it holds something that is neither a tensor nor a plain value."""
+    if isinstance(value, torch.Tensor):
+        return None if isinstance(value, torch.nn.Parameter) else look(value)
+    if not is_container(value) or depth == DEEPEST:
+        return plain(value)
+    forms = [form_of(item, look, depth + 1) for item in value]
+    return None if any(form is None for form in forms) else (type(value), *forms)
+
+
+def told_form(form) -> str:
+    """A form in words."""
+    if isinstance(form, bool):
+        return "a tensor"
+    kind, *others = form
+    if isinstance(kind, torch.Size):
+        return f"{str(others[1]).removeprefix('torch.')}{list(kind)}"
+    if issubclass(kind, (tuple, list)) and kind is not torch.Size:
+        return f"a {kind.__name__} of ({', '.join(map(told_form, others))})"
+    return shown((form,))
+
+
+def tensors_in(value) -> list:
+    """Returns (indices that lead to it, tensor) of each in a container; of a tensor itself with no indices.
+    Empty for anything else: no plan puts it anew into an attribute."""
+    if isinstance(value, torch.Tensor):
+        return [((), value)]
+    if not is_container(value) or form_of(value) is None:
+        return []
+    return [(at, part) for at, part in parts_of(value) if isinstance(part, torch.Tensor)]
+
+
+def parts_of(value, indices=()):
+    if is_container(value):
+        for index, item in enumerate(value):
+            yield from parts_of(item, (*indices, index))
+    else:
+        yield indices, value
+
+
+def is_kept(value) -> bool:
+    """Says whether it is a tensor or a container of tensors."""
+    return bool(tensors_in(value))
+
+
+def copied(value):
+    """Returns a container like it with the same entries; anything else as it is."""
+    if not is_container(value):
+        return value
+    items = [copied(item) for item in value]
+    return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
+
+
+def lists_in(value) -> list:
+    """Returns all lists in a container, and the container where it is one."""
+    found = [value] if type(value) is list else []
+    if is_container(value):
+        for item in value:
+            found += lists_in(item)
+    return found
+
+
+def holders(values, name) -> list:
+    """Returns how many hold each list that is found under this name of a dictionary."""
+    return [sys.getrefcount(each) for each in lists_in(values.get(name))]
+
+
+(ONE_HOLDER,) = holders({"name": []}, "name")
+
+
+def others_hold_lists(values, name) -> bool:
+    """Says whether more than the dictionary holds a list that is found under this name. Who holds it would
+    see what becomes of it."""
+    return any(count > ONE_HOLDER for count in holders(values, name))
+
+
+class Entries:
+    """Looks like a dictionary of the tensors in an attribute, by the indices that lead to them: none to a
+    tensor that is there by itself."""
+
+    def __init__(self, values, name):
+        self.values = values
+        self.name = name
+
+    def __getitem__(self, indices):
+        found = self.values[self.name]
+        for index in indices:
+            if not (is_container(found) and index < len(found)):
+                raise KeyError(indices)
+            found = found[index]
+        return found
