@@ -163,6 +163,19 @@ class InPlace(TrainingCase):
             for a, b in zip(other.parameters(), module.parameters()):
                 self.assertTrue(torch.equal(a.grad, b.grad))
 
+    def test_copies_of_recurrent_networks_are_plain(self):
+        """Torch copies and pickles all that is in the dictionary of such a module."""
+        for network in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
+            for module in (network(8, 8), torch.nn.Sequential(network(8, 8))):
+                rematlas.apply(module, "80%")
+                output = module(torch.randn(4, 2, 8))[0]
+                for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+                    with self.assertRaises(ValueError):
+                        rematlas.status(other)
+                    other(torch.randn(4, 2, 8))[0].sum().backward()
+                output.sum().backward()
+                self.assertEqual(rematlas.status(module).state, "recording")
+
     def test_eval_and_no_grad_run_the_original(self):
         module, status = self.expect_as_plain(
             models.resnet, models.images, models.image_loss, models.sgd, "80%"

@@ -237,6 +237,24 @@ class TwoModules(Case):
         with rematlas.evict(budget):  # nothing is in force any more
             pass
 
+    def test_one_that_goes_within_an_op_of_the_other(self):
+        budget = ops.counted_bytes() + (8 << 20)
+        held = [Drawing()]
+        rematlas.apply(held[0], budget)
+        step(held[0], 0)
+        self.assertIsNotNone(rematlas.status(held[0]).eviction)
+
+        @torch.library.custom_op("rematlas_tests::goes", mutates_args=())
+        def goes(x: torch.Tensor) -> torch.Tensor:
+            held.clear()
+            gc.collect()
+            return x.clone()
+
+        goes(torch.ones(4))
+        self.assertEqual(held, [])
+        with rematlas.evict(budget):  # nothing is in force any more
+            pass
+
     def test_the_smaller_budget_is_kept(self):
         losses, taken = self.plain_peak()
         one, other = self.pair()

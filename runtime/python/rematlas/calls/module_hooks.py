@@ -60,7 +60,15 @@ class PathHooks:
         self.calls, self.recordings = [], []
 
 
-class PathCall:
+class InPlaceOfCall:
+    """What stands in the place of a module's own call. Copies and pickles of the module have nothing there:
+    torch leaves it out, but for recurrent networks."""
+
+    def __reduce__(self):
+        return type(None), ()
+
+
+class PathCall(InPlaceOfCall):
     """It stands in the place of a submodule's own call, and tells recordings of it."""
 
     def __init__(self, path, submodule, recordings):

@@ -95,10 +95,12 @@ class OnlineEviction:
         self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
         self.eviction = None
+        self.is_left = False  # nobody needs it any more, and it was not the moment to end it
         self.hooks = PathHooks() if options["record"] and model is not None else None
 
     def __enter__(self):
         global in_force
+        end_if_left()
         if in_force is not None:
             raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
         where = [] if self.model is None else [p.device for p in self.model.parameters()]
@@ -156,6 +158,11 @@ class OnlineEviction:
         if self.eviction is None:
             raise RuntimeError("rematlas: this eviction has not begun")
         return Eviction.of(self.eviction.status())
+
+
+def end_if_left() -> None:
+    if in_force is not None and in_force.is_left:
+        in_force.__exit__(None, None, None)
 
 
 def model_and_bytes(given, budget):

@@ -5,7 +5,7 @@ import warnings
 
 import torch
 
-from ..compiled.turns import Busy
+from ..compiled.turns import OWN_KEY, Busy
 from ..errors import RefusedWarning, caller_level, message
 from . import evicting
 from .living import Living
@@ -20,14 +20,20 @@ class SharedEviction:
     """Online eviction is of the process: what one module's steps need, the steps of all modules run under.
     `fallback` is that of the module which needs it first."""
 
-    in_force = None
+    last = None
 
     def __init__(self, fallback):
         self.budget = fallback.budget
         self.gives_up = fallback.choice is None
         self.context = evicting.evict(fallback.module, fallback.budget, gives_up=self.gives_up)
         self.context.__enter__()
-        SharedEviction.in_force = self
+        SharedEviction.last = self
+
+    @staticmethod
+    def in_force():
+        """Returns the one that is in force; None: there is none."""
+        last = SharedEviction.last
+        return last if last is not None and evicting.in_force is last.context else None
 
     def suits(self, fallback) -> bool:
         """Says whether it keeps the budget of that module, in the way that was asked for."""
@@ -37,7 +43,11 @@ class SharedEviction:
         return self.context.status()
 
     def close(self) -> None:
-        SharedEviction.in_force = None
+        """An op that runs now holds the locks of the eviction: it ends later then."""
+        if torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY):
+            self.context.is_left = True
+            return
+        SharedEviction.last = None
         self.context.__exit__(None, None, None)
 
 
@@ -66,7 +76,7 @@ class Fallback:
 
     @property
     def evicts_now(self) -> bool:
-        return self.needs_eviction and SharedEviction.in_force is not None
+        return self.needs_eviction and SharedEviction.in_force() is not None
 
     def note_forward(self, others_are_open) -> None:
         self.others_are_open = others_are_open
@@ -97,13 +107,14 @@ class Fallback:
         return ', and may go beyond the budget: unplanned="evict" keeps it'
 
     def begin(self, fits) -> None:
+        evicting.end_if_left()
         self.note_given_up()
         is_lazy = any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
         if is_lazy or not self.evicts(fits):  # nobody knows the parameters that this forward makes
             self.end()
             return
         self.needs_eviction = True
-        shared = SharedEviction.in_force
+        shared = SharedEviction.in_force()
         if shared is not None and not shared.suits(self):
             shared.close()
         if evicting.in_force is None and not self.opens():
@@ -130,7 +141,7 @@ class Fallback:
     def note_given_up(self) -> None:
         """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step. It begins
         again with the next one: it may have begun in the midst of a step, or met the rest of one."""
-        shared = SharedEviction.in_force
+        shared = SharedEviction.in_force()
         if shared is None:
             return
         now = shared.status()
@@ -171,7 +182,7 @@ class Fallback:
         if not self.needs_eviction:
             return
         self.needs_eviction = False
-        shared = SharedEviction.in_force
+        shared = SharedEviction.in_force()
         if shared is not None and not any(fallback.needs_eviction for fallback in Fallback.of_process):
             shared.close()
 
@@ -179,5 +190,5 @@ class Fallback:
 
     def status(self):
         """Returns None where the module's steps need no eviction."""
-        shared = SharedEviction.in_force
+        shared = SharedEviction.in_force()
         return shared.status() if self.needs_eviction and shared is not None else None

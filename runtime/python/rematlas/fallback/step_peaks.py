@@ -90,6 +90,11 @@ class StepPeaks:
         """Who runs the step from here on."""
         self.runner = runner
 
+    def note_failed(self) -> None:
+        """The forward has thrown: there is no step."""
+        self.look()
+        self.runner = None
+
     def text(self) -> str:
         """Says which steps went beyond the budget, and what keeps it; empty where none did."""
         return "; ".join(

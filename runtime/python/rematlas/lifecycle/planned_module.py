@@ -17,7 +17,7 @@ from ..calls import modes, structure
 from ..calls.call import Call
 from ..calls.call_inputs import describe, geometry, unfit
 from ..calls.kinds_of_calls import variety
-from ..calls.module_hooks import PathHooks, call_within_hooks, runs_hooks
+from ..calls.module_hooks import InPlaceOfCall, PathHooks, call_within_hooks, runs_hooks
 from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
 from ..compiled import callbacks
@@ -44,7 +44,7 @@ MAY_CHANGE = (
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
-class PlannedModule:
+class PlannedModule(InPlaceOfCall):
     """It stands in the place of the module's own call. It counts steps and knows what all kinds of calls
     share."""
 
@@ -84,6 +84,9 @@ class PlannedModule:
                 with self.lock:
                     return call_within_hooks(self.module, self.forward, args, kwargs)
             return self.forward(*args, **kwargs)
+        except BaseException:
+            self.peaks.note_failed()
+            raise
         finally:
             self.state.note_forward_is_over()
             set_eval_frame(compiler)
