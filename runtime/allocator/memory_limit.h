@@ -36,8 +36,8 @@ class RoomMaker {
     /// Counts the bytes that would be alive if nothing had been freed to make room.
     virtual MemoryMeter& without_it() = 0;
     /// The memory of these tensors is there, and is not freed to make room: as long as somebody has what is
-    /// returned, or for good.
-    virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors) = 0;
+    /// returned, or for good. `who` needs what is taken from here on, in words.
+    virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) = 0;
     virtual void keep(c10::ArrayRef<at::Tensor> tensors) = 0;
     /// Their contents are about to change, by others than the program's ops.
     virtual void changes(c10::ArrayRef<at::Tensor> tensors) = 0;

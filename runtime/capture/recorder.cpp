@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/capture/input_parts.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/shape_tensor.h"
@@ -44,35 +45,16 @@ Recorder::Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at
     if (options_.in_process) generator_ = device_.generator_state()->digest();
 }
 
-/// Inputs in one storage are one value: the part of it from the first byte of any to the last.
 void Recorder::add_inputs(const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs) {
-    struct Part {
-        std::int64_t begin, end;
-    };
-    std::unordered_map<const c10::StorageImpl*, Part> parts;
-    const auto part_of = [](const at::Tensor& tensor) {
-        std::int64_t last = 0;
-        for (std::int64_t axis = 0; axis < tensor.dim(); ++axis)
-            last += std::max<std::int64_t>(tensor.size(axis) - 1, 0) * tensor.stride(axis);
-        const auto item = static_cast<std::int64_t>(tensor.element_size());
-        const std::int64_t begin = tensor.storage_offset() * item;
-        return Part{begin, begin + (tensor.numel() == 0 ? 0 : (last + 1) * item)};
-    };
-    for (const at::Tensor& input : inputs) {
-        const Part part = part_of(input);
-        const auto [found, fresh] = parts.try_emplace(input.storage().unsafeGetStorageImpl(), part);
-        if (fresh) continue;
-        found->second.begin = std::min(found->second.begin, part.begin);
-        found->second.end = std::max(found->second.end, part.end);
-    }
+    const auto parts = parts_of(inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!is_known(inputs[i])) {
             const int value = resident(inputs[i], TensorKind::input, "input" + std::to_string(i));
             if (options_.in_process) {
-                const Part part = parts.at(inputs[i].storage().unsafeGetStorageImpl());
+                const InputPart& part = parts.at(inputs[i].storage().unsafeGetStorageImpl());
                 Place& place = places_.at(inputs[i].storage().unsafeGetStorageImpl());
                 place.base = part.begin;
-                place.bytes = recording_.values[value].bytes = part.end - part.begin;
+                place.bytes = recording_.values[value].bytes = part.bytes();
             }
         }
         recording_.inputs.emplace_back(specs[i], operand_of(inputs[i]));

@@ -100,7 +100,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
 
     /// They are not evicted, wherever they are made.
     void keep(c10::ArrayRef<at::Tensor> tensors) override;
-    std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors) override;
+    std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) override;
     void changes(c10::ArrayRef<at::Tensor> tensors) override;
     /// How others get at a tensor's memory past the dispatcher.
     enum class Look {

@@ -26,14 +26,14 @@ int Evictor::keep(const at::Tensor& tensor) {
     return storage;
 }
 
-std::shared_ptr<void> Evictor::hold(c10::ArrayRef<at::Tensor> tensors) {
+std::shared_ptr<void> Evictor::hold(c10::ArrayRef<at::Tensor> tensors, const char* who) {
     const std::lock_guard program(program_);
     const Engine engine(engine_);
     let_departed_go();
     std::vector<int> wanted;
     for (const at::Tensor& tensor : tensors)
         if (const int storage = storage_of(tensor); storage >= 0) wanted.push_back(known_[storage].tensor);
-    current_ = "a comparison";
+    current_ = who;
     if (!eviction_.begin(wanted)) fail(current_);
     return {nullptr, [this, wanted](void*) {
                 const Engine engine(engine_);

@@ -151,7 +151,7 @@ NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
         eviction->keep(read);
         eviction->changes(buffers_);
     }
-    return {*device_, {}};
+    return {*device_, {}, "a planned step"};
 }
 
 bool PlannedStep::is_guarded() const {

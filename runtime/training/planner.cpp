@@ -263,7 +263,7 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
                     storages.emplace(binding.operand.tensor, named.tensor.storage());
         // An eviction around would free what these ops have made when the next one begins, and not when they let
         // it go. Where it has no room for them, the step is not planned from shapes.
-        const NotEvicted unseen(device, {});
+        const NotEvicted unseen(device, {}, "the timing of ops");
         const MemoryLimit::Attempt attempt;
         if (Result<void> profiled = profile_ops(step, device, {}, storages); !profiled)
             return profiled.error();

@@ -6,8 +6,10 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
+#include "runtime/capture/input_parts.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/outside_gradients.h"
 #include "runtime/training/within_eviction.h"
@@ -31,14 +33,20 @@ std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const st
                                const DeviceRuntime& device) {
     std::unordered_set<const c10::StorageImpl*> seen;
     std::int64_t bytes = 0;
-    const auto add = [&](const at::Tensor& tensor) {
-        if (!tensor.has_storage() || tensor.device() != device.device()) return;
-        if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
-        const auto size = static_cast<std::int64_t>(tensor.storage().nbytes());
-        if (device.counts(tensor.storage().data_ptr())) bytes += device.footprint(size);
+    const auto add = [&](const at::Tensor& tensor, std::int64_t size) {
+        if (tensor.device() == device.device() && device.counts(tensor.storage().data_ptr()))
+            bytes += device.footprint(size);
     };
-    for (const NamedTensor& named : tensors) add(named.tensor);
-    for (const at::Tensor& input : inputs) add(input);
+    for (const NamedTensor& named : tensors)
+        if (named.tensor.has_storage() && seen.insert(named.tensor.storage().unsafeGetStorageImpl()).second)
+            add(named.tensor, static_cast<std::int64_t>(named.tensor.storage().nbytes()));
+    std::vector<at::Tensor> stored;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(stored),
+                 [](const at::Tensor& input) { return input.has_storage(); });
+    const auto parts = parts_of(stored);
+    for (const at::Tensor& input : stored)
+        if (const auto* storage = input.storage().unsafeGetStorageImpl(); seen.insert(storage).second)
+            add(input, parts.at(storage).bytes());
     return bytes;
 }
 

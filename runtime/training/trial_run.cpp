@@ -20,6 +20,8 @@ using torch::autograd::variable_list;
 
 namespace {
 
+constexpr const char* comparison = "a comparison";
+
 /// Of type, shape and bytes.
 std::string digest_of(const at::Tensor& tensor) {
     if (!tensor.defined()) return {};
@@ -53,7 +55,7 @@ std::vector<at::Tensor> TrialRun::begin() {
     }
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
-    const NotEvicted unseen(step_->device(), tensors_);
+    const NotEvicted unseen(step_->device(), tensors_, comparison);
     before_ = step_->executor().snapshot();
     alive_before_ = memory_without_eviction(step_->device()).alive_bytes();
     return cut_.begin(inputs_);
@@ -63,7 +65,7 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     if (!others_) return;
     held_ = memory_without_eviction(step_->device()).alive_bytes() - alive_before_;
     {
-        const NotEvicted unseen(step_->device(), outputs);
+        const NotEvicted unseen(step_->device(), outputs, comparison);
         for (const at::Tensor& output : outputs) outputs_.push_back(digest_of(output));
         after_forward_ = step_->executor().snapshot();
     }
@@ -102,7 +104,7 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
         verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
     std::unique_ptr<Snapshot> begun;
     {
-        const NotEvicted unseen(step_->device(), tensors_);
+        const NotEvicted unseen(step_->device(), tensors_, comparison);
         begun = step_->executor().snapshot();
     }
     // Under eviction what the original's forward keeps makes room, and its gradients do not lie beside.
@@ -138,7 +140,7 @@ std::int64_t TrialRun::bytes_of_replay() const {
 
 /// A copy; the gradient itself may be evicted.
 at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
-    const NotEvicted read(step_->device(), {gradient});
+    const NotEvicted read(step_->device(), {gradient}, comparison);
     return copy_as_it_lies(gradient.detach());
 }
 
@@ -192,7 +194,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> read = inputs_;
     read.insert(read.end(), tensors_.begin(), tensors_.end());  // what a forward has left is no resident
-    const NotEvicted unseen(step_->device(), read);
+    const NotEvicted unseen(step_->device(), read, comparison);
     const MemoryLimit::Attempt attempt;
     if (eviction) {
         try {
@@ -253,7 +255,7 @@ bool TrialRun::Replay::made(std::size_t place, const at::Tensor& gradient) const
 void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made, const Snapshot& begun) {
     variable_list reads = made.parameters;
     reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());
-    const NotEvicted unseen(step_->device(), reads);
+    const NotEvicted unseen(step_->device(), reads, comparison);
     const Tape& tape = step_->tape();
     std::string why = replayed.differs;
     for (std::size_t i = 0; i < trained_.size() && why.empty(); ++i)

@@ -13,8 +13,9 @@ MemoryMeter& memory_without_eviction(DeviceRuntime& device) {
     return eviction ? eviction->without_it() : device;
 }
 
-NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read) : unseen_(own_key) {
-    if (RoomMaker* eviction = eviction_on(device)) held_ = eviction->hold(read);
+NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read, const char* who)
+    : unseen_(own_key) {
+    if (RoomMaker* eviction = eviction_on(device)) held_ = eviction->hold(read, who);
 }
 
 }  // namespace rematlas

@@ -21,7 +21,8 @@ MemoryMeter& memory_without_eviction(DeviceRuntime& device);
 /// What they read is there.
 class NotEvicted {
   public:
-    NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read);
+    /// `who`: whose ops they are, for messages.
+    NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read, const char* who);
 
   private:
     c10::impl::ExcludeDispatchKeyGuard unseen_;

@@ -158,6 +158,21 @@ class Told(Case):
         step(model, 10)
         self.assertEqual(rematlas.status(model).unkept, "")
 
+    def test_inputs_that_are_slices_of_a_larger_tensor_are_counted_with_it(self):
+        """A batch is a part of a data set that is one tensor."""
+        data = torch.randn(8, ROWS, WIDTH)
+        budget = ops.counted_bytes() + 2560 * KIB
+        model = self.applied(Tower(), budget, config=by_moves())
+        for number in range(10):
+            ops.reset_counted_peak()
+            model(data[number % 8]).square().mean().backward()
+            self.assertLessEqual(ops.counted_peak_bytes(), budget, number)
+            model.zero_grad()
+            rematlas.status(model).wait()
+        status = rematlas.status(model)
+        self.assertEqual((status.state, status.unkept), ("planned", ""), status)
+        self.assertGreater(status.replayed, 0)
+
     def test_shares_are_of_the_step_alone(self):
         model = planned(Tower(), "60% of activations")
         torch.zeros(8192 * KIB, dtype=torch.uint8)

@@ -101,10 +101,11 @@ class Fallback:
         if self.budget is None:
             return ""
         if self.evicts(fits):
-            return " under online eviction, which keeps the budget"
+            or_else = " or raises torch.OutOfMemoryError" if self.choice == "evict" else ""
+            return f" under online eviction, which keeps the budget{or_else}"
         if self.has_failed:
             return ", and may go beyond the budget, which online eviction could not keep: give a larger one"
-        return ', and may go beyond the budget: unplanned="evict" keeps it'
+        return ', and may go beyond the budget: unplanned="evict" keeps it or raises torch.OutOfMemoryError'
 
     def begin(self, fits) -> None:
         evicting.end_if_left()

@@ -20,9 +20,10 @@ class Runner(enum.Enum):
     PLANNED = "that a plan ran"
 
 
+KEPT_OR_RAISED = 'a larger budget keeps it; unplanned="evict" does, or raises torch.OutOfMemoryError'
 ADVICE = {
-    Runner.ORIGINAL: 'a larger budget keeps it, or unplanned="evict"',
-    Runner.RECORDED: 'a larger budget keeps it, or unplanned="evict", which evicts from the first step on',
+    Runner.ORIGINAL: KEPT_OR_RAISED,
+    Runner.RECORDED: KEPT_OR_RAISED,
     Runner.COMPARED: "verify=0 leaves the comparison out",
     Runner.PLANNED: "what the program does between two calls, an optimizer's update for one, counts too:"
     " leave it room",

@@ -1,0 +1,20 @@
+// Which part of its storage an input takes: a batch may be a slice of a data set that is one tensor.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace rematlas {
+
+struct InputPart {
+    std::int64_t begin = 0, end = 0;  ///< bytes of the storage
+    std::int64_t bytes() const { return end - begin; }
+};
+
+/// By storage, for inputs in one storage are one value: from the first byte of any to the last.
+std::unordered_map<const c10::StorageImpl*, InputPart> parts_of(const std::vector<at::Tensor>& inputs);
+
+}  // namespace rematlas
