@@ -12,12 +12,6 @@
 #include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
-namespace {
-
-constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
-
-}  // namespace
-
 Evictor::Evictor(DeviceRuntime& device, EvictorOptions options)
     : device_(device),
       options_(options),
@@ -25,6 +19,7 @@ Evictor::Evictor(DeviceRuntime& device, EvictorOptions options)
       record_(options.record ? std::optional<EvictionTrace>(std::in_place) : std::nullopt),
       eviction_(*this, options.policy),
       departures_(std::make_shared<Departures>()),
+      budget_(options.budget),
       limit_(options.budget) {}
 
 std::int64_t Evictor::wall_clock() {
@@ -139,6 +134,7 @@ void Evictor::step_is_over() {
     note(Trace::Step::settle, -1);
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
+    if (limit_ != no_limit) limit_ = budget_;  // this step may have needed more
     // What could not be let go is tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
@@ -183,7 +179,7 @@ void Evictor::fail(const std::string& op) {
         rerun_before_ = eviction_.counts().rerun_time;  // who goes on all the same begins anew
         TORCH_CHECK(false, "rematlas: ", why);
     }
-    C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short()));
+    C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short(), "; give a larger budget"));
 }
 
 std::string Evictor::why_thrashing() const {
@@ -231,11 +227,19 @@ std::string Evictor::why_short() const {
                     " were there before and have not been seen here", elsewhere);
 }
 
-/// Whether it goes on without the budget.
-bool Evictor::give_up(const std::string& why) {
+/// Whether it goes on, with twice the budget from here on.
+bool Evictor::give_up_by_time() {
+    if (!give_up(why_thrashing(), std::max<std::int64_t>(limit_, 2 * budget_))) return false;
+    budget_ *= 2;
+    rerun_before_ = eviction_.counts().rerun_time;
+    return true;
+}
+
+/// Whether it goes on with so many bytes as the limit.
+bool Evictor::give_up(const std::string& why, std::int64_t limit) {
     if (!options_.gives_up || MemoryLimit::is_attempt()) return false;
     if (given_up_.empty()) given_up_ = why;
-    limit_ = no_limit;
+    limit_ = limit;
     return true;
 }
 

@@ -29,6 +29,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,11 +54,14 @@
 
 namespace rematlas {
 
+inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
+
 struct EvictorOptions {
     std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
     OnlineEviction::Options policy = {};
     double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
-    /// Where the budget cannot be kept it is given up for good, in place of an error; see Status::given_up.
+    /// Where the budget cannot be kept it is given up, in place of an error, see Status::given_up: what can be evicted
+    /// still is, beyond what cannot; twice the budget holds from there on where that thrashes.
     bool gives_up = false;
     bool log = false;     ///< keeps what happens; see ProgramLog
     bool record = false;  ///< keeps the last step; see EvictionTrace
@@ -73,7 +77,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         OnlineEviction::Counts counts;
         std::int64_t known_ops = 0;  ///< that could run again
         std::int64_t tracked = 0;    ///< bytes of storages on the device that are known
-        std::string given_up;        ///< why the budget is kept no more
+        std::string given_up;        ///< why the budget could not be kept
     };
 
     /// `device` outlives it.
@@ -207,7 +211,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::string why_short() const;
     std::string largest_pinned() const;
     std::string why_thrashing() const;
-    bool give_up(const std::string& why);
+    bool give_up(const std::string& why, std::int64_t limit);
+    bool give_up_by_time();
 
     // The books.
     bool can_be_known(const at::Tensor& tensor) const;
@@ -277,6 +282,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// In the books too: those in memory that processes share, whose DataPtr tells them so.
     std::unordered_map<const c10::StorageImpl*, int> shared_;
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
+    std::int64_t budget_;                              ///< bytes; more once that took too long
     std::atomic<std::int64_t> limit_;                  ///< bytes; more when closing
     std::int64_t queue_ = 0;                           ///< that of the device's queues where it was opened
     c10::Stream stream_{c10::Stream::DEFAULT, c10::Device(c10::DeviceType::CPU)};  ///< the same

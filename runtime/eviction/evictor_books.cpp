@@ -216,7 +216,7 @@ std::int64_t Evictor::missing(std::int64_t bytes) const {
 bool Evictor::goes_on() {
     const double reruns = static_cast<double>(eviction_.counts().rerun_time - rerun_before_);
     const double own = static_cast<double>(std::max<std::int64_t>({longest_step_, step_time_, 1'000'000}));
-    thrashes_ = reruns > options_.thrash * own && !give_up(why_thrashing());
+    thrashes_ = reruns > options_.thrash * own && !give_up_by_time();
     return !thrashes_;
 }
 

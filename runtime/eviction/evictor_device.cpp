@@ -130,7 +130,8 @@ void Evictor::take_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_all_for(bytes)) return;
     asked_ = bytes;
-    if (!give_up(current_ + why_short())) fail(current_);
+    const std::int64_t least = std::max<std::int64_t>(limit_, alive() + device_.most_footprint(bytes));
+    if (!give_up(current_ + why_short(), least)) fail(current_);
 }
 
 bool Evictor::evict_all_for(std::int64_t bytes) {

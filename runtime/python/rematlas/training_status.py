@@ -114,7 +114,8 @@ class Status:
         count, fallback = self._planned.original_backwards, self._planned.fallback
         if fallback.budget is None or count == 0:
             return ""
-        return f"the original ran the backward of {count} planned steps, which may go beyond the budget"
+        steps = "a planned step" if count == 1 else f"{count} planned steps"
+        return f"the original ran the backward of {steps}, which may go beyond the budget"
 
     def _unkept_without_plan(self) -> str:
         fallback, of_module = self._planned.fallback, self._planned.refusals.of_module

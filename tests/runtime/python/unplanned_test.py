@@ -288,7 +288,8 @@ class Unplanned(unittest.TestCase):
         ):
             made = train(twin, 4)
         self.assertEqual(made[0], wanted[0])
-        self.assertIn("may go beyond the budget", rematlas.status(twin).unkept)
+        self.assertIn("beyond the budget", rematlas.status(twin).unkept)
+        self.assertEqual(rematlas.status(twin).evicted, 4)
         rematlas.apply(strict, ops.counted_bytes() + (3 << 18), unplanned="evict", time_limit=0.3)
         self.addCleanup(rematlas.remove, strict)
         with self.assertRaisesRegex(RuntimeError, "bytes are missing when all that can be evicted is gone"):

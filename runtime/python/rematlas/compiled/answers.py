@@ -108,7 +108,7 @@ class Eviction:
     rematerializations: int  # ops that ran again
     rerun_share: float  # of the time of all ops
     known_ops: int  # that could run again now
-    given_up: str = ""  # why the budget is kept no more; for steps that `apply` evicts by itself
+    given_up: str = ""  # why the budget could not be kept; for steps that `apply` evicts by itself
 
     @classmethod
     def of(cls, text: str) -> "Eviction":

@@ -13,7 +13,6 @@ from .living import Living
 log = logging.getLogger("rematlas")
 
 CHOICES = ("original", "evict")
-MOST_FAILURES = 3  # in a row, before eviction is taken not to keep the budget at all
 
 
 class SharedEviction:
@@ -38,6 +37,10 @@ class SharedEviction:
     def suits(self, fallback) -> bool:
         """Says whether it keeps the budget of that module, in the way that was asked for."""
         return self.budget <= fallback.budget and not (self.gives_up and fallback.choice == "evict")
+
+    def is_for(self, fallback) -> bool:
+        """Says whether the step of that module goes on under it. Others begin their own."""
+        return fallback.needs_eviction and self.gives_up == (fallback.choice is None)
 
     def status(self):
         return self.context.status()
@@ -65,14 +68,11 @@ class Fallback:
         self.choice = choice
         self.needs_eviction = False  # the step that goes on
         self.evicted_steps = 0
-        self.failures = 0  # to keep the budget, in a row
+        self.has_failed = False  # to begin
+        self.cannot_keep = False  # some step needed more than the budget, under eviction, too
         self.has_not_fitted = False  # some step of the original
         self.others_are_open = False  # forwards, while the next one begins
         Fallback.of_process.add(self)
-
-    @property
-    def has_failed(self) -> bool:
-        return self.failures >= MOST_FAILURES
 
     @property
     def evicts_now(self) -> bool:
@@ -101,6 +101,8 @@ class Fallback:
         if self.budget is None:
             return ""
         if self.evicts(fits):
+            if self.cannot_keep:
+                return " under online eviction, which could not keep the budget: give a larger one"
             or_else = " or raises torch.OutOfMemoryError" if self.choice == "evict" else ""
             return f" under online eviction, which keeps the budget{or_else}"
         if self.has_failed:
@@ -135,36 +137,28 @@ class Fallback:
             self.needs_eviction = False
             if self.choice == "evict":
                 raise
-            self.failures = MOST_FAILURES
-            self.give_up(message(error))
+            self.has_failed = True
+            self.tell_not_kept(message(error), "steps without a plan run without it")
         return self.needs_eviction
 
     def note_given_up(self) -> None:
-        """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step. It begins
-        again with the next one: it may have begun in the midst of a step, or met the rest of one."""
+        """Where nobody has asked for eviction, a budget that it cannot keep ends no step: all goes that
+        can."""
         shared = SharedEviction.in_force()
-        if shared is None:
+        why = "" if shared is None else shared.status().given_up
+        if not why:
             return
-        now = shared.status()
-        if not now.given_up:
-            if now.steps > 1:
-                self.failures = 0
-            return
-        shared.close()
-        for fallback in Fallback.of_process:
-            if fallback.needs_eviction:
-                fallback.failures += 1
-                fallback.note_does_not_fit()  # the first one of several forwards is evicted from now on
-                fallback.needs_eviction = False
-        self.give_up(now.given_up)
+        users = [fallback for fallback in Fallback.of_process if fallback.needs_eviction]
+        is_first = not any(fallback.cannot_keep for fallback in users)
+        for fallback in users:
+            fallback.cannot_keep = True
+            fallback.note_does_not_fit()  # the first one of several forwards is evicted from now on
+        if is_first:
+            self.tell_not_kept(why, "it goes as near to it as it can")
 
-    def give_up(self, why) -> None:
-        if not self.has_failed and self.failures > 1:
-            return  # it was said
-        which = "steps without a plan" if self.has_failed else "this step"
+    def tell_not_kept(self, why, how) -> None:
         warnings.warn(
-            f"rematlas: online eviction cannot keep the budget: {why}; {which} may go beyond it: give a"
-            " larger one",
+            f"rematlas: online eviction cannot keep the budget: {why}; {how}: give a larger one",
             RefusedWarning,
             stacklevel=caller_level(),
         )
@@ -184,7 +178,7 @@ class Fallback:
             return
         self.needs_eviction = False
         shared = SharedEviction.in_force()
-        if shared is not None and not any(fallback.needs_eviction for fallback in Fallback.of_process):
+        if shared is not None and not any(map(shared.is_for, Fallback.of_process)):
             shared.close()
 
     __del__ = end  # with the module

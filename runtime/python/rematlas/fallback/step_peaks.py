@@ -12,12 +12,20 @@ device_memory = classes.DeviceMemory
 
 
 class Runner(enum.Enum):
-    """What runs a step. The texts stand behind "a step" and "3 steps"."""
+    """What begins with a call of the module, and who runs it: in words, for one and for several."""
 
-    ORIGINAL = "that the original ran"
-    RECORDED = "of the original that was recorded"
-    COMPARED = "in which a plan was compared with the original"
-    PLANNED = "that a plan ran"
+    ORIGINAL = "a step that the original ran", "steps that the original ran"
+    RECORDED = "a recorded step", "recorded steps"
+    COMPARED = (
+        "a step in which a plan was compared with the original",
+        "steps in which a plan was compared with the original",
+    )
+    PLANNED = "a step that a plan ran", "steps that a plan ran"
+    EVALUATED = "a call in eval mode or without gradients", "calls in eval mode or without gradients"
+
+    def words(self, count: int) -> str:
+        one, several = self.value
+        return one if count == 1 else f"{count} {several}"
 
 
 KEPT_OR_RAISED = 'a larger budget keeps it; unplanned="evict" does, or raises torch.OutOfMemoryError'
@@ -25,13 +33,15 @@ ADVICE = {
     Runner.ORIGINAL: KEPT_OR_RAISED,
     Runner.RECORDED: KEPT_OR_RAISED,
     Runner.COMPARED: "verify=0 leaves the comparison out",
+    Runner.EVALUATED: "the budget is of all tensors at any time, and plans are for steps alone: evaluate"
+    " less at a time",
     Runner.PLANNED: "what the program does between two calls, an optimizer's update for one, counts too:"
     " leave it room",
 }
 
 
 class StepPeaks:
-    """A step lasts from a forward in train mode to the next forward: what the program does between the two,
+    """A step lasts from its forward to the next forward of the module: what the program does between the two,
     the optimizer's update for one, is part of it. Its peak is of all tensors of the process on the device, so
     the steps of several modules share peaks."""
 
@@ -70,8 +80,8 @@ class StepPeaks:
         self.is_counted = True
         if is_first:
             log.warning(
-                "rematlas: from a step %s to the next call, all tensors took %s, %s beyond the budget; %s",
-                self.runner.value,
+                "rematlas: from %s to the next call, all tensors took %s, %s beyond the budget; %s",
+                self.runner.words(1),
                 in_bytes(self.most),
                 in_bytes(self.most - self.budget),
                 ADVICE[self.runner],
@@ -99,8 +109,7 @@ class StepPeaks:
     def text(self) -> str:
         """Says which steps went beyond the budget, and what keeps it; empty where none did."""
         return "; ".join(
-            f"from {'a step' if steps == 1 else f'{steps} steps'} {runner.value} to the next call, all"
-            f" tensors took up to {in_bytes(most)}, {in_bytes(most - self.budget)} beyond the budget"
-            f" ({ADVICE[runner]})"
+            f"from {runner.words(steps)} to the next call, all tensors took up to {in_bytes(most)},"
+            f" {in_bytes(most - self.budget)} beyond the budget ({ADVICE[runner]})"
             for runner, (steps, most) in self.beyond.items()
         )

@@ -102,7 +102,10 @@ class PlannedModule(InPlaceOfCall):
             self.peaks.note_forward(self.device())
             self.release_open_forwards()
             self.fallback.note_forward(self.sharing.is_now)
-        if not module.training or not torch.is_grad_enabled() or self.is_forwarding:
+        if self.is_forwarding:
+            return module.forward(*args, **kwargs)
+        if not module.training or not torch.is_grad_enabled():
+            self.peaks.note_runner(Runner.EVALUATED)
             return module.forward(*args, **kwargs)
         bystander = modes.bystander()
         if bystander is not None:

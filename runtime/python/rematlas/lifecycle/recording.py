@@ -43,7 +43,9 @@ class Recording(Unplanned):
         if self.call_plan.plan_from_shapes(call):
             return UNDECIDED
         if self.call_plan.state is self:
-            self.call_plan.refuse("the step does not fit on the device, and cannot be planned from shapes")
+            self.call_plan.refuse(
+                "the step does not fit on the device or in the budget, and cannot be planned from shapes"
+            )
         return self.owner.run_original(call.args, call.kwargs, fits)
 
     def record(self, call, fits):
