@@ -249,6 +249,28 @@ class Unplanned(unittest.TestCase):
                 ("planned", 4, 4, 2),
             )
 
+    def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
+        """A plan leaves about a batch for its comparison, where there is such a plan."""
+        rows = torch.randn(4 * ROWS, WIDTH)
+
+        def trained(budget):
+            model = Blocks()
+            rematlas.apply(model, budget, unplanned="evict", config=by_moves())
+            for _ in range(2):
+                (model(rows) - 1).square().mean().backward()
+                model.zero_grad()
+            status = rematlas.status(model).wait()
+            rematlas.remove(model)
+            return status
+
+        gc.collect()
+        others = ops.counted_bytes()
+        (plan,) = trained(others + (14 << 20)).plans
+        least = others + plan.peak_bytes + plan.beside_bytes
+        for missing in (rows.nbytes // 2, rows.nbytes // 4):
+            status = trained(least + rows.nbytes - missing)
+            self.assertNotEqual(status.state, "refused", status)
+
     def test_what_is_recorded_is_what_a_step_without_eviction_would_be(self):
         model = Blocks()
         rows = torch.randn(4 * ROWS, WIDTH)

@@ -241,6 +241,7 @@ class CallPlan:
             other_bytes=second.other_bytes,
             frames=owner.frames,
         )
+        self.plan.leave_spare(second.spare)
         if not self.passes_gate():
             return
         if ranks.store() is not None:

@@ -16,10 +16,13 @@ SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
 class Recorded:
     """A step that is recorded."""
 
-    def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None):
+    def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None, spare=0):
         self.recording = recording
         self.returned = returned
         self.other_bytes = other_bytes  # that are neither the step's nor held by other open steps of its kind
+        self.spare = (
+            spare  # bytes that a plan leaves for its comparison, where there is one with so many left
+        )
         self.counted = counted  # effects.Kept, when the last forward was over
         self.region = region  # of autocast, its forward was in; None: it shared no casts
         self.reads_kept = False  # see Walk

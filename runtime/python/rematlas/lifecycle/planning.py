@@ -66,6 +66,9 @@ class Planning(Unplanned):
 
     def conclude_infeasible(self) -> None:
         call_plan, options, plain = self.call_plan, self.owner.options, self.call_plan.answer
+        if call_plan.plan.take_spare():
+            call_plan.start_planning()
+            return
         why_not_with_updates = ""
         if self.can_take_updates():
             why_not_with_updates = call_plan.plan_directly()

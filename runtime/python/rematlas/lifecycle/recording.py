@@ -96,9 +96,10 @@ class Recording(Unplanned):
         # A comparison takes more than the plan alone. Where the original would not fit, plans leave about a
         # batch for it.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
-        other_bytes = recording.other_bytes() - sum(held) + spare
+        others = recording.other_bytes() - sum(held)
         region = owner.regions.now
-        call_plan.open_steps.append(Recorded(recording, forward.returned, other_bytes, region=region))
+        recorded = Recorded(recording, forward.returned, others, region=region, spare=spare)
+        call_plan.open_steps.append(recorded)
         return output, None, ""
 
     # Between the steps.

@@ -91,6 +91,7 @@ class StepPlan:
         # The module uses some parameter several times: several open forwards cannot be planned
         self.sums = sums
         self.other_bytes = other_bytes  # that lived beside the step when it was planned
+        self.spare = 0  # of these, what is left for a comparison
         self.frames = frames  # forwards open at a time that it was made for
         # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
         self.used = used
@@ -114,7 +115,19 @@ class StepPlan:
     def be_for(self, *, frames=None, other_bytes=None) -> None:
         """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
         self.frames = self.frames if frames is None else frames
-        self.other_bytes = self.other_bytes if other_bytes is None else other_bytes
+        if other_bytes is not None:
+            self.other_bytes, self.spare = other_bytes, 0
+
+    def leave_spare(self, spare) -> None:
+        """It is solved with so many bytes left of the budget."""
+        self.other_bytes += spare
+        self.spare = spare
+
+    def take_spare(self) -> bool:
+        """It is solved for the whole budget next. Returns whether it was not."""
+        spare, self.spare = self.spare, 0
+        self.other_bytes -= spare
+        return spare > 0
 
     def share(self, shared) -> None:
         """All processes of the training are to use one plan."""
