@@ -685,28 +685,6 @@ class Refusals(unittest.TestCase):
         self.assertTrue(caught.exception.proven)
         self.assertGreater(caught.exception.needed, 0)
 
-    def test_a_budget_that_nothing_keeps_is_answered_with_budgets_that_work(self):
-        def trained(budget):
-            module = rematlas.apply(models.resnet(), budget, on_refuse="raise", time_limit=20)
-            optimizer = torch.optim.SGD(module.parameters(), lr=0.01)  # nothing more lives later on
-            models.train(module, models.images, models.image_loss, optimizer, 6, after=wait)
-            self.assertEqual(rematlas.status(module).state, "planned")
-
-        with self.assertRaises(rematlas.Infeasible) as caught:
-            trained("1%")
-        works = caught.exception.works
-        for budget in (works.share, works.share_of_activations):
-            self.assertIn(f'"{budget}"', str(caught.exception))
-            trained(budget)
-        self.assertIn(f"a budget that works: {works.bytes}, or", str(caught.exception))
-        gc.collect()  # what goes later would be room that nobody has counted
-        others = ops.counted_bytes()
-        with self.assertRaises(rematlas.Infeasible) as caught:
-            trained(ops.counted_bytes() + 10_000)
-        works, caught = caught.exception.works, None
-        gc.collect()  # what the failed training has left lives beside the next one
-        trained(works.bytes + max(0, ops.counted_bytes() - others))
-
     def test_training_goes_on_with_one_warning(self):
         module = rematlas.apply(models.resnet(), "1%")
         with warnings.catch_warnings(record=True) as caught:
@@ -751,6 +729,30 @@ class Refusals(unittest.TestCase):
         module = rematlas.apply(models.resnet(), "80%", solver="magic", on_refuse="raise")
         with self.assertRaisesRegex(rematlas.Refused, "magic"):
             models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
+
+
+class BudgetsThatWork(unittest.TestCase):
+    """In a process of its own: the budget is of all tensors of the process."""
+
+    def test_a_budget_that_nothing_keeps_is_answered_with_budgets_that_work(self):
+        def trained(budget):
+            module = rematlas.apply(models.resnet(), budget, on_refuse="raise", time_limit=20)
+            optimizer = torch.optim.SGD(module.parameters(), lr=0.01)  # nothing more lives later on
+            models.train(module, models.images, models.image_loss, optimizer, 6, after=wait)
+            self.assertEqual(rematlas.status(module).state, "planned")
+
+        with self.assertRaises(rematlas.Infeasible) as caught:
+            trained("1%")
+        works = caught.exception.works
+        for budget in (works.share, works.share_of_activations):
+            self.assertIn(f'"{budget}"', str(caught.exception))
+            trained(budget)
+        self.assertIn(f"a budget that works: {works.bytes}, or", str(caught.exception))
+        with self.assertRaises(rematlas.Infeasible) as caught:
+            trained(ops.counted_bytes() + 10_000)
+        works, caught = caught.exception.works, None
+        gc.collect()  # what the failed training held would live beside the next one
+        trained(works.bytes)
 
 
 class PublishedInterface(unittest.TestCase):
