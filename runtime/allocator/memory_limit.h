@@ -50,8 +50,8 @@ class MemoryLimit {
     /// Null where that memory is not limited.
     static RoomMaker* maker(int memory);
 
-    /// While one lives, what this thread asks for is refused where there is no room: the caller does without. A room
-    /// maker that may give its limit up gives it up for others alone.
+    /// While an Attempt lives, the room maker refuses its thread what there is no room for, and the caller
+    /// does without. The room maker exceeds its limit for other threads alone.
     class Attempt {
       public:
         Attempt();

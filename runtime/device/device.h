@@ -70,8 +70,8 @@ class DeviceRuntime : public MemoryMeter {
     /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make it wait.
     /// Where it does, peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
-    /// Returns the most bytes of the device alive at once since the last call of this, by whomever. It leaves all
-    /// other peaks as they are.
+    /// Returns the most bytes of the device that were alive at once since the last call of this function. All
+    /// other peaks stay as they are.
     virtual std::int64_t take_step_peak() { return 0; }
     /// What the process holds of the device; how much of it in segments where something is alive; and what it
     /// could still get, segments without anything alive included.

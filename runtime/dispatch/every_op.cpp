@@ -74,7 +74,7 @@ class EachOp {
     std::vector<c10::RegistrationHandleRAII> kernels_;
 };
 
-/// Null where the fallback is ours. It lives as long as the process: kernels call it while others are torn down.
+/// Null where the fallback is ours. The object is never freed: its kernels are called until the process ends.
 EachOp* each_op = nullptr;
 
 void fallback(const OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -1,7 +1,8 @@
 // One function that answers for every op on our dispatch key.
 //
-// It is the key's fallback, which a dispatcher takes once. Where another library has registered a fallback on the key
-// already, each op gets a kernel in its place, which hands calls that are not ours on to that fallback.
+// The function is the key's fallback, which a dispatcher takes once. Where another library has registered a
+// fallback on the key already, each op gets a kernel instead, which hands calls that are not ours on to that
+// fallback.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

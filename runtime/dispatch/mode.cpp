@@ -72,8 +72,8 @@ void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::
 }
 
 /// Modes and classes of tensors that are written in Python come first: they are part of the program, and what
-/// they call on plain tensors is what is seen here. Where our key stands behind theirs (torch 2.13 and later), they
-/// have been called already, and fake tensors come with their keys taken away.
+/// they call on plain tensors is what is seen here. Where our key stands behind Python's (torch 2.13 and
+/// later), modes and classes have run already, and fake tensors come without their keys.
 void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();

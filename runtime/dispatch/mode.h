@@ -7,9 +7,9 @@
 //         model.forward(inputs);   // printer.call is called for every factory, view, in-place op and kernel
 //     }
 //
-// It stands on a dispatch key (runtime/torch_versions/own_key.h) that the thread-local state switches on; autograd carries that
-// state to the threads of its own. One mode is in force at a time,
-// and within one that takes it another, of one thread: the outer one's `run_kernel` is then its `call`.
+// A mode stands on a dispatch key (runtime/torch_versions/own_key.h) that the thread-local state switches on;
+// autograd carries that state to the threads of its own. One mode is in force at a time, and within one that
+// takes it another, of one thread: the outer one's `run_kernel` is then its `call`.
 // Inside `call` the key is off: what kernels call in turn is not seen.
 //
 // Dispatch modes and classes of tensors of Python (__torch_dispatch__) are part of the program: they run first, and

@@ -60,8 +60,8 @@ struct EvictorOptions {
     std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
     OnlineEviction::Options policy = {};
     double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
-    /// Where the budget cannot be kept it is given up, in place of an error, see Status::given_up: what can be evicted
-    /// still is, beyond what cannot; twice the budget holds from there on where that thrashes.
+    /// Where the budget cannot be kept, no error is thrown: the limit rises by what is missing until the step
+    /// is over, and the budget doubles where eviction thrashes. Status::given_up says why.
     bool gives_up = false;
     bool log = false;     ///< keeps what happens; see ProgramLog
     bool record = false;  ///< keeps the last step; see EvictionTrace

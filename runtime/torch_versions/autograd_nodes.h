@@ -23,8 +23,8 @@ NodePointer make_node(Arguments&&... arguments) {
 #endif
 }
 
-/// A node that somebody knows by a WeakNode. An intrusive pointer keeps such a node, with all that it holds, until
-/// the WeakNode goes, unless the node itself lets go of it.
+/// A node that somebody knows by a WeakNode. With intrusive pointers the node's memory, and all that the node
+/// holds, stay until the WeakNode goes, unless the node lets go of what it holds.
 class WeaklyKnownNode : public torch::autograd::Node {
   public:
 #if REMATLAS_NODES_ARE_INTRUSIVE

@@ -1,5 +1,5 @@
-// Where the generator of a CUDA device stands in a graph that is captured: in the generator's state up to torch
-// 2.11, in one state a capture since.
+// The place of a CUDA device's generator in a graph that is captured. Torch keeps it in the generator's state
+// up to version 2.11, and in one state for each capture since.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -11,8 +11,8 @@
 
 namespace rematlas {
 
-/// The next random kernel of the capture on this stream draws what it would so many draws after the state that the
-/// graph is submitted with.
+/// The next random kernel of the capture on this stream begins so many draws after the state with which the
+/// graph is submitted.
 inline void place_generator_in_capture(at::CUDAGeneratorState& state, [[maybe_unused]] cudaStream_t stream,
                                        std::uint64_t draws) {
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12

@@ -1,7 +1,7 @@
 // The dispatch key that all seeing of ops stands on: just above the kernels and below autograd.
 //
-// No kernel of libtorch 2.11 to 2.15 is on this key, whose name stands for fake tensors to come. It is named here and
-// nowhere else; runtime/dispatch/every_op.h answers for all ops on it.
+// Libtorch 2.11 to 2.15 has no kernel on this key, whose name is meant for fake tensors to come. The key is
+// named here and nowhere else; runtime/dispatch/every_op.h answers for all ops on it.
 #pragma once
 
 #include <c10/core/DispatchKeySet.h>

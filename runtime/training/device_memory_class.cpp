@@ -1,5 +1,5 @@
-// What the Python package asks about memory around the caller's steps. These are no ops, which a dispatch mode of the
-// caller's would see.
+// The Python package asks these functions about memory around the caller's steps. They are no ops, because a
+// dispatch mode of the caller's would see ops.
 #include "runtime/allocator/arena.h"
 #include "runtime/training/bindings.h"
 
@@ -20,9 +20,8 @@ void define_device_memory(torch::Library& library) {
     library.class_<TorchDeviceMemory>("DeviceMemory")
         .def_static("release_idle_arenas", &release_idle_arenas)
         // Bytes of all tensors on the device: the most since the last call of this.
-        .def_static("take_step_peak", [](const std::string& device) {
-            return open_device_named(device)->take_step_peak();
-        });
+        .def_static("take_step_peak",
+                    [](const std::string& device) { return open_device_named(device)->take_step_peak(); });
 }
 
 }  // namespace rematlas

@@ -261,8 +261,9 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
             for (const NamedTensor& named : there)
                 if (binding.is_parameter && named.name == binding.name)
                     storages.emplace(binding.operand.tensor, named.tensor.storage());
-        // An eviction around would free what these ops have made when the next one begins, and not when they let
-        // it go. Where it has no room for them, the step is not planned from shapes.
+        // Eviction that sees these ops frees their results only when the next op begins, so that a workspace
+        // would be measured too small. Where there is no room for the ops, the step is not planned from
+        // shapes.
         const NotEvicted unseen(device, {}, "the timing of ops");
         const MemoryLimit::Attempt attempt;
         if (Result<void> profiled = profile_ops(step, device, {}, storages); !profiled)

@@ -137,8 +137,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 /// The parameters among `tensors` that require a gradient, each once.
 std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors);
 
-/// Bytes that the step's own residents add to what `device` counts: each storage once, of bound tensors as a whole, of
-/// inputs the part that they take (see InputPart).
+/// Returns the bytes that the step's own residents add to what `device` counts. Each storage counts once: as
+/// a whole where a bound tensor lies in it, else the part that inputs take (see InputPart).
 std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                                const DeviceRuntime& device);
 

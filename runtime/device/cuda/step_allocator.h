@@ -23,7 +23,7 @@ ArenaMemory device_arena_memory(int device);
 void reset_measured_peak(int device);
 LooseBlocks large_blocks(int device);    ///< `slack` is not set
 std::int64_t measured_peak(int device);  ///< bytes, since it was reset
-/// The same since the last call of this, whoever resets the other.
+/// Returns the peak since the last call of this function, in bytes. `reset_measured_peak` does not change it.
 std::int64_t take_step_peak(int device);
 
 }  // namespace rematlas

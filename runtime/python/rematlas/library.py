@@ -36,13 +36,14 @@ def minor_of(version: str) -> str:
 
 def load() -> None:
     """Host memory is counted from here on. Raises ImportError where the build is for another torch."""
-    made_for = (folder() / "torch_version").read_text().strip()
+    found = folder()
+    made_for = (found / "torch_version").read_text().strip()
     if minor_of(torch.__version__) != minor_of(made_for):
         raise ImportError(
             f"rematlas: built for torch {minor_of(made_for)}, and this is torch {torch.__version__}; in a"
             f" checkout, make build TORCH={torch.__version__.partition('+')[0]} builds for it"
         )
-    torch.ops.load_library(str(folder() / LIBRARY))
+    torch.ops.load_library(str(found / LIBRARY))
 
 
 load()

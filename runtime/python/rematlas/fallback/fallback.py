@@ -1,6 +1,5 @@
 """How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
 
-import logging
 import warnings
 
 import torch
@@ -9,8 +8,6 @@ from ..compiled.turns import OWN_KEY, Busy
 from ..errors import RefusedWarning, caller_level, message
 from . import evicting
 from .living import Living
-
-log = logging.getLogger("rematlas")
 
 CHOICES = ("original", "evict")
 
