@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -182,20 +183,45 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
                       .reason = "with " + std::to_string(frames) + " forwards open at a time"};
 }
 
+using FoundWithin = std::function<std::variant<Schedule, Infeasible, Error>(Bytes budget)>;
+
+/// Bisects for a budget between these that is enough, as far as a few rounds tell; none where even the larger is not.
+std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_small, Bytes large,
+                                     const std::stop_token& stop) {
+    constexpr int rounds = 4;
+    std::optional<Bytes> enough;
+    for (int round = 0; round < rounds && !stop.stop_requested(); ++round) {
+        const Bytes tried = round == 0 ? large : Bytes(std::midpoint(too_small.value, enough->value));
+        const bool found = std::holds_alternative<Schedule>(found_within(tried));
+        if (!found && !enough) return std::nullopt;
+        if (found)
+            enough = tried;
+        else
+            too_small = tried;
+    }
+    return enough;
+}
+
 /// `request` is of the step: its budget in bytes.
-PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss,
-                     bool in_arena) {
+PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss, bool in_arena,
+                     Bytes whole_peak) {
     const auto began = std::chrono::steady_clock::now();
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
     request.limits.time = time_for(graph, request.limits.time);
     request.limits.cache = cache_folder();
-    PlanAnswer answer{.found = frames > 1
-                                   ? answer_for_frames(problem, request, frames, kept_by_loss, in_arena)
-                                   : answer_as_counted(problem, request, in_arena),
-                      .budget = {},
-                      .beside = {},
-                      .others = {}};
+    const Bytes budget = request.budget.bytes;
+    const FoundWithin found_within = [&](Bytes bytes) {
+        request.budget = bytes;
+        return frames > 1 ? answer_for_frames(problem, request, frames, kept_by_loss, in_arena)
+                          : answer_as_counted(problem, request, in_arena);
+    };
+    PlanAnswer answer{.found = found_within(budget), .budget = {}, .beside = {}, .others = {}};
+    if (auto* none = std::get_if<Infeasible>(&answer.found); none && !none->smallest_found) {
+        request.limits.time /= 4;
+        none->smallest_found =
+            smallest_enough(found_within, std::max(budget, none->needed), whole_peak, request.limits.stop);
+    }
     if (const Schedule* schedule = std::get_if<Schedule>(&answer.found))
         answer.others = held_by_others(problem, schedule->steps, frames, kept_by_loss);
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -349,7 +375,7 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
         std::launch::async,
         [graph = graph_, request = std::move(request), budget = *budget, frames, beside, in_arena,
          kept = kept_by_loss_, step = StepBytes{.peak = whole_peak(frames), .resident = residents_}] {
-            PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena);
+            PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena, step.peak);
             answer.budget = budget;
             answer.beside = beside;
             answer.step = step;

@@ -31,6 +31,12 @@ ANSWERED = (
 )
 
 
+def bytes_that_work(call_plan) -> int:
+    """Returns the budget that works where this kind of call has no room; 0 for others."""
+    room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
+    return 0 if room is None else room.bytes_that_work()
+
+
 class PlanInfo:
     """Of one kind of call. `compared`: steps in which the plan was compared with the original. Bytes and
     times: see `PlanAnswer`."""
@@ -87,8 +93,10 @@ class Status:
             return self._planned.refusals.of_module
         if not self._call_plans():
             return "; ".join(self.left_alone) or NOT_CALLED
-        reasons = [call_plan.reason for call_plan in self._call_plans() if call_plan.reason]
-        return reasons[-1] if reasons else ""
+        told = [call_plan for call_plan in self._call_plans() if call_plan.reason]
+        # Of several kinds of calls that no plan keeps within the budget, that which needs most is told.
+        told.sort(key=bytes_that_work)
+        return told[-1].reason if told else ""
 
     @property
     def why_original(self) -> str:

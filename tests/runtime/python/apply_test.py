@@ -731,30 +731,6 @@ class Refusals(unittest.TestCase):
             models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
 
 
-class BudgetsThatWork(unittest.TestCase):
-    """In a process of its own: the budget is of all tensors of the process."""
-
-    def test_a_budget_that_nothing_keeps_is_answered_with_budgets_that_work(self):
-        def trained(budget):
-            module = rematlas.apply(models.resnet(), budget, on_refuse="raise", time_limit=20)
-            optimizer = torch.optim.SGD(module.parameters(), lr=0.01)  # nothing more lives later on
-            models.train(module, models.images, models.image_loss, optimizer, 6, after=wait)
-            self.assertEqual(rematlas.status(module).state, "planned")
-
-        with self.assertRaises(rematlas.Infeasible) as caught:
-            trained("1%")
-        works = caught.exception.works
-        for budget in (works.share, works.share_of_activations):
-            self.assertIn(f'"{budget}"', str(caught.exception))
-            trained(budget)
-        self.assertIn(f"a budget that works: {works.bytes}, or", str(caught.exception))
-        with self.assertRaises(rematlas.Infeasible) as caught:
-            trained(ops.counted_bytes() + 10_000)
-        works, caught = caught.exception.works, None
-        gc.collect()  # what the failed training held would live beside the next one
-        trained(works.bytes)
-
-
 class PublishedInterface(unittest.TestCase):
     def test_published_solvers_train(self):
         x, target = models.images(0)

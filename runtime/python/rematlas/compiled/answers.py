@@ -11,10 +11,20 @@ class WorkingBudget:
     bytes: int  # of all tensors on the device, those that live beside the step included
     share: str  # "61.5%"
     share_of_activations: str  # "58% of activations"
+    to_come: int = 0  # bytes among them of gradients and optimizer states that the plan has not seen
+
+    def with_more(self, more: int, to_come: int) -> "WorkingBudget":
+        """Returns it for so many bytes more beside the step, of which so many are not there yet."""
+        return dataclasses.replace(self, bytes=self.bytes + more, to_come=self.to_come + to_come)
 
     def __str__(self):
         shares = [text for text in (f'"{self.share}"', f'"{self.share_of_activations}"') if len(text) > 2]
-        return ", or ".join([str(self.bytes), *shares])
+        to_come = (
+            f" ({self.to_come} of them for gradients and optimizer states that are not there yet)"
+            if self.to_come
+            else ""
+        )
+        return ", or ".join([f"{self.bytes}{to_come}", *shares])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class CallPlan:
             self.original.note_recorded(self.owner.original_bytes(answer))
 
     def note_failure(self, why) -> None:
-        """A recorded step has led to no plan."""
+        """There is no plan so far."""
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
@@ -219,10 +219,10 @@ class CallPlan:
 
     # From state to state. These hold at once: what comes behind them may raise, and a wait be interrupted.
 
-    def refuse(self, why, error=None) -> None:
+    def refuse(self, why, error=None, room=None) -> None:
         self.reason = why
         self.plan, self.open_steps = None, []
-        self.state = Refused(self)
+        self.state = Refused(self, room)
         # Where shapes have told that the step does not fit, it is evicted also from now on.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
@@ -258,7 +258,7 @@ class CallPlan:
             if self.state.is_received():
                 return
             try:
-                self.plan.start(self.owner.options, self.owner.device())
+                self.plan.start(self.owner)
             except RuntimeError as error:
                 self.refuse(message(error))
 
@@ -353,7 +353,7 @@ class CallPlan:
         if not plan.compiled.answer().is_solved:
             log.warning("rematlas: no plan keeps the budget with so many; the one for %d stays", before)
             plan.be_for(frames=before)
-            plan.start(self.owner.options, self.owner.device())
+            plan.start(self.owner)
         self.state.finish()
         plan.be_for(frames=frames)
 

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 
 from .. import ranks
-from ..errors import Infeasible, infeasible_text
+from .no_room import NoRoom
 from .state import StateName, Unplanned
 
 log = logging.getLogger("rematlas")
@@ -75,21 +75,19 @@ class Planning(Unplanned):
             if not why_not_with_updates:
                 return
         answer = plain if call_plan.answer.infeasible is None else call_plan.answer
-        why, found = infeasible_text(options.solver, answer), answer.infeasible
-        if why_not_with_updates and answer is plain:
-            why += f"; with the updates in the plan: {why_not_with_updates}"
+        room = NoRoom(options.solver, answer)
+        if answer is plain:  # with updates, gradients and states are the plan's
+            room.foresee(call_plan.plan.kept_then, self.owner)
+            room.note_updates(why_not_with_updates)
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
             log.warning(
                 "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"
                 " it really runs",
-                why,
+                room.text(),
             )
             call_plan.record_really()
             return
-        error = Infeasible(
-            f"rematlas: {why}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
-        )
-        call_plan.refuse(why, error)
+        call_plan.refuse(room.text(), room.error(), room)
 
     def receive(self, shared) -> None:
         """Takes the plan of rank 0. This process plans alone where that has none, or where it does not fit

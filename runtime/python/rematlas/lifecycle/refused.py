@@ -6,5 +6,13 @@ from .state import State, StateName
 class Refused(State):
     name = StateName.REFUSED
 
+    def __init__(self, call_plan, room=None):
+        super().__init__(call_plan)
+        self.room = room  # NoRoom, where the budget was too small
+
     def step(self, call):
-        return self.owner.run_original(call.args, call.kwargs, self.call_plan.fits_perhaps(call))
+        call_plan, owner = self.call_plan, self.owner
+        if self.room is not None and owner.options.budget_bytes is not None and owner.state.watch is not None:
+            if self.room.note_beside(call_plan.other_bytes(call)):
+                call_plan.note_failure(self.room.text())
+        return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))

@@ -4,6 +4,7 @@ import typing
 
 from ..calls import effects, structure
 from ..calls.assignments import dictionary_at, places_of
+from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
@@ -92,6 +93,7 @@ class StepPlan:
         self.sums = sums
         self.other_bytes = other_bytes  # that lived beside the step when it was planned
         self.spare = 0  # of these, what is left for a comparison
+        self.kept_then = None  # KeptBetweenSteps, when it was planned for a budget in bytes
         self.frames = frames  # forwards open at a time that it was made for
         # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
         self.used = used
@@ -138,9 +140,13 @@ class StepPlan:
         shared, self.shared = self.shared, None
         return shared
 
-    def start(self, options, device) -> None:
-        """Begins to solve in the background."""
-        self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, device=device)
+    def start(self, owner) -> None:
+        """Begins to solve in the background, for the module of this PlannedModule."""
+        if owner.options.budget_bytes is not None:
+            self.kept_then = KeptBetweenSteps.of(owner.module)
+        self.compiled.start(
+            owner.options, frames=self.frames, other_bytes=self.other_bytes, device=owner.device()
+        )
 
     def bind(self, watch, owner) -> None:
         """Makes the schedule that was found ready to run. Raises RuntimeError."""

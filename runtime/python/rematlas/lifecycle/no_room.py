@@ -1,0 +1,59 @@
+"""Why no plan keeps the budget, and the budget that would."""
+
+import dataclasses
+
+from ..errors import Infeasible, infeasible_text
+from ..updates.kept_between_steps import KeptBetweenSteps
+
+
+class NoRoom:
+    """The budget in bytes that it tells works also when the training is under way: what a training keeps from
+    step to step may come after the step was planned."""
+
+    def __init__(self, solver, answer):
+        self.solver = solver
+        self.answer = answer
+        self.beside = answer.beside_bytes  # the largest so far
+        self.about_updates = ""
+
+    def note_updates(self, why) -> None:
+        """`why` says why there is no plan with the updates either; empty where none was asked for."""
+        self.about_updates = f"; with the updates in the plan: {why}" if why else ""
+
+    def foresee(self, kept_then, owner) -> None:
+        """`kept_then` was kept when the step was planned; None for a share, which is of the step alone."""
+        if kept_then is None:
+            return
+        now = KeptBetweenSteps.of(owner.module)
+        # Who has trained some steps and has no gradients now lets them go before the forward.
+        is_early = owner.original + owner.replayed < 2
+        gradients = now.gradients.there + (now.gradients.missing if is_early else 0)
+        states = now.states.there + now.states.missing
+        to_come = max(0, gradients - kept_then.gradients.there) + max(0, states - kept_then.states.there)
+        self.leave(to_come, to_come)
+        self.beside += to_come
+
+    def note_beside(self, others) -> bool:
+        """So many bytes live beside a step that begins. Returns whether that is more than was known."""
+        more, self.beside = others - self.beside, max(self.beside, others)
+        if more > 0:
+            self.leave(more, 0)
+        return more > 0
+
+    def leave(self, more, to_come) -> None:
+        found = self.answer.infeasible
+        if found.works is not None:
+            works = found.works.with_more(more, to_come)
+            self.answer = dataclasses.replace(self.answer, infeasible=dataclasses.replace(found, works=works))
+
+    def bytes_that_work(self) -> int:
+        """Returns 0 where none are known."""
+        works = self.answer.infeasible.works
+        return 0 if works is None else works.bytes
+
+    def text(self) -> str:
+        return infeasible_text(self.solver, self.answer) + self.about_updates
+
+    def error(self) -> Infeasible:
+        found, text = self.answer.infeasible, f"rematlas: {self.text()}"
+        return Infeasible(text, found.needed_bytes, found.proven, found.smallest_found_bytes, found.works)
