@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import functools
-import gc
 import inspect
 import io
 import json
@@ -25,7 +24,6 @@ import models
 import rematlas
 from rematlas.__main__ import main
 from rematlas.api import of
-from rematlas.library import ops
 
 STEPS = 12
 

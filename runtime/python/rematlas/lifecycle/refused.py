@@ -12,7 +12,7 @@ class Refused(State):
 
     def step(self, call):
         call_plan, owner = self.call_plan, self.owner
-        if self.room is not None and owner.options.budget_bytes is not None and owner.state.watch is not None:
-            if self.room.note_beside(call_plan.other_bytes(call)):
-                call_plan.note_failure(self.room.text())
+        is_in_bytes = owner.options.budget_bytes is not None and owner.state.watch is not None
+        if self.room is not None and is_in_bytes and self.room.note_beside(call_plan.other_bytes(call)):
+            call_plan.note_failure(self.room.text())
         return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
