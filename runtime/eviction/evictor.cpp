@@ -177,7 +177,7 @@ void Evictor::fail(const std::string& op) {
     if (std::exchange(thrashes_, false)) {
         const std::string why = why_thrashing();
         rerun_before_ = eviction_.counts().rerun_time;  // who goes on all the same begins anew
-        TORCH_CHECK(false, "rematlas: ", why);
+        C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", why));
     }
     C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short(), "; give a larger budget"));
 }
@@ -187,7 +187,7 @@ std::string Evictor::why_thrashing() const {
                     (eviction_.counts().rerun_time - rerun_before_) / 1'000'000,
                     " ms went into running ops again, more than ", options_.thrash, " times the step's own ",
                     std::max(longest_step_, step_time_) / 1'000'000, " ms; the budget is ", options_.budget,
-                    " bytes: give more, or a larger `thrash`");
+                    " bytes: give a larger one, or a larger `thrash` to rematlas.evict");
 }
 
 /// " (the largest: 9437184 by aten::mm, ...)", or nothing.

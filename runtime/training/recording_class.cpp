@@ -45,6 +45,7 @@ void define_recording(torch::Library& library) {
                  }
              })
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
+        .def("eviction_changed", [](const Recording& self) { return self->step->eviction_changed(); })
         .def("other_thread", [](const Recording& self) { return self->step->other_thread(); })
         .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })

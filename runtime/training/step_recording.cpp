@@ -260,7 +260,10 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     }
     if (memory_ != &memory_without_eviction(device_)) {
         memory_ = &memory_without_eviction(device_);
-        recorder_.refuse_step("online eviction begins or ends within the step");
+        eviction_changed_ = true;
+        recorder_.refuse_step(
+            "online eviction begins or ends within the step: let a context of rematlas.evict be around whole "
+            "steps");
     }
     measure_loss();
     const std::vector<at::Tensor> parameters = trained();

@@ -61,6 +61,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     State state() const;
     const std::optional<std::string>& refusal() const { return recorder_.refusal(); }
+    /// Online eviction began or ended between the halves of the step, which is refused then.
+    bool eviction_changed() const { return eviction_changed_; }
     /// The backward of the step did not fit.
     bool out_of_memory() const { return out_of_memory_; }
     /// After the step; see Recorder::survivors.
@@ -132,6 +134,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     bool sums_gradients_ = false, done_ = false;
     bool unrecorded_ = false;  ///< another step was recorded, or compared
     bool out_of_memory_ = false;
+    bool eviction_changed_ = false;
 };
 
 /// The parameters among `tensors` that require a gradient, each once.

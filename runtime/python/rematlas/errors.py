@@ -2,6 +2,8 @@
 
 import sys
 
+import torch
+
 
 class Refused(RuntimeError):
     """The model cannot be captured, or no plan keeps the budget. With on_refuse="raise"."""
@@ -22,15 +24,17 @@ class Infeasible(Refused):
         self.works = works
 
 
-class Thrashing(RuntimeError):
-    """Running ops again took too much time under online eviction. Parameters, buffers, the optimizer's state
-    and the random numbers are as the ops before left them: after `optimizer.zero_grad()` training can go on
-    with a larger budget."""
+class Thrashing(torch.OutOfMemoryError):
+    """Running ops again took too much time under online eviction: the budget is kept in no reasonable time.
+    Parameters, buffers, the optimizer's state and the random numbers are as the ops before left them: after
+    `optimizer.zero_grad()` training can go on with a larger budget."""
 
     @staticmethod
     def is_told_by(error) -> bool:
         """Ops raise what libtorch makes of C++'s errors."""
-        return isinstance(error, RuntimeError) and str(error).startswith("rematlas: eviction thrashes")
+        return isinstance(error, torch.OutOfMemoryError) and str(error).startswith(
+            "rematlas: eviction thrashes"
+        )
 
 
 class RefusedWarning(UserWarning):

@@ -348,6 +348,66 @@ class Unplanned(unittest.TestCase):
 
         self.assertEqual(whole_peak(True), whole_peak(False))
 
+    def test_a_step_within_which_another_modules_step_is_evicted_is_planned(self):
+        """A generator's step goes through a critic whose gradient penalty (Gulrajani et al., Improved
+        Training of Wasserstein GANs, 2017) has no plan."""
+
+        def layers(first, last):
+            return [nn.Linear(first, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, last)]
+
+        def trained(share, steps):
+            """Returns generator and critic, and the bytes that lived between the steps and at most."""
+            torch.manual_seed(0)
+            generator, critic = nn.Sequential(*layers(8, 2)), nn.Sequential(*layers(2, 1))
+            both = generator, critic
+            optimizers = [torch.optim.RMSprop(module.parameters(), lr=1e-4) for module in both]
+            for module in both if share else ():
+                rematlas.apply(module, share, config=by_moves())
+                self.addCleanup(rematlas.remove, module)
+            for _ in range(steps):
+                for optimizer in optimizers:
+                    optimizer.zero_grad()
+                kept = ops.counted_bytes()
+                ops.reset_counted_peak()
+                real, made = torch.randn(256, 2), generator(torch.randn(256, 8)).detach()
+                share_of_real = torch.rand(256, 1)
+                mixed = (share_of_real * real + (1 - share_of_real) * made).requires_grad_()
+                (slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+                penalty = ((slope.norm(2, 1) - 1) ** 2).mean()
+                (critic(made).mean() - critic(real).mean() + 10 * penalty).backward()
+                optimizers[1].step()
+                (-critic(generator(torch.randn(256, 8))).mean()).backward()
+                optimizers[0].step()
+                for module in both if share else ():
+                    rematlas.status(module).wait()
+            return generator, critic, kept, ops.counted_peak_bytes()
+
+        _, _, kept, most = trained(None, 3)
+        gc.collect()
+        generator, critic, _, _ = trained(kept + (most - kept) * 95 // 100, 12)
+        self.assertGreater(rematlas.status(critic).evicted, 0)
+        self.assertEqual(rematlas.status(generator).state, "planned", rematlas.status(generator))
+
+    def test_the_callers_own_eviction_that_begins_within_each_step(self):
+        model = Blocks()
+        twin = copy.deepcopy(model)
+        rematlas.apply(twin, "60%", config=by_moves(), on_refuse="raise")
+        with self.assertRaisesRegex(
+            rematlas.Refused, "let a context of rematlas.evict be around whole steps"
+        ):
+            for number in range(12):
+                torch.manual_seed(number)
+                x = torch.randn(ROWS, WIDTH)
+                torch.manual_seed(number)
+                model(x).sum().backward()
+                torch.manual_seed(number)
+                loss = twin(x).sum()
+                with rematlas.evict(ops.counted_bytes() + (24 << 20)):
+                    loss.backward()
+                for one, other in zip(model.parameters(), twin.parameters()):
+                    self.assertTrue(torch.equal(one.grad, other.grad))
+        self.assertGreater(number, 4)
+
     def test_within_the_callers_own_eviction(self):
         model = Blocks()
         twin = copy.deepcopy(model)

@@ -72,6 +72,10 @@ class StepRecording:
         """Returns an op that another thread ran meanwhile, of a disturbed recording."""
         return self.made.other_thread()
 
+    def eviction_changed(self) -> bool:
+        """Says whether online eviction began or ended between the halves of the step."""
+        return self.made.eviction_changed()
+
     def out_of_memory(self) -> bool:
         return self.made.out_of_memory()
 

@@ -6,11 +6,12 @@ import torch
 
 from ..calls import modes
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
-from ..errors import Thrashing
 from ..fallback.step_peaks import Runner
 from . import gate
 from .observed import ObservedForward, Recorded
 from .state import UNDECIDED, StateName, Unplanned
+
+MOST_CHANGES_OF_EVICTION = 3
 
 
 class Recording(Unplanned):
@@ -19,6 +20,7 @@ class Recording(Unplanned):
     def __init__(self, call_plan):
         super().__init__(call_plan)
         self.first = None  # the first recorded step, once its backward is over
+        self.changes_of_eviction = 0  # recorded steps in which it began or ended
 
     def step(self, call):
         if self.owner.options.plan is not None and self.call_plan.plan is None:
@@ -84,7 +86,7 @@ class Recording(Unplanned):
         except BaseException as error:
             recording.abandon()
             owner.hooks.stop(recording)
-            is_out_of_memory = isinstance(error, torch.OutOfMemoryError) or Thrashing.is_told_by(error)
+            is_out_of_memory = isinstance(error, torch.OutOfMemoryError)
             if not is_out_of_memory or call_plan.is_from_shapes:
                 raise
             call_plan.original.note_out_of_memory()
@@ -110,6 +112,8 @@ class Recording(Unplanned):
         if state is RecordingState.DISTURBED:
             self.call_plan.note_disturbed(recording.other_thread())
             return
+        if recording.eviction_changed() and self.is_evicted_from_now_on():
+            return
         step.counted = self.owner.state.after_forward
         why = recording.refusal() if state is RecordingState.REFUSED else gate.why_no_step(step)
         if why:
@@ -128,6 +132,13 @@ class Recording(Unplanned):
         self.fail(why)
         if self.call_plan.state is self:
             self.first = step
+
+    def is_evicted_from_now_on(self) -> bool:
+        """Another module's step began or ended online eviction within this one. Returns whether there will be
+        other steps: under eviction from their forward on."""
+        self.owner.fallback.note_does_not_fit()
+        self.changes_of_eviction += 1
+        return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
 
     def difference(self, first, second) -> str:
         """Says why the two steps are not of one course; empty where they are."""
