@@ -48,8 +48,17 @@ def kept_as(value, look=geometry_for_plans) -> tuple | bool | None:
 
 def is_container(value) -> bool:
     kind = type(value)
-    is_named = issubclass(kind, tuple) and hasattr(kind, "_make") and not hasattr(value, "__dict__")
-    return kind is tuple or kind is list or is_named
+    if kind is tuple or kind is list:
+        return True
+    return issubclass(kind, tuple) and hasattr(kind, "_make") and not hasattr(value, "__dict__")
+
+
+def holds_tensor(container, depth=0) -> bool:
+    """Says whether some tensor is in it, whatever else is."""
+    return depth < DEEPEST and any(
+        isinstance(item, torch.Tensor) or (is_container(item) and holds_tensor(item, depth + 1))
+        for item in container
+    )
 
 
 def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
@@ -95,7 +104,9 @@ def parts_of(value, indices=()):
 
 def is_kept(value) -> bool:
     """Says whether it is a tensor or a container of tensors."""
-    return bool(tensors_in(value))
+    if isinstance(value, torch.Tensor):
+        return True
+    return is_container(value) and holds_tensor(value) and form_of(value) is not None
 
 
 def copied(value):

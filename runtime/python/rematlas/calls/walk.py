@@ -3,9 +3,11 @@
 import array
 import builtins
 import collections.abc
+import contextlib
 import contextvars
 import dataclasses
 import functools
+import gc
 import inspect
 import io
 import itertools
@@ -59,6 +61,19 @@ class ByName:
         return getattr(self.module, name)
 
 
+@contextlib.contextmanager
+def without_collections():
+    """A walk makes thousands of objects that stay and no garbage. Python's collector would look at all
+    objects of the process for them."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
 class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
         """`assigned`: (id of a dictionary, name) of tensors and containers of such that the forward sets
@@ -76,8 +91,9 @@ class Walk:
         self.buffers = []
         self.read = set()  # those of `assigned` whose tensors are among the buffers
         self.walked = set()  # functions and classes
-        for path, submodule in module.named_modules(remove_duplicate=True):
-            self.add_module(path + "." if path else "", submodule)
+        with without_collections():
+            for path, submodule in module.named_modules(remove_duplicate=True):
+                self.add_module(path + "." if path else "", submodule)
 
     def add_values(self, values_of):
         """Lists what the function lists, which is compared in each call."""
