@@ -4,7 +4,7 @@ import weakref
 
 import torch
 
-from .kept_tensors import form_of, is_container, is_kept, lists_in, others_hold_lists, tensors_in
+from .kept_tensors import NEVER_KEPT, form_of, is_container, is_kept, lists_in, others_hold_lists, tensors_in
 
 
 class Assignments:
@@ -14,7 +14,11 @@ class Assignments:
         self.before = {}  # (dictionary, what is there by name) by the id of the dictionary
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
-                found = {name: Found(value) for name, value in values.items() if is_kept(value)}
+                found = {
+                    name: Found(value)
+                    for name, value in values.items()
+                    if type(value) not in NEVER_KEPT and is_kept(value)
+                }
                 self.before[id(values)] = values, found
 
     def made(self):
@@ -23,7 +27,8 @@ class Assignments:
             (values, name)
             for values, found in self.before.values()
             for name, value in values.items()
-            if is_kept(value)
+            if type(value) not in NEVER_KEPT
+            and is_kept(value)
             and not isinstance(value, torch.nn.Parameter)
             and not (name in found and found[name].may_be(value))
         ]

@@ -6,6 +6,7 @@
 Containers are tuples, named tuples and lists, within each other too. Beside tensors they hold plain values.
 """
 
+import collections
 import sys
 
 import torch
@@ -13,6 +14,9 @@ import torch
 from .plain_values import plain, shown
 
 DEEPEST = 8  # containers within each other
+NEVER_KEPT = frozenset(
+    {bool, int, float, str, type(None), dict, set, collections.OrderedDict}
+)  # a quick look
 made_of = {}  # equal descriptions of tensors and containers are one and the same
 
 

@@ -13,9 +13,9 @@ class WorkingBudget:
     share_of_activations: str  # "58% of activations"
     to_come: int = 0  # bytes among them of gradients and optimizer states that the plan has not seen
 
-    def with_more(self, more: int, to_come: int) -> "WorkingBudget":
-        """Returns it for so many bytes more beside the step, of which so many are not there yet."""
-        return dataclasses.replace(self, bytes=self.bytes + more, to_come=self.to_come + to_come)
+    def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
+        """Returns it with so many bytes, and with so many more that are not there yet."""
+        return dataclasses.replace(self, bytes=number, to_come=self.to_come + to_come)
 
     def __str__(self):
         shares = [text for text in (f'"{self.share}"', f'"{self.share_of_activations}"') if len(text) > 2]

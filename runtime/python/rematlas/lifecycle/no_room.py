@@ -6,6 +6,12 @@ from ..errors import Infeasible, infeasible_text
 from ..updates.kept_between_steps import KeptBetweenSteps
 
 
+def rounded_up(number: int) -> int:
+    """To three digits: what lives beside a step is not the same to the byte in each step."""
+    unit = 10 ** max(0, len(str(number)) - 3)
+    return -(-number // unit) * unit
+
+
 class NoRoom:
     """The budget in bytes that it tells works also when the training is under way: what a training keeps from
     step to step may come after the step was planned."""
@@ -15,6 +21,9 @@ class NoRoom:
         self.answer = answer
         self.beside = answer.beside_bytes  # the largest so far
         self.about_updates = ""
+        works = answer.infeasible.works
+        self.enough = 0 if works is None else works.bytes  # to the byte
+        self.leave(0, 0)
 
     def note_updates(self, why) -> None:
         """`why` says why there is no plan with the updates either; empty where none was asked for."""
@@ -42,8 +51,9 @@ class NoRoom:
 
     def leave(self, more, to_come) -> None:
         found = self.answer.infeasible
+        self.enough += more
         if found.works is not None:
-            works = found.works.with_more(more, to_come)
+            works = found.works.of_bytes(rounded_up(self.enough), to_come)
             self.answer = dataclasses.replace(self.answer, infeasible=dataclasses.replace(found, works=works))
 
     def bytes_that_work(self) -> int:
