@@ -7,6 +7,9 @@
 # All install what is missing first. PRESET: release (default), debug, debug-runtime, headless, asan, asan-explorer, tsan, odr.
 PRESET ?= release
 TORCH ?=
+DEFAULT_TORCH := $(shell bash -c '. resources/setup/dependencies.sh && echo $$torch_default')
+WHEEL_TORCH := $(or $(TORCH),$(DEFAULT_TORCH))
+override TORCH := $(filter-out $(DEFAULT_TORCH),$(TORCH))
 BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
 # Of a build against another torch: its environment, and no more than what needs torch.
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
@@ -15,7 +18,7 @@ TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRON
 TORCH_TARGETS := $(if $(TORCH),--target rematlas needs_torch)
 TORCH_TESTS := $(if $(TORCH),-R "^(runtime|simgpu)")
 
-.PHONY: help setup build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
 	@sed -n '1,7s/^# //p' Makefile
@@ -26,10 +29,13 @@ setup:
 $(BUILD)/build.ninja: | setup
 	@cmake --preset $(PRESET) $(TORCH_OPTIONS)
 
+programs: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target programs
+
 build: setup $(BUILD)/build.ninja
 	@$(if $(TORCH),cmake --build $(BUILD) $(TORCH_TARGETS),cmake --build --preset $(PRESET))
 
-run: build
+run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
@@ -50,9 +56,10 @@ package: build
 test-package: package
 	@ctest --test-dir $(BUILD) -C Package -R "^package$$" --output-on-failure
 
-# One file with the package, its libraries and programs: dist/rematlas-*.whl
-wheel: build
-	@resources/wheel/build.sh $(CURDIR)/$(BUILD)/bin
+# One file with the package, its libraries and programs, for the versions of torch in TORCH: dist/rematlas-*.whl
+wheel:
+	@for torch in $(WHEEL_TORCH); do $(MAKE) --no-print-directory programs TORCH=$$torch || exit 1; done
+	@resources/wheel/build.sh $(foreach torch,$(WHEEL_TORCH),$(CURDIR)/build/release$(addprefix -torch-,$(filter-out $(DEFAULT_TORCH),$(torch))))
 
 bench: build
 	@bench/run.sh $(BUILD)/bin

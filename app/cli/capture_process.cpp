@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "app/programs/runtime_program.h"
@@ -37,6 +38,7 @@ std::string last_line(std::string text) {
 Result<std::filesystem::path> runtime_program(const std::string& command) {
     const std::filesystem::path runtime = find_runtime_program();
     if (!runtime.empty()) return runtime;
+    if (const char* why = std::getenv("REMATLAS_NO_RUNTIME"); why && *why) return Error{command + ": " + why};
     return Error{command +
                  ": needs the program rematlas-runtime, which comes with the Python package of Rematlas (no "
                  "environment with it is active) or with a build with libtorch"};

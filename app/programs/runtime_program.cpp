@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rematlas {
@@ -19,13 +20,29 @@ bool can_run(const fs::path& path) {
     return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// In the Python environment that has its programs in `bin`.
+/// "2.11" for the torch among these packages of Python, as their metadata tell; empty where there is none.
+std::string minor_version_of_torch(const fs::path& packages) {
+    constexpr std::string_view prefix = "torch-";
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(packages, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(prefix) || !name.ends_with(".dist-info")) continue;
+        const std::size_t major = name.find('.', prefix.size());
+        const std::size_t minor = name.find_first_not_of("0123456789", major + 1);
+        return name.substr(prefix.size(), minor - prefix.size());
+    }
+    return {};
+}
+
+/// In the Python environment that has its programs in `bin`: the package has one program for each version of torch.
 fs::path of_python_package(const fs::path& bin) {
     std::error_code ignored;
     for (const auto& version : fs::directory_iterator(bin / ".." / "lib", ignored)) {
         if (!version.path().filename().string().starts_with("python3")) continue;
-        for (const char* packages : {"site-packages", "dist-packages"}) {
-            const fs::path program = version.path() / packages / "rematlas" / "bin" / kProgram;
+        for (const char* folder : {"site-packages", "dist-packages"}) {
+            const fs::path packages = version.path() / folder;
+            const std::string torch = "torch" + minor_version_of_torch(packages);
+            const fs::path program = packages / "rematlas" / "bin" / torch / kProgram;
             if (can_run(program)) return program.lexically_normal();
         }
     }

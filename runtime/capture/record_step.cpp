@@ -1,12 +1,12 @@
 #include "runtime/capture/record_step.h"
 
 #include <ATen/core/grad_mode.h>
-#include <torch/version.h>
 
 #include <nlohmann/json.hpp>
 
 #include "runtime/capture/optimizer_ops.h"
 #include "runtime/model/torchscript.h"
+#include "runtime/torch_versions/running_version.h"
 
 namespace rematlas {
 namespace {
@@ -103,8 +103,8 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
     if (options.optimizer) {
         const Result<void> added = add_optimizer(step, {{.optimizer = *options.optimizer}}, device);
         if (!added)
-            return Error{recorded.model.file_name + ": --optimizer " + std::string(options.optimizer->name()) +
-                         ": " + added.error().message};
+            return Error{recorded.model.file_name + ": --optimizer " +
+                         std::string(options.optimizer->name()) + ": " + added.error().message};
         more["optimizer_options"] = to_json(*options.optimizer);
         more["optimizer"] = options.optimizer->name();
     }
@@ -121,7 +121,7 @@ void note_origin(CapturedStep& step, const DeviceRuntime& device) {
                       to_string(input.spec));
     step.graph.device = device.description();
     nlohmann::json origin = {{"device", device.name()},
-                             {"torch", TORCH_VERSION},
+                             {"torch", running_torch_version()},
                              {"threads", step.tape.threads},
                              {"inputs", std::move(inputs)}};
     if (device.multiprocessors() > 0) origin["multiprocessors"] = device.multiprocessors();

@@ -10,6 +10,7 @@
 #include "runtime/program/progress_line.h"
 #include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
+#include "runtime/torch_versions/running_version.h"
 #include "runtime/verify/plan_run.h"
 
 namespace rematlas {
@@ -103,6 +104,17 @@ Result<void> check_form(const RunFlags& flags) {
     return {};
 }
 
+/// Ops of another version may compute other bits.
+Result<void> check_version(const Plan& plan, bool verify) {
+    const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json& origin =
+        plan.graph.provenance && plan.graph.provenance->is_object() ? *plan.graph.provenance : none;
+    const std::string then = origin.value("torch", running_torch_version()), now = running_torch_version();
+    if (verify || minor_torch_version(then) == minor_torch_version(now)) return {};
+    return Error{"run: the plan was made with torch " + then + ", and this is torch " + now +
+                 ": --verify runs it beside the original and compares every bit; or capture the model again"};
+}
+
 Result<Exit> run_run(const RunFlags& flags) {
     if (flags.evict) return run_evicting(flags);
     if (Result<void> form = check_form(flags); !form) return form.error();
@@ -112,6 +124,7 @@ Result<Exit> run_run(const RunFlags& flags) {
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
     if (!plan) return plan.error();
+    if (Result<void> version = check_version(*plan, flags.verify); !version) return version.error();
     ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     RunOptions options{
         .steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 
 #include "runtime/replay/step_transfers.h"
+#include "runtime/torch_versions/running_version.h"
 
 namespace rematlas {
 namespace {
@@ -57,9 +57,10 @@ Result<void> BoundModel::check_device() {
     if (origin["multiprocessors"] != device.multiprocessors())
         return fail("on a GPU of " + origin["multiprocessors"].dump() + " multiprocessors",
                     "on one of " + std::to_string(device.multiprocessors()) + "; capture it there");
-    if (origin.value("torch", std::string(TORCH_VERSION)) != TORCH_VERSION)
+    const std::string& mine_torch = running_torch_version();
+    if (origin.value("torch", mine_torch) != mine_torch)
         return fail("with torch " + origin.value("torch", std::string()),
-                    "with torch " + std::string(TORCH_VERSION) + "; capture it again");
+                    "with torch " + mine_torch + "; capture it again");
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.name != library_workspace_name) continue;
         // In a process of somebody else's, libraries may have taken theirs before they were looked at.

@@ -8,20 +8,30 @@
 #include <torch/version.h>
 
 #include <cstdint>
+#include <mutex>
 
 namespace rematlas {
 
 /// The next random kernel of the capture on this stream begins so many draws after the state with which the
-/// graph is submitted.
-inline void place_generator_in_capture(at::CUDAGeneratorState& state, [[maybe_unused]] cudaStream_t stream,
-                                       std::uint64_t draws) {
+/// graph is submitted. `state` is that of the device's default generator.
+inline void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
+                                       [[maybe_unused]] cudaStream_t stream, std::uint64_t draws) {
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
     state.offset_intragraph_ = draws;
 #else
     cudaStreamCaptureStatus status{};
     unsigned long long id = 0;
     C10_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, &id));
-    state.get_capture_state(id, /*create_if_not_found=*/true)->offset_intragraph_ = draws;
+    // The state knows a capture from its first random kernel on. This is one that draws nothing.
+    at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
+    {
+        const std::lock_guard lock(generator.mutex());
+        generator.get<at::CUDAGeneratorImpl>()->philox_cuda_state(0);
+    }
+    const std::lock_guard lock(state.capture_states_mutex_);
+    const auto found = state.capture_states_.find(id);
+    TORCH_CHECK(found != state.capture_states_.end(), "rematlas: torch keeps no state for this capture");
+    found->second->offset_intragraph_ = draws;
 #endif
 }
 

@@ -114,7 +114,10 @@ std::string TorchPlan::answer() {
     for (const GradientOf& made : tape.gradients)
         if (made.operand != no_operand)
             gradients += graph.tensors[tape.operands[made.operand].tensor].bytes.value;
+    const json none = json::object();
+    const json& origin = graph.provenance && graph.provenance->is_object() ? *graph.provenance : none;
     json item = {{"ops", graph.ops.size()},
+                 {"torch", origin.value("torch", std::string())},
                  {"whole_peak_bytes", planner->whole_peak().value},
                  {"whole_held_bytes", (planner->whole_peak(2) - planner->whole_peak()).value},
                  {"resident_bytes", planner->residents().value},

@@ -328,6 +328,9 @@ cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
     if (const cudaError_t error = unsafe_call(); error != cudaSuccess) return said(error);
     return said(host_allocate(data, bytes));
 }
+cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
+    return cudaHostAlloc(data, bytes, cudaHostAllocDefault);
+}
 cudaError_t cudaFreeHost(void* data) {
     if (const cudaError_t error = synchronize_device(); error != cudaSuccess) return said(error);
     return said(host_free(data));
@@ -507,6 +510,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     return destroy_graph(graph);
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* program, cudaGraph_t graph, unsigned long long) {
+    return said(instantiate(program, graph));
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* program, cudaGraph_t graph, unsigned long long) {
     return said(instantiate(program, graph));
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t program) {

@@ -301,7 +301,7 @@ class CudaRuntime final : public DeviceRuntime {
     }
     void place_generator(std::int64_t draws) override {
         TORCH_CHECK(capturing_, "no graphs are captured");
-        place_generator_in_capture(*capturing_, c10::cuda::getCurrentCUDAStream(index_),
+        place_generator_in_capture(index_, *capturing_, c10::cuda::getCurrentCUDAStream(index_),
                                    static_cast<std::uint64_t>(draws));
     }
 

@@ -14,27 +14,30 @@ What cannot be captured is trained on as it is, with one warning that says why. 
 model is made: host memory is counted from then on.
 """
 
-from .api import apply, load, plan, remove, status
-from .errors import Infeasible, Refused, RefusedWarning, Thrashing
-from .fallback.evicting import evict
-from .interface import (
-    DTR,
-    Checkmate,
-    HiRemate,
-    Hiremate,
-    HRockmate,
-    PublishedModule,
-    PureRockmate,
-    Rockmate,
-    Rotor,
-    check_config,
-    from_config,
-    generate_config,
-    load_config,
-    save_config,
-)
-from .plan_file import Plan
-from .training_status import Status
+from rematlas_command import is_build_asked
+
+if not is_build_asked():
+    from .api import apply, load, plan, remove, status
+    from .errors import Infeasible, Refused, RefusedWarning, Thrashing
+    from .fallback.evicting import evict
+    from .interface import (
+        DTR,
+        Checkmate,
+        HiRemate,
+        Hiremate,
+        HRockmate,
+        PublishedModule,
+        PureRockmate,
+        Rockmate,
+        Rotor,
+        check_config,
+        from_config,
+        generate_config,
+        load_config,
+        save_config,
+    )
+    from .plan_file import Plan
+    from .training_status import Status
 
 __version__ = "0.1.0"
 __all__ = [

@@ -1,10 +1,12 @@
 """python -m rematlas capture package.module:function [-o x.graph.json] [--optimizer adamw]
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
+python -m rematlas build [--force]
 
 The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the
 sum of the outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas
 solve`, `rematlas sweep` and the explorer open it. With --optimizer the step ends with its fused updates.
-`run` trains by a plan; --verify runs the original beside it and compares every bit.
+`run` trains by a plan; --verify runs the original beside it and compares every bit. `build` compiles the
+package for the torch that is installed.
 """
 
 import argparse
@@ -13,6 +15,8 @@ import json
 import os
 import pathlib
 import sys
+
+from rematlas_command import compiling
 
 from .errors import Refused, message
 
@@ -125,6 +129,8 @@ def positive(text):
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["build"]:
+        return compiling.main(sys.argv[2:])
     parser = Parser(
         prog="python -m rematlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
 """The compiled part: torch.classes.rematlas, loaded once.
 
-`REMATLAS_PROGRAMS` names the folder of a build; else it is the package's own `bin` (an installed wheel), or
-the build of the checkout that the package lies in.
+`REMATLAS_PROGRAMS` names the folder of a build; else it is that of the package, or of the checkout that the
+package lies in, for the torch that is there.
 """
 
 import os
@@ -9,41 +9,36 @@ import pathlib
 
 import torch
 
-LIBRARY = "librematlas_training.so"
+from rematlas_command import builds
 
 
 def folder() -> pathlib.Path:
-    """Raises ImportError that says how to build when there is none."""
-    here = pathlib.Path(__file__).resolve().parent
-    if "REMATLAS_PROGRAMS" in os.environ:
-        candidates = [pathlib.Path(os.environ["REMATLAS_PROGRAMS"])]
-    else:
-        candidates = [here / "bin", here.parents[2] / "build" / "release" / "bin"]
-    for candidate in candidates:
-        if (candidate / LIBRARY).exists() and (candidate / "torch_version").exists():
-            return candidate
-    raise ImportError(
-        f"rematlas: {LIBRARY} is not in {' nor in '.join(map(str, candidates))}; build it in a checkout (make"
-        " build) and set REMATLAS_PROGRAMS to its build/release/bin, or install the wheel that `make wheel`"
-        " builds"
-    )
-
-
-def minor_of(version: str) -> str:
-    """Returns "2.11" of "2.11.0+cu130"."""
-    return ".".join(version.split(".")[:2])
+    """Raises ImportError that says what to do where there is none for this torch."""
+    version = torch.__version__
+    if "REMATLAS_PROGRAMS" not in os.environ:
+        found = builds.find(version)
+        if found is None:
+            raise ImportError(f"rematlas: {builds.why_none(version)}")
+        return found
+    named = pathlib.Path(os.environ["REMATLAS_PROGRAMS"])
+    made_for = builds.version_of(named)
+    if not made_for:
+        raise ImportError(
+            f"rematlas: {builds.LIBRARY} is not in {named}, which REMATLAS_PROGRAMS names: build it in a"
+            " checkout (make build), or leave the variable out"
+        )
+    if builds.minor_of(made_for) != builds.minor_of(version):
+        raise ImportError(
+            f"rematlas: {named}, which REMATLAS_PROGRAMS names, is built for torch"
+            f" {builds.minor_of(made_for)}, and this is torch {version}: name another build, or leave the"
+            " variable out"
+        )
+    return named
 
 
 def load() -> None:
-    """Host memory is counted from here on. Raises ImportError where the build is for another torch."""
-    found = folder()
-    made_for = (found / "torch_version").read_text().strip()
-    if minor_of(torch.__version__) != minor_of(made_for):
-        raise ImportError(
-            f"rematlas: built for torch {minor_of(made_for)}, and this is torch {torch.__version__}; in a"
-            f" checkout, make build TORCH={torch.__version__.partition('+')[0]} builds for it"
-        )
-    torch.ops.load_library(str(found / LIBRARY))
+    """Host memory is counted from here on."""
+    torch.ops.load_library(str(folder() / builds.LIBRARY))
 
 
 load()

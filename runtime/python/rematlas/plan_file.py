@@ -39,6 +39,10 @@ class Plan:
     def ends_with_updates(self) -> bool:
         return bool(self.compiled("cpu").state_names())
 
+    def torch(self) -> str:
+        """Returns the version of torch that it was made with."""
+        return self.compiled("cpu").answer().torch
+
     def budget_bytes(self) -> int | None:
         """Returns the budget that it was made for, None for a share of the step, or where nobody knows."""
         return Packing.of(self.compiled("cpu")).budget

@@ -55,6 +55,7 @@ class PlanAnswer:
     gradient_bytes: int
     kept_by_loss_bytes: int
     unused_outputs: list
+    torch: str = ""  # the version that the step was recorded with
     step_budget_bytes: int | None = None
     beside_bytes: int = 0
     others_bytes: int = 0  # that the other open forwards hold while one runs

@@ -13,12 +13,11 @@ from ..errors import message
 from . import from_shapes, gate
 from .comparing import Comparing
 from .measured import Comparisons, Original
-from .packing import Packing
 from .planned import Planned
 from .planning import Planning
 from .recording import Recording
 from .refused import Refused
-from .step_plan import Returned, StepPlan
+from .step_plan import StepPlan
 
 log = logging.getLogger("rematlas")
 MOST_DISTURBED = 12
@@ -283,8 +282,11 @@ class CallPlan:
         needed = self.original.needed_for_comparison()
         fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
         is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
-        self.state, self.watch = Comparing(self) if is_compared else Planned(self), None
-        self.note_success()
+        self.state, self.watch = Comparing(self), None
+        if not is_compared:
+            self.skip_comparison()
+        if not isinstance(self.state, Refused):
+            self.note_success()
 
     def compare_later(self, others) -> None:
         """The plan was used without its comparison so far. Compares it where this step, beside which `others`
@@ -301,7 +303,22 @@ class CallPlan:
 
     def skip_comparison(self) -> None:
         """Uses the plan without what is left of its comparison."""
-        if isinstance(self.state, Comparing):
+        why = gate.why_not_uncompared(self.answer, self.comparisons)
+        if why:
+            self.refuse(why)
+        elif isinstance(self.state, Comparing):
+            self.state = Planned(self)
+
+    def take(self, plan, answer) -> None:
+        """Takes a plan that was made elsewhere."""
+        self.plan, self.answer = plan, answer
+
+    def use_directly(self) -> None:
+        """The plan ends with the optimizer's updates, and nothing can be compared with it."""
+        why = gate.why_not_uncompared(self.answer, self.comparisons)
+        if why:
+            self.refuse(why)
+        else:
             self.state = Planned(self)
 
     def plan_directly(self) -> str:
@@ -410,41 +427,3 @@ class CallPlan:
             self.owner.note_original_backward(why)
             return None
         return outputs
-
-    # Plans of files.
-
-    def take_given_plan(self) -> None:
-        """Takes the plan that `apply` was given."""
-        owner = self.owner
-        compiled = owner.options.plan.compiled(owner.device())
-        self.answer = compiled.answer()
-        packing = Packing.of(compiled)
-        try:
-            returned = Returned.unpacked(packing, owner.module)
-        except Exception as error:
-            self.refuse(f"the plan is another module's: {message(error)}")
-            return
-        owner.state.note_assigned([(values, name) for values, name, *_ in returned.kept])
-        owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
-        if packing.reads_kept:
-            owner.state.note_reads_kept()
-        if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
-            owner.forget(self)
-            return
-        self.plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
-        if not compiled.state_names():
-            self.bind()
-            return
-        why = self.take_given_updates(packing.ending)
-        if why:
-            self.refuse(f"the plan cannot run: {why}")
-        else:
-            self.state = Planned(self)
-
-    def take_given_updates(self, ending) -> str:
-        """Takes a given plan with updates. Says why it cannot run; empty where it can."""
-        if not ending:
-            return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
-        if self.owner.updates is None:
-            return "it ends with the updates of an optimizer: give optimizer="
-        return self.owner.updates.take_given(self.owner.context(), self.plan, ending)

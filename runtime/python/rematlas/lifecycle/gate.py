@@ -1,16 +1,20 @@
 """The gate that every plan passes before it may run a step, whichever way it was made: from steps that were
 recorded, from shapes, from a file, or by another process.
 
-There are five lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
+There are six lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
 it did beside its tensors, which no plan repeats. Those of a step ask what is left of it when its backward is
 over. Those of a kind of call ask what its forwards share with others. Those of a plan look at the training
-that it is for, and those of a planned step at what is open when it begins. What none can tell, whether the
-plan computes the same bits, a comparison with the original tells in the first steps that leave room for both
-(comparing.py).
+that it is for, those of a plan that was not compared at where it comes from, and those of a planned step at
+what is open when it begins. What none can tell, whether the plan computes the same bits, a comparison with
+the original tells in the first steps that leave room for both (comparing.py).
 """
 
 import gc
 import typing
+
+import torch
+
+from rematlas_command.builds import minor_of
 
 from ..calls.call import Call
 from ..calls.modes import SHARED_CASTS
@@ -153,6 +157,25 @@ OF_PLANNED_STEPS = (
     Check("sums of what is open", shares_sums_now),
     Check("casts of what is open", shares_casts_now),
 )
+
+
+def is_of_another_torch(answer, comparisons) -> str:
+    """A plan of a file may have been made with another version, whose ops may compute other bits."""
+    mine, made_with = minor_of(torch.__version__), minor_of(answer.torch)
+    if not made_with or made_with == mine or comparisons.identical > 0:
+        return ""
+    return (
+        f"the plan was made with torch {made_with}, and this is torch {mine}: a step must be compared with"
+        " the original before it is used; give the budget room for both and verify=1, or plan the module here"
+    )
+
+
+OF_UNCOMPARED_PLANS = (Check("version of torch", is_of_another_torch),)
+
+
+def why_not_uncompared(answer, comparisons) -> str:
+    """Says why the plan may not run before it was compared with the original; empty where it may."""
+    return first_reason(OF_UNCOMPARED_PLANS, answer, comparisons)
 
 
 def why_no_plan(sharing, plan) -> str:

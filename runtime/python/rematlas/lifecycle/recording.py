@@ -7,7 +7,7 @@ import torch
 from ..calls import modes
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..fallback.step_peaks import Runner
-from . import gate
+from . import gate, given_plan
 from .observed import ObservedForward, Recorded
 from .state import UNDECIDED, StateName, Unplanned
 
@@ -24,7 +24,7 @@ class Recording(Unplanned):
 
     def step(self, call):
         if self.owner.options.plan is not None and self.call_plan.plan is None:
-            self.call_plan.take_given_plan()
+            given_plan.take(self.call_plan)
             return UNDECIDED
         return super().step(call)
 

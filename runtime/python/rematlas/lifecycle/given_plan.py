@@ -1,0 +1,44 @@
+"""The plan that `apply` was given, from a file."""
+
+from ..errors import message
+from .packing import Packing
+from .step_plan import Returned, StepPlan
+
+
+def take(call_plan) -> None:
+    """Makes it the plan of this kind of call, or refuses the kind."""
+    owner = call_plan.owner
+    compiled = owner.options.plan.compiled(owner.device())
+    packing = Packing.of(compiled)
+    try:
+        returned = Returned.unpacked(packing, owner.module)
+    except Exception as error:
+        call_plan.refuse(f"the plan is another module's: {message(error)}")
+        return
+    owner.state.note_assigned([(values, name) for values, name, *_ in returned.kept])
+    owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
+    if packing.reads_kept:
+        owner.state.note_reads_kept()
+    if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
+        owner.forget(call_plan)
+        return
+    plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
+    call_plan.take(plan, compiled.answer())
+    if not compiled.state_names():
+        call_plan.bind()
+        return
+    why = why_no_updates(call_plan, packing.ending)
+    if why:
+        call_plan.refuse(f"the plan cannot run: {why}")
+    else:
+        call_plan.use_directly()
+
+
+def why_no_updates(call_plan, ending) -> str:
+    """Takes a plan that ends with updates. Says why it cannot run; empty where it can."""
+    owner = call_plan.owner
+    if not ending:
+        return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
+    if owner.updates is None:
+        return "it ends with the updates of an optimizer: give optimizer="
+    return owner.updates.take_given(owner.context(), call_plan.plan, ending)

@@ -1,0 +1,45 @@
+"""The command line of an installed wheel. It hands over to the compiled program, and imports no torch:
+commands that need none begin in milliseconds.
+"""
+
+import os
+import sys
+
+from . import builds
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["build"]:
+        from . import compiling
+
+        sys.exit(compiling.main(sys.argv[2:]))
+    program = builds.PACKAGE / "bin" / "rematlas"
+    if not program.exists():
+        sys.exit(f"rematlas: {program} is missing; install the wheel that `make wheel` builds")
+    os.environ.setdefault("REMATLAS_PYTHON", sys.executable)
+    os.environ.update(environment_of_runtime())
+    os.execv(program, [str(program), *sys.argv[1:]])
+
+
+def environment_of_runtime() -> dict:
+    """Returns the variables by which the program finds what runs models on the torch that is installed, or
+    says why there is none."""
+    version = builds.installed_torch()
+    if not version:
+        return {"REMATLAS_NO_RUNTIME": "this Python environment has no torch: pip install torch"}
+    found = builds.find(version)
+    if found is None or not (found / "rematlas-runtime").exists():
+        return {"REMATLAS_NO_RUNTIME": builds.why_none(version)}
+    packages = builds.folder_of_torch().parent
+    libraries = [packages / "torch" / "lib", packages / "nvidia" / "cu13" / "lib"]
+    paths = [str(path) for path in libraries if path.is_dir()] + [os.environ.get("LD_LIBRARY_PATH", "")]
+    return {
+        "REMATLAS_RUNTIME": os.environ.get("REMATLAS_RUNTIME") or str(found / "rematlas-runtime"),
+        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths)),
+    }
+
+
+def is_build_asked() -> bool:
+    """Says whether the process is `python -m rematlas build`, which makes the compiled part that the package
+    needs for all else."""
+    return sys.argv[:2] == ["-m", "build"]

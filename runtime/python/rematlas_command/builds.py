@@ -1,0 +1,75 @@
+"""The builds of the compiled part: libtorch has no stable interface for it, so that each minor version of
+torch has one of its own. A wheel has them in `rematlas/bin/torch2.11` and so on, a checkout in
+`build/release/bin` and `build/release-torch-2.15.0/bin`; a file `torch_version` in each says what it was
+built for.
+"""
+
+import importlib.metadata
+import importlib.util
+import pathlib
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "rematlas"
+LIBRARY = "librematlas_training.so"
+PROGRAMS = ("rematlas", "rematlas-layout")  # of the first build in a wheel, for all versions
+
+
+def minor_of(version: str) -> str:
+    """Returns "2.11" of "2.11.0+cu130"."""
+    return ".".join(version.split(".")[:2])
+
+
+def installed_torch() -> str:
+    """Returns the version of the torch that this interpreter imports; empty where it has none."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def folder_of_torch() -> pathlib.Path:
+    """Returns where the package is, without importing it."""
+    return pathlib.Path(importlib.util.find_spec("torch").origin).parent
+
+
+def checkout() -> pathlib.Path | None:
+    """Returns the checkout that the package lies in; None for a package that is installed."""
+    root = PACKAGE.parents[2]
+    return root if (root / "runtime" / "python" / "rematlas") == PACKAGE else None
+
+
+def version_of(folder: pathlib.Path) -> str:
+    """Returns the version of torch that a build is for; empty where the folder has none that is whole."""
+    told = folder / "torch_version"
+    return told.read_text().strip() if told.exists() and (folder / LIBRARY).exists() else ""
+
+
+def all_builds() -> dict:
+    """Returns the folders of all builds by the minor version of torch that they are for."""
+    root = checkout()
+    folders = sorted((PACKAGE / "bin").glob("torch*"))
+    if root is not None:
+        folders += [root / "build" / "release" / "bin", *sorted((root / "build").glob("release-torch-*/bin"))]
+    found = {}
+    for folder in folders:
+        version = version_of(folder)
+        if version:
+            found.setdefault(minor_of(version), folder)
+    return found
+
+
+def find(version: str) -> pathlib.Path | None:
+    """Returns the build for this version of torch."""
+    return all_builds().get(minor_of(version))
+
+
+def why_none(version: str) -> str:
+    """Says that there is no build for this version, and what makes one."""
+    there = ", ".join(sorted(all_builds(), key=lambda minor: [int(part) for part in minor.split(".")]))
+    has = f"there are builds for torch {there}" if there else "there is no build"
+    plain = version.partition("+")[0]
+    makes = (
+        f"`make build TORCH={plain}` makes one"
+        if checkout() is not None
+        else "`python -m rematlas build` makes one, in some minutes; it needs g++"
+    )
+    return f"{has}, and this is torch {version}: {makes}"

@@ -1,0 +1,40 @@
+"""Trains the model of README.md plainly and under a budget, and compares all bits. Run by wheel_test.sh in an
+environment that has the wheel and torch alone."""
+
+import torch
+from torch import nn
+
+import rematlas  # before the models are made: host memory is counted from then on
+
+
+def model():
+    torch.manual_seed(0)
+    block = lambda: nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Dropout(0.1), nn.Linear(1024, 256))
+    return nn.Sequential(*(block() for _ in range(6)), nn.LayerNorm(256))
+
+
+def train(module, steps=8):
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3)
+    torch.manual_seed(1)
+    losses = []
+    for _ in range(steps):
+        x, target = torch.randn(128, 256), torch.randn(128, 256)
+        loss = nn.functional.mse_loss(module(x), target)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses, [parameter.detach().clone() for parameter in module.parameters()]
+
+
+plain_losses, plain = train(model())
+module = rematlas.apply(model(), "60%", time_limit=2)
+losses, trained = train(module)
+status = rematlas.status(module)
+rematlas.status(module).wait()
+assert losses == plain_losses, (losses, plain_losses)
+assert all(map(torch.equal, plain, trained))
+if status.replayed == 0:  # planning may take longer than all these steps
+    losses, trained = train(module)
+    assert status.replayed > 0, status
+print(f"torch {torch.__version__}: {status.replayed} steps by plan, as plain training bit by bit")
