@@ -9,8 +9,8 @@ import rematlas  # before the models are made: host memory is counted from then 
 
 def model():
     torch.manual_seed(0)
-    block = lambda: nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Dropout(0.1), nn.Linear(1024, 256))
-    return nn.Sequential(*(block() for _ in range(6)), nn.LayerNorm(256))
+    block = lambda: nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Dropout(0.1), nn.Linear(256, 64))
+    return nn.Sequential(*(block() for _ in range(6)), nn.LayerNorm(64))
 
 
 def train(module, steps=8):
@@ -18,7 +18,7 @@ def train(module, steps=8):
     torch.manual_seed(1)
     losses = []
     for _ in range(steps):
-        x, target = torch.randn(128, 256), torch.randn(128, 256)
+        x, target = torch.randn(1024, 64), torch.randn(1024, 64)
         loss = nn.functional.mse_loss(module(x), target)
         loss.backward()
         optimizer.step()

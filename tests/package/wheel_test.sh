@@ -32,10 +32,10 @@ for version in "$@"; do
     python "$here/wheel_example.py" || fail "torch $version: the example"
     python -W ignore -c "
 import torch
-model = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
-torch.jit.trace(model, torch.randn(4, 8)).save('model.pt')"
-    rematlas capture model.pt --input "f32[4,8]" -o model.graph.json
-    rematlas solve model.graph.json --budget 90% -o model.schedule.json
+layers = [make() for _ in range(6) for make in (lambda: torch.nn.Linear(32, 32), torch.nn.Tanh)]
+torch.jit.trace(torch.nn.Sequential(*layers), torch.randn(512, 32)).save('model.pt')"
+    rematlas capture model.pt --input "f32[512,32]" -o model.graph.json
+    rematlas solve model.graph.json --budget 80% -o model.schedule.json
     rematlas run model.pt model.schedule.json --verify || fail "torch $version: a plan of the command line"
     began=$(date +%s%N)
     rematlas --version
