@@ -1,0 +1,89 @@
+"""The ops that the runtime knows by name are those of the torch that runs, as they were when its code was written.
+
+    python schemas_test.py --write     # after the code was made right for a new version
+
+`tests/runtime/schemas/2.11.txt` has what torch 2.11 says of each op: its schemas, sorted. A version without a file is
+compared with the last one before it.
+"""
+
+import pathlib
+import re
+import sys
+import unittest
+
+import torch
+
+from rematlas_command.builds import minor_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCHEMAS = ROOT / "tests" / "runtime" / "schemas"
+FULL_NAME = re.compile(r'"aten::([a-zA-Z_0-9]+)[".]')
+SHAPE_KERNEL = re.compile(r'add\(libraries, "([a-zA-Z_0-9]+)["_.]?')
+
+
+def named_ops() -> set:
+    """Returns the names of the ops that stand in the sources of the runtime."""
+    names = set()
+    for file in (ROOT / "runtime").rglob("*.cpp"):
+        text = file.read_text()
+        names.update(FULL_NAME.findall(text))
+        names.update(SHAPE_KERNEL.findall(text))
+    return names
+
+
+def schemas_now() -> list:
+    """Returns the schemas that the running torch has of these ops, overloads included."""
+    names = named_ops()
+    found = {str(schema) for schema in torch._C._jit_get_all_schemas()}
+    return sorted(
+        text for text in found if text.partition("(")[0].removeprefix("aten::").split(".")[0] in names
+    )
+
+
+def version(path) -> list:
+    return [int(part) for part in path.stem.split(".")]
+
+
+def file_for(minor: str) -> pathlib.Path:
+    """Returns the file of this version, or of the last one before it."""
+    running = [int(part) for part in minor.split(".")]
+    return max((path for path in SCHEMAS.glob("*.txt") if version(path) <= running), key=version)
+
+
+def changes(before, after) -> list:
+    return [f"- {text}" for text in before if text not in after] + [
+        f"+ {text}" for text in after if text not in before
+    ]
+
+
+class Schemas(unittest.TestCase):
+    def test_they_are_as_the_code_knows_them(self):
+        path = file_for(minor_of(torch.__version__))
+        changed = changes(path.read_text().splitlines(), schemas_now())
+        self.assertEqual(
+            changed,
+            [],
+            f"torch {torch.__version__} has other schemas than {path.name} says; look at the shape kernels, the traits"
+            " of ops and the rules that name these ops, and then run this file with --write",
+        )
+
+    def test_what_changed_between_versions_is_listed(self):
+        """The list is what a reader of a new version's differences begins with."""
+        files = sorted(SCHEMAS.glob("*.txt"), key=version)
+        self.assertGreaterEqual(len(files), 2)
+        for before, after in zip(files, files[1:]):
+            listed = changes(before.read_text().splitlines(), after.read_text().splitlines())
+            print(f"{before.stem} to {after.stem}: {len(listed)} lines", *listed, sep="\n  ", file=sys.stderr)
+            self.assertTrue(listed, f"{after.name} says the same as {before.name}: it is not needed")
+
+    def test_ops_are_found_in_the_sources(self):
+        names = named_ops()
+        self.assertGreater(len(names), 150)
+        self.assertLessEqual({"convolution", "native_batch_norm", "max_unpool2d", "copy_"}, names)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        (SCHEMAS / f"{minor_of(torch.__version__)}.txt").write_text("\n".join(schemas_now()) + "\n")
+    else:
+        unittest.main()
