@@ -1,9 +1,10 @@
-"""The ops that the runtime knows by name are those of the torch that runs, as they were when its code was written.
+"""The ops that the runtime knows by name are those of the torch that runs, as they were when its code was
+written.
 
     python schemas_test.py --write     # after the code was made right for a new version
 
-`tests/runtime/schemas/2.11.txt` has what torch 2.11 says of each op: its schemas, sorted. A version without a file is
-compared with the last one before it.
+`tests/runtime/schemas/2.11.txt` has what torch 2.11 says of each op: its schemas, sorted. A version without a
+file is compared with the last one before it.
 """
 
 import pathlib
@@ -63,8 +64,8 @@ class Schemas(unittest.TestCase):
         self.assertEqual(
             changed,
             [],
-            f"torch {torch.__version__} has other schemas than {path.name} says; look at the shape kernels, the traits"
-            " of ops and the rules that name these ops, and then run this file with --write",
+            f"torch {torch.__version__} has other schemas than {path.name} says; look at the shape kernels, the"
+            " traits of ops and the rules that name these ops, and then run this file with --write",
         )
 
     def test_what_changed_between_versions_is_listed(self):
