@@ -64,8 +64,8 @@ class Schemas(unittest.TestCase):
         self.assertEqual(
             changed,
             [],
-            f"torch {torch.__version__} has other schemas than {path.name} says; look at the shape kernels, the"
-            " traits of ops and the rules that name these ops, and then run this file with --write",
+            f"torch {torch.__version__} has other schemas than {path.name} says; look at the shape kernels,"
+            " the traits of ops and the rules that name these ops, and then run this file with --write",
         )
 
     def test_what_changed_between_versions_is_listed(self):
