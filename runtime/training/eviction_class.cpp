@@ -99,7 +99,8 @@ struct TorchEviction : torch::CustomClassHolder {
             .dump();
     }
 
-    std::string status() const {
+    std::string status() {
+        if (evictor.is_open() && evictor.backward_is_over()) evictor.end_step();
         const Evictor::Status now = evictor.status();
         return json{{"steps", now.steps},
                     {"calls", now.calls},

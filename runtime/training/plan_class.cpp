@@ -114,6 +114,9 @@ std::string TorchPlan::answer() {
     for (const GradientOf& made : tape.gradients)
         if (made.operand != no_operand)
             gradients += graph.tensors[tape.operands[made.operand].tensor].bytes.value;
+    std::int64_t outputs = 0;
+    for (const int operand : tape.outputs)
+        if (operand != no_operand) outputs += graph.tensors[tape.operands[operand].tensor].bytes.value;
     const json none = json::object();
     const json& origin = graph.provenance && graph.provenance->is_object() ? *graph.provenance : none;
     json item = {{"ops", graph.ops.size()},
@@ -122,6 +125,7 @@ std::string TorchPlan::answer() {
                  {"whole_held_bytes", (planner->whole_peak(2) - planner->whole_peak()).value},
                  {"resident_bytes", planner->residents().value},
                  {"gradient_bytes", gradients},
+                 {"output_bytes", outputs},
                  {"kept_by_loss_bytes", planner->kept_by_loss().value},
                  {"unused_outputs", tape.unused_outputs},
                  {"busy", planner->busy()}};

@@ -11,7 +11,7 @@ class WorkingBudget:
     bytes: int  # of all tensors on the device, those that live beside the step included
     share: str  # "61.5%"
     share_of_activations: str  # "58% of activations"
-    to_come: int = 0  # bytes among them of gradients and optimizer states that the plan has not seen
+    to_come: int = 0  # bytes among them of gradients, optimizer states and outputs that come later
 
     def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
         """Returns it with so many bytes, and with so many more that are not there yet."""
@@ -20,7 +20,7 @@ class WorkingBudget:
     def __str__(self):
         shares = [text for text in (f'"{self.share}"', f'"{self.share_of_activations}"') if len(text) > 2]
         to_come = (
-            f" ({self.to_come} of them for gradients and optimizer states that are not there yet)"
+            f" ({self.to_come} of them for gradients, optimizer states and outputs that are not there yet)"
             if self.to_come
             else ""
         )
@@ -53,6 +53,7 @@ class PlanAnswer:
     whole_held_bytes: int  # that a further open forward of such a step holds
     resident_bytes: int
     gradient_bytes: int
+    output_bytes: int
     kept_by_loss_bytes: int
     unused_outputs: list
     torch: str = ""  # the version that the step was recorded with

@@ -65,6 +65,7 @@ class Fallback:
         self.choice = choice
         self.needs_eviction = False  # the step that goes on
         self.evicted_steps = 0
+        self.backwards = 0  # under eviction, that were over when the module's last evicted forward began
         self.has_failed = False  # to begin
         self.cannot_keep = False  # some step needed more than the budget, under eviction, too
         self.has_not_fitted = False  # some step of the original
@@ -120,6 +121,7 @@ class Fallback:
         if evicting.in_force is None and not self.opens():
             return
         self.evicted_steps += 1
+        self.backwards = SharedEviction.in_force().status().steps
 
     def opens(self) -> bool:
         """Begins online eviction. Returns whether it is in force."""
@@ -170,7 +172,14 @@ class Fallback:
         )
 
     def end(self) -> None:
-        """The module's steps need no eviction from here on."""
+        """The module's steps need no eviction from here on, unless a forward is open whose backward is still
+        to come under it."""
+        shared = SharedEviction.in_force()
+        is_open = shared is not None and shared.status().steps == self.backwards
+        if self.needs_eviction and not is_open:
+            self.leave()
+
+    def leave(self) -> None:
         if not self.needs_eviction:
             return
         self.needs_eviction = False
@@ -178,7 +187,7 @@ class Fallback:
         if shared is not None and not any(map(shared.is_for, Fallback.of_process)):
             shared.close()
 
-    __del__ = end  # with the module
+    __del__ = leave  # with the module
 
     def status(self):
         """Returns None where the module's steps need no eviction."""

@@ -35,8 +35,8 @@ ADVICE = {
     Runner.COMPARED: "verify=0 leaves the comparison out",
     Runner.EVALUATED: "the budget is of all tensors at any time, and plans are for steps alone: evaluate"
     " less at a time",
-    Runner.PLANNED: "what the program does between two calls, an optimizer's update for one, counts too:"
-    " leave it room",
+    Runner.PLANNED: "what the program does between two calls counts too, an optimizer's update or another"
+    " forward: leave it room, and give frames= where several forwards are open at a time",
 }
 
 

@@ -367,7 +367,7 @@ class CallPlan:
         if self.plan is None:  # refused
             return
         plan.compiled.wait()
-        if not plan.compiled.answer().is_solved:
+        if not plan.compiled.answer().is_solved and self.owner.options.budget_bytes is None:
             log.warning("rematlas: no plan keeps the budget with so many; the one for %d stays", before)
             plan.be_for(frames=before)
             plan.start(self.owner)

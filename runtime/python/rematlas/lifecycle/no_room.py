@@ -1,9 +1,12 @@
 """Why no plan keeps the budget, and the budget that would."""
 
+import collections
 import dataclasses
 
 from ..errors import Infeasible, infeasible_text
 from ..updates.kept_between_steps import KeptBetweenSteps
+
+FORWARDS = 6  # that may be open at a time
 
 
 def rounded_up(number: int) -> int:
@@ -19,7 +22,8 @@ class NoRoom:
     def __init__(self, solver, answer):
         self.solver = solver
         self.answer = answer
-        self.beside = answer.beside_bytes  # the largest so far
+        self.beside = answer.beside_bytes  # the largest so far that was not for open forwards
+        self.last_beside = collections.deque(maxlen=FORWARDS)
         self.about_updates = ""
         works = answer.infeasible.works
         self.enough = 0 if works is None else works.bytes  # to the byte
@@ -34,17 +38,25 @@ class NoRoom:
         if kept_then is None:
             return
         now = KeptBetweenSteps.of(owner.module)
+        gradients, states = now.gradients.there, now.states.there + now.states.missing
+        outputs = 0
         # Who has trained some steps and has no gradients now lets them go before the forward.
-        is_early = owner.original + owner.replayed < 2
-        gradients = now.gradients.there + (now.gradients.missing if is_early else 0)
-        states = now.states.there + now.states.missing
+        if owner.original + owner.replayed < 2:
+            gradients += now.gradients.missing
+            outputs = self.answer.output_bytes  # of the step before, which the program has under its names
         to_come = max(0, gradients - kept_then.gradients.there) + max(0, states - kept_then.states.there)
+        to_come += outputs
         self.leave(to_come, to_come)
         self.beside += to_come
 
     def note_beside(self, others) -> bool:
-        """So many bytes live beside a step that begins. Returns whether that is more than was known."""
-        more, self.beside = others - self.beside, max(self.beside, others)
+        """So many bytes live beside a step that begins. Returns whether more live there now than was known,
+        apart from what is there at times: other forwards may be open."""
+        self.last_beside.append(others)
+        if len(self.last_beside) < FORWARDS:
+            return False
+        least = min(self.last_beside)
+        more, self.beside = least - self.beside, max(self.beside, least)
         if more > 0:
             self.leave(more, 0)
         return more > 0

@@ -420,7 +420,7 @@ class PlannedModule(InPlaceOfCall):
         return None
 
     def remove(self) -> None:
-        self.fallback.end()
+        self.fallback.leave()
         self.hooks.stop_all()
         if self.past_forward is not None:
             self.close_past_forward()
@@ -430,7 +430,7 @@ class PlannedModule(InPlaceOfCall):
 
     def stop(self) -> None:
         """Ends all that goes on in the background."""
-        self.fallback.end()
+        self.fallback.leave()
         for call_plan in self.call_plans.values():
             call_plan.forget_plan()
 

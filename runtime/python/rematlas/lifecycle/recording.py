@@ -61,7 +61,7 @@ class Recording(Unplanned):
         if failure is None:
             return output
         gc.collect()  # the error is gone, and with it what its frames hold of the forward
-        self.owner.fallback.end()
+        self.owner.fallback.leave()
         if not change:  # else another run of the forward would change it once more
             generators.put_back()
             if self.call_plan.plan_from_shapes(call):
