@@ -71,6 +71,11 @@ class Recorder final : public DispatchMode {
     /// For a step whose backward begins elsewhere. `outputs` are those that a gradient was given for, by
     /// place.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
+    /// The forward is over. Notes the casts of weights that there are: autocast holds them to the end of its region, the
+    /// graph counts them no longer than they are needed.
+    void note_casts();
+    /// Bytes of those that are gone by now.
+    std::int64_t casts_gone() const;
     /// Bytes of the outputs that nobody held any more when the backward began.
     std::int64_t released_bytes() const;
 
@@ -145,6 +150,7 @@ class Recorder final : public DispatchMode {
     void take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
     void take_cast(const at::Tensor& cast, const at::Tensor& parameter);
     bool may_be_cached_cast(const RecordedValue& value) const;
+    std::vector<Place> casts_;  ///< see note_casts
     std::uint64_t digest(const at::Tensor& tensor) const;
     void add_inputs(const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs);
     int copied(int operand);

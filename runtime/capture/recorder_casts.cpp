@@ -60,6 +60,21 @@ void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
 }
 
 /// The region that the program is in may hold it until it ends.
+void Recorder::note_casts() {
+    for (const auto& [storage, place] : places_) {
+        const RecordedValue& value = recording_.values[place.value];
+        if (place.storage.use_count() > 0 && value.producer >= 0 && may_be_cached_cast(value))
+            casts_.push_back(place);
+    }
+}
+
+std::int64_t Recorder::casts_gone() const {
+    std::int64_t bytes = 0;
+    for (const Place& cast : casts_)
+        if (cast.storage.use_count() == 0) bytes += device_.footprint(recording_.values[cast.value].bytes);
+    return bytes;
+}
+
 bool Recorder::may_be_cached_cast(const RecordedValue& value) const {
     const RecordedOp& op = recording_.ops[value.producer];
     if (op.tape.name != "aten::_to_copy" || !region_keeps_casts()) return false;

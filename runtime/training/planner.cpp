@@ -59,6 +59,13 @@ void settle_costs(CapturedStep& step, const CapturedStep& other) {
     }
 }
 
+/// By how much more bytes a loss takes for each of this gradient: it converts to float.
+std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
+    for (const Operand& operand : step.tape.operands)
+        if (operand.tensor == gradient && c10::isReducedFloatingType(operand.dtype)) return 2;
+    return 1;
+}
+
 /// The caller's loss takes memory between the halves: a workspace of the op that stands for it.
 void add_loss(CapturedStep& step, const LossMemory& loss) {
     for (OpId id : step.graph.ops.ids()) {
@@ -301,8 +308,10 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
     for (OpId id : step.graph.ops.ids()) {
         if (step.tape.ops[id].name != output_gradients_op) continue;
         for (TensorId given : step.graph.ops[id].outputs) {
-            const std::int64_t bytes = step.graph.tensors[given].bytes.value;
+            std::int64_t bytes = step.graph.tensors[given].bytes.value;
             if (bytes <= 8) continue;
+            // A loss of numbers of 16 bits is computed in 32.
+            bytes *= loss_factor(step, given);
             loss.most += 4 * device.most_footprint(bytes);
             loss.kept += 2 * device.most_footprint(bytes);
         }

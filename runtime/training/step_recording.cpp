@@ -187,6 +187,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
                                                   at::GradMode::is_enabled());
                  });
     sums_gradients_ = cut_.uses_some_twice(trained());
+    recorder_.note_casts();
     alive_after_forward_ = memory_->alive_bytes();
     blocks_after_forward_ = device_.loose_blocks();
     memory_->reset_peak();
@@ -219,8 +220,9 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
 /// With as much as the next steps can be given for the same tensors: other blocks, each of which may be too large.
 void StepRecording::measure_loss() {
     const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
-    loss_ = {.most = memory_->peak_bytes() - alive_after_forward_,
-             .kept = memory_->alive_bytes() - alive_after_forward_};
+    // What is gone since makes room that the loss has taken.
+    const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
+    loss_ = {.most = memory_->peak_bytes() - left, .kept = memory_->alive_bytes() - left};
     if (now.slack == 0) return;
     // Where others are evicted meanwhile, the loss has at most as many as were handed out, and as fit into its bytes.
     const bool evicts = memory_ != &device_;

@@ -222,6 +222,8 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     if (!forward) return failed(forward.error());
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
     replay.differs = difference_of_forward(*forward, *replayed_forward);
+    const auto number = forward->number;
+    forward->outputs.clear();  // the plan knows which of them the caller lets go before the backward
     // Between the halves the caller's loss may have drawn random numbers, and another forward may have moved
     // the buffers on. A plan that moves buffers on in its backward goes on with what its own forward has
     // left.
@@ -232,7 +234,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     } else {
         return ends(Verdict::other_course, "another forward changes the buffers before the backward");
     }
-    Result<Replayed> done = executor.backward(forward->number, std::move(given));
+    Result<Replayed> done = executor.backward(number, std::move(given));
     if (!done) return failed(done.error());
     peak_ = done->peak;
     replay.gradients = std::move(done->gradients);

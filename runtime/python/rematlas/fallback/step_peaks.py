@@ -47,8 +47,10 @@ class StepPeaks:
 
     of_process = Living()
 
-    def __init__(self, budget):
+    def __init__(self, budget, choice=None):
+        """`choice`: as Fallback has it."""
         self.budget = budget  # bytes; None: a share, which is of the step alone
+        self.choice = choice
         self.device = ""
         self.runner = None  # of the step that goes on
         self.most = 0  # bytes of all tensors in it so far
@@ -84,8 +86,13 @@ class StepPeaks:
                 self.runner.words(1),
                 in_bytes(self.most),
                 in_bytes(self.most - self.budget),
-                ADVICE[self.runner],
+                self.advice(self.runner),
             )
+
+    def advice(self, runner: Runner) -> str:
+        """Says what keeps the budget, apart from what the caller has chosen already."""
+        is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
+        return "a larger budget keeps it" if is_evicted else ADVICE[runner]
 
     def note_forward(self, device: str) -> None:
         """A forward begins: the step before it is over."""
@@ -110,6 +117,6 @@ class StepPeaks:
         """Says which steps went beyond the budget, and what keeps it; empty where none did."""
         return "; ".join(
             f"from {runner.words(steps)} to the next call, all tensors took up to {in_bytes(most)},"
-            f" {in_bytes(most - self.budget)} beyond the budget ({ADVICE[runner]})"
+            f" {in_bytes(most - self.budget)} beyond the budget ({self.advice(runner)})"
             for runner, (steps, most) in self.beyond.items()
         )

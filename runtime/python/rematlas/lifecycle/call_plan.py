@@ -40,6 +40,7 @@ class CallPlan:
         self.comparisons = Comparisons()
         self.shared_casts = 0  # regions of autocast in which its forwards shared casts with open ones
         self.shared_region = None  # the last of these
+        self.plans_by_use = {}  # plans from shapes with their answers, by the outputs that the loss uses
         self.disturbed = 0  # steps that told nothing, for another thread took part in what was seen
         self.state = Recording(self)
 
@@ -220,7 +221,7 @@ class CallPlan:
 
     def refuse(self, why, error=None, room=None) -> None:
         self.reason = why
-        self.plan, self.open_steps = None, []
+        self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
         # Where shapes have told that the step does not fit, it is evicted also from now on.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
@@ -335,12 +336,12 @@ class CallPlan:
 
     def record_anew(self) -> None:
         """The tensors of the call lie otherwise than planned."""
-        self.plan, self.state = None, Recording(self)
+        self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
         """The plan from shapes does not fit, and shapes may be wrong."""
-        self.plan, self.state = None, Recording(self)
+        self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.original.note_from_shapes(0)
 
     def forget_plan(self) -> None:
@@ -415,12 +416,25 @@ class CallPlan:
         self.state.finish()
         return self.is_planned
 
+    def take_known_plan(self, used) -> bool:
+        """Steps that use these outputs and such that use others may take turns: keeps the plan that there is,
+        and takes the one that was made for these. Returns whether there is one that fits."""
+        self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
+        plan, answer = self.plans_by_use.get(tuple(used), (None, None))
+        if plan is None or plan.frames < self.owner.frames:
+            return False
+        needed = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+        if not self.owner.has_room_for(max(plan.other_bytes, self.plan.other_bytes) + needed):
+            return False
+        self.take(plan, answer)
+        return True
+
     def replan_for(self, call, given, used):
         """Gradients came to other outputs than the plan from shapes took them to. Returns the outputs of the
         forward by a plan for these; None where that is not so, or where there is no such plan."""
         if not self.is_from_shapes or not used or used == self.plan.used:
             return None
-        if not self.plan_from_shapes(call, used):
+        if not self.take_known_plan(used) and not self.plan_from_shapes(call, used):
             return None
         outputs, why = self.owner.forward_by_plan(self, call, given)
         if why:

@@ -53,7 +53,8 @@ class Planned(State):
             owner.leave_plan(why)
             if number < 0:  # tensors lie otherwise than planned
                 call_plan.record_anew()
-            return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
+                return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
+            return owner.run_original(call.args, call.kwargs)  # nobody knows what another course takes
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()

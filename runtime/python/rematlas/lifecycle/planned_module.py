@@ -53,7 +53,7 @@ class PlannedModule(InPlaceOfCall):
         self.options = options
         self.name = type(module).__name__
         self.fallback = Fallback(module, options.budget_bytes, options.unplanned)
-        self.peaks = StepPeaks(options.budget_bytes)
+        self.peaks = StepPeaks(options.budget_bytes, options.unplanned)
         self.state = ModuleState(module)
         self.refusals = Refusals(options, self.fallback)
         self.updates = None if options.optimizer is None else Updates(module, options)
