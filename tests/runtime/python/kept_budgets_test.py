@@ -71,9 +71,9 @@ class Steps(unittest.TestCase):
             anchor, near, far = (module(torch.randn(ROWS, WIDTH)) for _ in range(3))
             return functional.triplet_margin_loss(anchor, near, far)
 
-        for options in ({}, {"unplanned": "evict"}, {"frames": 3}):
-            with self.subTest(options):
-                self.expect_kept(lambda: layers(4), step, 60, **options)
+        for percent, options in ((30, {}), (40, {}), (60, {"unplanned": "evict"}), (60, {"frames": 3})):
+            with self.subTest(percent=percent, **options):
+                self.expect_kept(lambda: layers(4), step, percent, **options)
 
     def test_kinds_of_calls_are_open_together_under_eviction(self):
         """The rays of a radiance field come in chunks, the last of which is smaller."""

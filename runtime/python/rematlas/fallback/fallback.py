@@ -153,7 +153,9 @@ class Fallback:
             fallback.cannot_keep = True
             fallback.note_does_not_fit()  # the first one of several forwards is evicted from now on
         if is_first:
-            self.tell_not_kept(why, "it goes as near to it as it can")
+            thrashes = why.startswith("eviction thrashes")
+            how = "it takes up to twice of it from here on" if thrashes else "it goes as near to it as it can"
+            self.tell_not_kept(why, how)
 
     def tell_not_kept(self, why, how) -> None:
         warnings.warn(
