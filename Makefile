@@ -16,7 +16,8 @@ ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
 	$(foreach part,GUI GRAPHVIZ PICTURES BENCHES,-DREMATLAS_$(part)=OFF))
 TORCH_TARGETS := $(if $(TORCH),--target rematlas needs_torch)
-TORCH_TESTS := $(if $(TORCH),-R "^(runtime|simgpu)")
+# Tests to run, as a regular expression of ctest; all of the build unless it is given.
+TESTS ?= $(if $(TORCH),^(runtime|simgpu))
 
 .PHONY: help setup programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
@@ -39,7 +40,7 @@ run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure $(TORCH_TESTS),--preset $(PRESET)) --no-tests=error -j 2
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") --no-tests=error -j 2
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build
