@@ -143,6 +143,7 @@ def main() -> int:
         parser.error("OUTDIR is missing")
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # that TorchScript is deprecated
     warnings.filterwarnings("ignore", "'norm' was found in ScriptModule constants")  # inside nn.Transformer
     warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
     for name in [arguments.only] if arguments.only else list(LARGE):

@@ -390,6 +390,7 @@ def main() -> int:
     arguments = parser.parse_args()
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # that TorchScript is deprecated
     warnings.filterwarnings("ignore", "'norm' was found in ScriptModule constants")  # inside nn.Transformer
     names = [arguments.only] if arguments.only else list(SMALL if arguments.small else LARGE)
     for name in names:
