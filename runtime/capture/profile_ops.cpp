@@ -209,9 +209,13 @@ Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const Profil
             }
             if (!result) {
                 const Op& op = step.graph.ops[id];
+                const std::string& why = result.error().message;
+                const bool is_short_of_memory = why.find(" bytes are missing ") != std::string::npos;
                 return Error{step.graph.name + ": " + op.name +
                              (op.module.empty() ? "" : " in " + op.module) +
-                             " fails on random operands: " + result.error().message};
+                             (is_short_of_memory ? " is timed alone, for which there is no room: "
+                                                 : " fails on random operands: ") +
+                             why};
             }
             measured = *result;
         }
