@@ -25,8 +25,8 @@ for version in "$@"; do
         said=$(tail -1 <<<"$said")
         grep -q "there are builds for torch .*python -m rematlas build" <<<"$said" || fail "torch $version: $said"
         echo "$said"
-        rematlas capture none.pt --input "f32[1]" -o none.graph.json 2>&1 | grep -q "python -m rematlas build" ||
-            fail "the command line does not say what to do"
+        said=$(rematlas capture none.pt --input "f32[1]" -o none.graph.json 2>&1) && fail "none.pt is captured"
+        grep -q "python -m rematlas build" <<<"$said" || fail "the command line does not say what to do: $said"
         python -m rematlas build || fail "torch $version: it does not compile"
     fi
     python "$here/wheel_example.py" || fail "torch $version: the example"

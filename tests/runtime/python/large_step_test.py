@@ -257,11 +257,19 @@ class SeveralFrames(unittest.TestCase):
             return module
 
         plan = rematlas.status(trained("60%")).plans[0]
-        module = trained(plan.budget_bytes + plan.beside_bytes + WIDTH * ROWS * 4 + 4096)
-        train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        budget = plan.budget_bytes + plan.beside_bytes + WIDTH * ROWS * 4 + 4096
+        module = trained(budget)
+        self.assertEqual(rematlas.status(module).state, "planned")
+        with self.assertWarnsRegex(
+            rematlas.RefusedWarning, "with 2 forwards open at a time.*budget that works"
+        ):
+            _, peaks = train(
+                module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait()
+            )
         status = rematlas.status(module)
-        self.assertEqual(status.state, "planned", status.reason)
-        self.assertGreater(status.plans[0].overhead, 1)
+        self.assertEqual(status.state, "refused")
+        self.assertGreater(status.evicted, 0)
+        self.assertTrue(all(peak <= budget for peak in peaks[-2:]), (budget, peaks))
 
 
 class LargeSteps(unittest.TestCase):
