@@ -34,7 +34,8 @@ std::string minor_version_of_torch(const fs::path& packages) {
     return {};
 }
 
-/// In the Python environment that has its programs in `bin`: the package has one program for each version of torch.
+/// In the Python environment that has its programs in `bin`: the package has one program for each version of
+/// torch.
 fs::path of_python_package(const fs::path& bin) {
     std::error_code ignored;
     for (const auto& version : fs::directory_iterator(bin / ".." / "lib", ignored)) {

@@ -71,8 +71,8 @@ class Recorder final : public DispatchMode {
     /// For a step whose backward begins elsewhere. `outputs` are those that a gradient was given for, by
     /// place.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// The forward is over. Notes the casts of weights that there are: autocast holds them to the end of its region, the
-    /// graph counts them no longer than they are needed.
+    /// The forward is over. Notes the casts of weights that there are: autocast holds them to the end of its
+    /// region, the graph counts them no longer than they are needed.
     void note_casts();
     /// Bytes of those that are gone by now.
     std::int64_t casts_gone() const;

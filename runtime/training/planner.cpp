@@ -192,7 +192,8 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
 
 using FoundWithin = std::function<std::variant<Schedule, Infeasible, Error>(Bytes budget)>;
 
-/// Bisects for a budget between these that is enough, as far as a few rounds tell; none where even the larger is not.
+/// Bisects for a budget between these that is enough, as far as a few rounds tell; none where even the larger
+/// is not.
 std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_small, Bytes large,
                                      const std::stop_token& stop) {
     constexpr int rounds = 4;
