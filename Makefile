@@ -17,7 +17,7 @@ TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRON
 	$(foreach part,GUI GRAPHVIZ PICTURES BENCHES,-DREMATLAS_$(part)=OFF))
 TORCH_TARGETS := $(if $(TORCH),--target rematlas needs_torch)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
-TESTS ?= $(if $(TORCH),^(runtime|simgpu))
+TESTS := $(if $(TORCH),^(runtime|simgpu))
 
 .PHONY: help setup programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 

@@ -137,8 +137,8 @@ TEST_F(Gpu, GraphsOfAnotherGpuOrLibraryAreRefused) {
         for (Tensor& tensor : graph.tensors)
             if (tensor.name == library_workspace_name) tensor.bytes = Bytes(512);
     });
-    // From 2.15 on torch gives libraries a workspace for each op, which is part of the op.
-    if (device().library_workspace() > 0)
+    // From 2.15 on torch gives cuBLAS a workspace for each op, which is part of the op; what is left is small.
+    if (device().library_workspace() > (1 << 20))
         EXPECT_THAT(other_workspace,
                     AllOf(HasSubstr("with 512 bytes of workspace"), HasSubstr("CUBLAS_WORKSPACE_CONFIG")));
     else
