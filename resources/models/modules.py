@@ -497,7 +497,8 @@ def noise(x: Tensor, w: Tensor) -> Tensor:
 def poolings(x: Tensor, w: Tensor):
     y = x * w
     pooled, index = F.max_pool2d(y, 2, return_indices=True)
-    # F.max_unpool2d of torch 2.15 cannot be traced: it asserts that sizes are numbers, which tracing makes tensors.
+    # F.max_unpool2d of torch 2.15 cannot be traced: it asserts that sizes are numbers, and in a trace sizes are
+    # tensors.
     size = [int(length) for length in y.shape[2:]]
     return (
         torch.ops.aten.max_unpool2d(pooled, index, size), F.avg_pool2d(y, 3, 2, 1), F.lp_pool2d(y.abs() + 1.0, 2.0, 2),

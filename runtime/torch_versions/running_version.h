@@ -1,5 +1,5 @@
-// The version of the torch that the process runs on. A build is for a minor version, and runs on each patch of
-// it.
+// The version of the torch that the process runs on. A build is for a minor version, and runs on each of its
+// patch versions.
 #pragma once
 
 #include <string>

@@ -137,7 +137,8 @@ TEST_F(Gpu, GraphsOfAnotherGpuOrLibraryAreRefused) {
         for (Tensor& tensor : graph.tensors)
             if (tensor.name == library_workspace_name) tensor.bytes = Bytes(512);
     });
-    // From 2.15 on torch gives cuBLAS a workspace for each op, which is part of the op; what is left is small.
+    // From 2.15 on torch gives cuBLAS a workspace for each op, which is part of the op; the workspace of the
+    // library is small then.
     if (device().library_workspace() > (1 << 20))
         EXPECT_THAT(other_workspace,
                     AllOf(HasSubstr("with 512 bytes of workspace"), HasSubstr("CUBLAS_WORKSPACE_CONFIG")));

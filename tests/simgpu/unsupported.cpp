@@ -1,13 +1,13 @@
-// Functions that libtorch is linked with from 2.12 on, and that nothing calls which the stand-in runs. Who calls one is
-// told that it is not supported.
+// Functions of the CUDA runtime that libtorch names from 2.12 on. No test on the stand-in needs them. Each says
+// that it is not supported.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
 extern "C" {
 
-// Graphs with branches and loops, which are made node by node, and memory that belongs to graphs: torch from 2.13 on
-// can ask for them.
+// Graphs with branches and loops are made node by node, and a graph may own memory: torch from 2.13 on can ask
+// for both.
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t, cudaGraph_t, const cudaGraphNode_t*,
                                           const cudaGraphEdgeData*, std::size_t, cudaStreamCaptureMode) {

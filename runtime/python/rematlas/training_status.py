@@ -94,7 +94,7 @@ class Status:
         if not self._call_plans():
             return "; ".join(self.left_alone) or NOT_CALLED
         told = [call_plan for call_plan in self._call_plans() if call_plan.reason]
-        # Of several kinds of calls that no plan keeps within the budget, that which needs most is told.
+        # Several kinds of calls may have no room: the reason of the one that needs most is told.
         told.sort(key=bytes_that_work)
         return told[-1].reason if told else ""
 

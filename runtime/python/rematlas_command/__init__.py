@@ -26,7 +26,7 @@ def environment_of_runtime() -> dict:
     says why there is none."""
     version = builds.installed_torch()
     if not version:
-        return {"REMATLAS_NO_RUNTIME": "this Python environment has no torch: pip install torch"}
+        return {"REMATLAS_NO_RUNTIME": builds.NO_TORCH}
     found = builds.find(version)
     if found is None or not (found / "rematlas-runtime").exists():
         return {"REMATLAS_NO_RUNTIME": builds.why_none(version)}

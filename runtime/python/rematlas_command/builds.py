@@ -10,7 +10,7 @@ import pathlib
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "rematlas"
 LIBRARY = "librematlas_training.so"
-PROGRAMS = ("rematlas", "rematlas-layout")  # of the first build in a wheel, for all versions
+NO_TORCH = "this Python environment has no torch: pip install torch"
 
 
 def minor_of(version: str) -> str:

@@ -145,7 +145,7 @@ def main(arguments: list) -> int:
     version = builds.installed_torch()
     try:
         if not version:
-            raise Failed("this Python environment has no torch: pip install torch")
+            raise Failed(builds.NO_TORCH)
         found = builds.find(version)
         if found is not None and not options.force:
             print(f"rematlas: there is a build for torch {version} in {found}")

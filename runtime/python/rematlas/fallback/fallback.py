@@ -176,9 +176,9 @@ class Fallback:
     def end(self) -> None:
         """The module's steps need no eviction from here on, unless a forward is open whose backward is still
         to come under it."""
-        shared = SharedEviction.in_force()
+        shared = SharedEviction.in_force() if self.needs_eviction else None
         is_open = shared is not None and shared.status().steps == self.backwards
-        if self.needs_eviction and not is_open:
+        if not is_open:
             self.leave()
 
     def leave(self) -> None:

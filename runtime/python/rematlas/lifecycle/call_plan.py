@@ -304,18 +304,15 @@ class CallPlan:
 
     def skip_comparison(self) -> None:
         """Uses the plan without what is left of its comparison."""
-        why = gate.why_not_uncompared(self.answer, self.comparisons)
-        if why:
-            self.refuse(why)
-        elif isinstance(self.state, Comparing):
-            self.state = Planned(self)
+        if isinstance(self.state, Comparing):
+            self.use()
 
     def take(self, plan, answer) -> None:
         """Takes a plan that was made elsewhere."""
         self.plan, self.answer = plan, answer
 
-    def use_directly(self) -> None:
-        """The plan ends with the optimizer's updates, and nothing can be compared with it."""
+    def use(self) -> None:
+        """The plan runs the steps from here on, unless it needs a comparison first that there was not."""
         why = gate.why_not_uncompared(self.answer, self.comparisons)
         if why:
             self.refuse(why)

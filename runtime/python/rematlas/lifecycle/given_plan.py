@@ -31,7 +31,7 @@ def take(call_plan) -> None:
     if why:
         call_plan.refuse(f"the plan cannot run: {why}")
     else:
-        call_plan.use_directly()
+        call_plan.use()  # nothing can be compared with a plan that ends with the updates
 
 
 def why_no_updates(call_plan, ending) -> str:
