@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/capture/optimizer_ops.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/torch_versions/running_version.h"
 
 namespace rematlas {

@@ -1,6 +1,6 @@
 // A program in train mode that is captured and run, with its parameters and buffers by name.
 //
-//     Model model = load_model("model.pt").take();                // runtime/model/torchscript.h
+//     Model model = load_model("model.pt").take();                // runtime/model/load_model.h
 //     std::vector<at::Tensor> outputs = model.forward(inputs);
 #pragma once
 

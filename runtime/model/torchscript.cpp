@@ -7,11 +7,7 @@
 #include <torch/csrc/jit/passes/peephole.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/serialization/import.h>
 
-#include <sstream>
-
-#include "core/base/files.h"
 #include "runtime/model/torchscript_places.h"
 
 namespace rematlas {
@@ -119,24 +115,6 @@ Result<Model> model_from(torch::jit::Module module, const std::filesystem::path&
     return Model{.program = std::make_shared<TorchScriptProgram>(module),
                  .tensors = named_tensors(module),
                  .file_name = path.filename().string()};
-}
-
-Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
-    Result<std::string> bytes = read_file(path);
-    if (!bytes) return bytes.error();
-    try {
-        std::istringstream stream(*bytes);
-        Result<Model> model = model_from(torch::jit::load(stream, device), path);
-        if (!model) return model.error();
-        model->sha256 = sha256(*bytes);
-        for (const NamedTensor& named : model->tensors)
-            if (named.tensor.is_meta())
-                return Error{path.string() + ": " + named.name +
-                             " has no values (saved on the meta device); --device meta captures from shapes"};
-        return model;
-    } catch (const std::exception& error) {
-        return Error{path.string() + ": not a TorchScript file: " + one_line(error)};
-    }
 }
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// TorchScript files and modules as models.
+// TorchScript modules as models.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -16,8 +16,5 @@ std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
 
 /// A module in train mode with its tensors named. Errors: one line that names `path`, where it was read.
 Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path);
-
-/// Reads onto the device in train mode. Errors: one line that names the file.
-Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
 }  // namespace rematlas

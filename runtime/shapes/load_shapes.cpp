@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/model/exported/exported_program.h"
+#include "runtime/model/load_model.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/shapes/shape_tensor.h"
 
@@ -22,7 +24,9 @@ std::vector<Range> weights_in(const std::string& path) {
     caffe2::serialize::PyTorchStreamReader reader(path);
     std::vector<Range> ranges;
     for (const std::string& record : reader.getAllRecords()) {
-        if (!record.starts_with("data/")) continue;
+        // Of TorchScript, whose weights lie in this folder itself; those of an exported program are not asked
+        // for.
+        if (!record.starts_with("data/") || record.find('/', 5) != record.npos) continue;
         const std::uint64_t begin = reader.getRecordOffset(record);
         ranges.push_back({begin, begin + reader.getRecordSize(record)});
     }
@@ -47,19 +51,46 @@ class ProgramReader final : public caffe2::serialize::ReadAdapterInterface {
     std::vector<Range> weights_;
 };
 
-/// On the host the tensors stay as they are, views of one storage included; another device gets one storage
-/// for each tensor, as `load_model` gives it.
-void forget_weights(Model& model, c10::Device device) {
-    std::unordered_set<const c10::TensorImpl*> seen;
-    for (const NamedTensor& named : model.tensors) {
-        if (!seen.insert(named.tensor.unsafeGetTensorImpl()).second) continue;
-        const bool complete = named.tensor.device() == device && named.tensor.is_non_overlapping_and_dense();
-        if (complete) {
-            drop_data(named.tensor.storage());
-        } else {
-            become_shape(named.tensor, device);
-        }
+/// On the host the tensor stays as it is, a view of one storage included; on another device it gets a storage
+/// of its own, as `load_model` gives it.
+void forget_values(const at::Tensor& tensor, c10::Device device) {
+    if (tensor.device() == device && tensor.is_non_overlapping_and_dense()) {
+        drop_data(tensor.storage());
+    } else {
+        become_shape(tensor, device);
     }
+}
+
+class ForgottenOnce {
+  public:
+    explicit ForgottenOnce(c10::Device device) : device_(device) {}
+    void operator()(const at::Tensor& tensor) {
+        if (seen_.insert(tensor.unsafeGetTensorImpl()).second) forget_values(tensor, device_);
+    }
+
+  private:
+    c10::Device device_;
+    std::unordered_set<const c10::TensorImpl*> seen_;
+};
+
+Model exported_shapes(const exported::Archive& archive, c10::Device device) {
+    exported::StoredTensors weights = archive.weights(/*with_values=*/false), constants = archive.constants();
+    ForgottenOnce forget(device);
+    for (const auto& [name, stored] : weights) forget(stored.tensor);
+    // What the program itself holds keeps its values, where the device can have values.
+    if (!device.is_cpu())
+        for (const auto& [name, stored] : constants) forget(stored.tensor);
+    return exported::model_of(archive, std::move(weights), std::move(constants), device);
+}
+
+Result<Model> torchscript_shapes(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file,
+                                 const std::filesystem::path& path, c10::Device device) {
+    Result<Model> model =
+        model_from(torch::jit::load(std::move(file), c10::Device(c10::DeviceType::CPU)), path);
+    if (!model) return model;
+    ForgottenOnce forget(device);
+    for (const NamedTensor& named : model->tensors) forget(named.tensor);
+    return model;
 }
 
 }  // namespace
@@ -67,13 +98,12 @@ void forget_weights(Model& model, c10::Device device) {
 Result<Model> load_shapes(const std::filesystem::path& path, c10::Device device) {
     if (!std::filesystem::is_regular_file(path)) return Error{path.string() + ": no such file"};
     try {
-        auto reader = std::make_shared<ProgramReader>(path.string());
-        Result<Model> model =
-            model_from(torch::jit::load(std::move(reader), c10::Device(c10::DeviceType::CPU)), path);
-        if (model) forget_weights(*model, device);
-        return model;
+        return read_model(
+            path, std::make_shared<ProgramReader>(path.string()),
+            {.torchscript = [&](auto file) { return torchscript_shapes(file, path, device); },
+             .exported = [&](const auto& archive) { return exported_shapes(archive, device); }});
     } catch (const std::exception& error) {
-        return Error{path.string() + ": not a TorchScript file: " + one_line(error)};
+        return Error{path.string() + ": not a model file: " + one_line(error)};
     }
 }
 

@@ -1,4 +1,4 @@
-// Loads a TorchScript model without its weights.
+// Loads a model without its weights.
 #pragma once
 
 #include <filesystem>

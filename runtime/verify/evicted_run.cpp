@@ -11,7 +11,7 @@
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
 #include "runtime/eviction/evictor.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/torch_versions/own_key.h"
 

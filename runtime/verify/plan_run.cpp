@@ -10,7 +10,7 @@
 #include "core/checking/check.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/homes.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/home_tensors.h"
 #include "runtime/replay/original_optimizer.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/graph_capturing_device.h"

@@ -16,7 +16,8 @@
 namespace rematlas::test {
 
 std::filesystem::path model_path(const std::string& name) {
-    return std::filesystem::path(REMATLAS_RUNTIME_MODELS) / (name + ".pt");
+    const std::filesystem::path path = std::filesystem::path(REMATLAS_RUNTIME_MODELS) / name;
+    return path.has_extension() ? path : std::filesystem::path(path.string() + ".pt");
 }
 
 std::vector<InputSpec> model_inputs(const std::string& name) {

@@ -10,7 +10,7 @@
 #include "core/graph/graph_file.h"
 #include "core/planning/request.h"
 #include "core/schedule/simulate.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"

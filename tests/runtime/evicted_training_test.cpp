@@ -11,7 +11,7 @@
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/verify/evicted_run.h"
 #include "tests/runtime/captured_model.h"
 

@@ -11,7 +11,7 @@
 #include "core/dtr/evict_online.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/eviction/evictor.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"

@@ -12,7 +12,7 @@
 
 #include "runtime/device/copies.h"
 #include "runtime/dispatch/tensor_look.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "core/schedule/run_sequence.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/room.h"
 #include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"

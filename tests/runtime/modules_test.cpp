@@ -11,7 +11,7 @@
 #include "core/base/files.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 

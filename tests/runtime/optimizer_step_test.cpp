@@ -11,7 +11,7 @@
 #include "core/schedule/update_order.h"
 #include "runtime/capture/capture_shapes.h"
 #include "runtime/model/fused_optimizer.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"

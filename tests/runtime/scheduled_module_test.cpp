@@ -10,7 +10,7 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/copying_plan.h"

@@ -8,7 +8,7 @@
 #include "core/graph/graph_file.h"
 #include "core/planning/request.h"
 #include "runtime/capture/capture_shapes.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/shapes/cuda_stand_in.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/verify/plan_run.h"

@@ -10,7 +10,7 @@
 #include "core/schedule/run_sequence.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/model/input_spec.h"
-#include "runtime/model/torchscript.h"
+#include "runtime/model/load_model.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"

@@ -1,0 +1,13 @@
+// Runs the forward pass of an exported program, op by op, as eager PyTorch would.
+#pragma once
+
+#include "runtime/model/exported/graph.h"
+
+namespace rematlas::exported {
+
+/// The values of the graph's outputs. Each value is let go after the last node that reads it. `current`
+/// points to the node that runs, and to nothing afterwards. Throws what an op throws.
+std::vector<c10::IValue> run_graph(const ForwardGraph& graph, std::vector<c10::IValue> inputs,
+                                   const Node*& current);
+
+}  // namespace rematlas::exported

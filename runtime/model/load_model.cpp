@@ -1,0 +1,75 @@
+#include "runtime/model/load_model.h"
+
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "runtime/model/exported/exported_program.h"
+#include "runtime/model/torchscript.h"
+
+namespace rematlas {
+namespace {
+
+class BytesReader final : public caffe2::serialize::ReadAdapterInterface {
+  public:
+    explicit BytesReader(const std::string& bytes) : bytes_(bytes) {}
+    std::size_t size() const override { return bytes_.size(); }
+    std::size_t read(std::uint64_t at, void* buffer, std::size_t count, const char*) const override {
+        if (at >= bytes_.size()) return 0;
+        count = std::min<std::size_t>(count, bytes_.size() - at);
+        std::memcpy(buffer, bytes_.data() + at, count);
+        return count;
+    }
+
+  private:
+    const std::string& bytes_;
+};
+
+}  // namespace
+
+Result<Model> read_model(const std::filesystem::path& path,
+                         const std::shared_ptr<caffe2::serialize::ReadAdapterInterface>& file,
+                         const ModelReaders& readers) {
+    const bool is_exported = exported::is_archive(file);
+    const auto refuse = [&](const std::string& why) {
+        return Error{
+            path.string() +
+            (is_exported ? ": this exported program cannot be read: " : ": not a TorchScript file: ") + why};
+    };
+    try {
+        if (!is_exported) return readers.torchscript(file);
+        const exported::Archive archive(file);
+        Model model = readers.exported(archive);
+        model.file_name = path.filename().string();
+        return model;
+    } catch (const nlohmann::json::exception& error) {
+        return refuse(std::string("it is damaged (") + error.what() + ")");
+    } catch (const std::exception& error) {
+        return refuse(one_line(error));
+    }
+}
+
+Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
+    Result<std::string> bytes = read_file(path);
+    if (!bytes) return bytes.error();
+    Result<Model> model = read_model(
+        path, std::make_shared<BytesReader>(*bytes),
+        {.torchscript =
+             [&](auto file) { return model_from(torch::jit::load(std::move(file), device), path); },
+         .exported =
+             [&](const exported::Archive& archive) {
+                 return exported::model_of(archive, archive.weights(true), archive.constants(), device);
+             }});
+    if (!model) return model.error();
+    model->sha256 = sha256(*bytes);
+    for (const NamedTensor& named : model->tensors)
+        if (named.tensor.is_meta())
+            return Error{path.string() + ": " + named.name +
+                         " has no values (saved on the meta device); --device meta captures from shapes"};
+    return model;
+}
+
+}  // namespace rematlas

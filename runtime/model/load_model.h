@@ -1,0 +1,29 @@
+// Files that hold a model: TorchScript (.pt) and exported programs (.pt2).
+#pragma once
+
+#include <caffe2/serialize/read_adapter_interface.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "core/base/result.h"
+#include "runtime/model/exported/archive.h"
+#include "runtime/model/model.h"
+
+namespace rematlas {
+
+/// Reads onto the device in train mode; what it is, the file says itself. Errors: one line that names the
+/// file.
+Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
+
+/// For each kind of file, how the model is made from it. Both may throw.
+struct ModelReaders {
+    std::function<Result<Model>(std::shared_ptr<caffe2::serialize::ReadAdapterInterface>)> torchscript;
+    std::function<Model(const exported::Archive&)> exported;
+};
+/// The model, by the reader of its kind. Errors as above.
+Result<Model> read_model(const std::filesystem::path& path,
+                         const std::shared_ptr<caffe2::serialize::ReadAdapterInterface>& file,
+                         const ModelReaders& readers);
+
+}  // namespace rematlas
