@@ -225,7 +225,8 @@ void add_maxbatch_command(const Commands& commands) {
         "maxbatch", "the largest batch that a budget allows",
         "rematlas maxbatch resnet50.pt --input 'f32[B,3,112,112]' --budget 2GiB --max-overhead 1.25", output,
         [] { return maxbatch_command(flags, output); });
-    app->add_option("model", flags.model, "TorchScript file that takes any batch")->required();
+    app->add_option("model", flags.model, "TorchScript file or exported program that takes any batch")
+        ->required();
     app->add_option("--input", flags.inputs, "as for capture, with B for the batch: 'i64[B,256]<4096'")
         ->allow_extra_args(false)
         ->required();

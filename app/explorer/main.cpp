@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(
-        "files", "A TorchScript model (.pt) or .graph.json, .schedule.json, .sweep.json, .plan files",
+        "files", "A model (.pt, .pt2) or .graph.json, .schedule.json, .sweep.json, .plan files",
         "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
     QStringList parts;

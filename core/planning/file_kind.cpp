@@ -39,6 +39,7 @@ FileKind file_kind(const std::filesystem::path& path) {
         {".graph.json", FileKind::graph}, {".schedule.json", FileKind::schedule},
         {".sweep.json", FileKind::sweep}, {".plan", FileKind::plan},
         {".pt", FileKind::model},         {".pth", FileKind::model},
+        {".pt2", FileKind::model},
         {".torchscript", FileKind::model}};
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;

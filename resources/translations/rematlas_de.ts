@@ -202,8 +202,8 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>Batchgröße</translation>
     </message>
     <message>
-        <source>a TorchScript file that takes any batch</source>
-        <translation>eine TorchScript-Datei, die jeden Batch nimmt</translation>
+        <source>a model file that takes any batch</source>
+        <translation>eine Modelldatei, die jeden Batch nimmt</translation>
     </message>
     <message>
         <source> % more time</source>
@@ -242,12 +242,12 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>Das Modell wird mit anderen Batches aufgenommen, jeder in einem eigenen Prozess. Was offen ist, bleibt, wie es ist.</translation>
     </message>
     <message>
-        <source>This graph does not tell where its model is. Choose a TorchScript file, or capture the step in Python at another batch and open that graph.</source>
-        <translation>Dieser Graph sagt nicht, wo sein Modell liegt. Wählen Sie eine TorchScript-Datei, oder nehmen Sie den Schritt in Python mit einem anderen Batch auf und öffnen Sie diesen Graphen.</translation>
+        <source>This graph does not tell where its model is. Choose a model file, or capture the step in Python at another batch and open that graph.</source>
+        <translation>Dieser Graph sagt nicht, wo sein Modell liegt. Wählen Sie eine Modelldatei, oder nehmen Sie den Schritt in Python mit einem anderen Batch auf und öffnen Sie diesen Graphen.</translation>
     </message>
     <message>
-        <source>TorchScript files (*.pt *.pth)</source>
-        <translation>TorchScript-Dateien (*.pt *.pth)</translation>
+        <source>Models (*.pt *.pth *.pt2)</source>
+        <translation>Modelle (*.pt *.pth *.pt2)</translation>
     </message>
     <message>
         <source>%1: no such file</source>
@@ -1813,8 +1813,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Öffnen</translation>
     </message>
     <message>
-        <source>All that can be opened (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript models (*.pt);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)</source>
-        <translation>Alles, was sich öffnen lässt (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript-Modelle (*.pt);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan)</translation>
+        <source>All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan);;Models (*.pt *.pt2);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)</source>
+        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan);;Modelle (*.pt *.pt2);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan)</translation>
     </message>
     <message>
         <source>No file has been opened yet</source>
@@ -2035,8 +2035,12 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Dies hat die Form einer TorchScript-Datei, lässt sich aber nicht laden: sie ist beschädigt oder von einem neueren PyTorch.</translation>
     </message>
     <message>
-        <source>This is an exported program (torch.export). It holds the forward pass alone; the training step is captured from the model itself.</source>
-        <translation>Dies ist ein exportiertes Programm (torch.export). Es enthält nur den Vorwärtslauf; der Trainingsschritt wird vom Modell selbst aufgenommen.</translation>
+        <source>This has the form of an exported program (torch.export), but cannot be loaded: it is damaged, or was made by a newer PyTorch.</source>
+        <translation>Dies hat die Form eines exportierten Programms (torch.export), lässt sich aber nicht laden: es ist beschädigt oder von einem neueren PyTorch.</translation>
+    </message>
+    <message>
+        <source>This is an exported program (torch.export) of an old PyTorch. Export it again with a PyTorch of today.</source>
+        <translation>Dies ist ein exportiertes Programm (torch.export) eines alten PyTorch. Exportieren Sie es mit einem heutigen PyTorch noch einmal.</translation>
     </message>
     <message>
         <source>This holds weights (torch.save): tensors by name, but not the model that computes with them.</source>
@@ -2071,8 +2075,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Dies ist nicht lesbar.</translation>
     </message>
     <message>
-        <source>This is no model file that is known here. What can be captured is a TorchScript file.</source>
-        <translation>Dies ist keine Modelldatei, die hier bekannt ist. Aufnehmen lässt sich eine TorchScript-Datei.</translation>
+        <source>This is no model file that is known here. What can be captured is a TorchScript file or an exported program.</source>
+        <translation>Dies ist keine Modelldatei, die hier bekannt ist. Aufnehmen lässt sich eine TorchScript-Datei oder ein exportiertes Programm.</translation>
     </message>
 </context>
 <context>
@@ -3175,9 +3179,9 @@ Ein Klick auf einen Punkt zeigt seinen Ablauf.</translation>
         <translation>Ein Modell oder einen Graphen öffnen</translation>
     </message>
     <message>
-        <source>or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),
+        <source>or drop a file on this window: a model (.pt, .pt2), a training graph (.graph.json),
 a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan).</source>
-        <translation>oder eine Datei auf dieses Fenster ziehen: ein TorchScript-Modell (.pt), einen Trainingsgraphen (.graph.json),
+        <translation>oder eine Datei auf dieses Fenster ziehen: ein Modell (.pt, .pt2), einen Trainingsgraphen (.graph.json),
 einen Ablauf (.schedule.json), eine Reihe (.sweep.json) oder einen Plan (.plan).</translation>
     </message>
     <message>

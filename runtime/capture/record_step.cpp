@@ -11,15 +11,20 @@
 namespace rematlas {
 namespace {
 
-/// The tensors among the inputs, and the target that --loss cross_entropy needs, whose shape is that of the
-/// output without its classes.
+/// The tensors among the inputs, or those that the program was exported with where none are asked for, and the
+/// target that --loss cross_entropy needs, whose shape is that of the output without its classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, StepKernels& kernels) {
     std::vector<InputSpec> specs = options.inputs;
     const std::vector<FixedInput> fixed = take_fixed(specs);
-    if (options.loss != Loss::cross_entropy) return specs;
+    if (options.loss != Loss::cross_entropy && !options.inputs.empty()) return specs;
     Result<Model> model = kernels.load(path);
     if (!model) return model.error();
+    if (options.inputs.empty()) specs = model->inputs;
+    if (specs.empty() && fixed.empty())
+        return Error{path.string() +
+                     ": --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
+    if (options.loss != Loss::cross_entropy) return specs;
     try {
         model->fixed = fixed;
         Result<InputSpec> target =

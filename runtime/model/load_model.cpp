@@ -46,7 +46,7 @@ Result<Model> read_model(const std::filesystem::path& path,
         model.file_name = path.filename().string();
         return model;
     } catch (const nlohmann::json::exception& error) {
-        return refuse(std::string("it is damaged (") + error.what() + ")");
+        return refuse("it is damaged (" + one_line(error) + ")");
     } catch (const std::exception& error) {
         return refuse(one_line(error));
     }

@@ -3,10 +3,20 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <unordered_set>
 
 namespace rematlas {
+namespace {
+
+/// Bytes that are no UTF-8, from a name in a damaged file, become U+FFFD.
+std::string printable(const std::string& text) {
+    using nlohmann::json;
+    return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
+}  // namespace
 
 std::vector<at::Tensor> Model::forward(const std::vector<at::Tensor>& inputs) {
     std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
@@ -41,7 +51,8 @@ std::string one_line(const std::exception& error) {
     std::string line;
     while (std::getline(lines, line)) {
         const std::size_t first = line.find_first_not_of(" \t\r");
-        if (first != line.npos) return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+        if (first != line.npos)
+            return printable(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
     }
     return "unknown error";
 }

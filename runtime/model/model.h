@@ -34,6 +34,7 @@ struct Model {
     std::string file_name = {};             ///< without its folder
     std::string sha256 = {};                ///< of the file
     std::vector<FixedInput> fixed = {};     ///< arguments that are no tensors
+    std::vector<InputSpec> inputs = {};     ///< that an exported program was exported with
 
     /// Of the tensors, in order, with the fixed arguments between them.
     std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);

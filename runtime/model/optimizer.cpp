@@ -17,7 +17,7 @@ enum class For : std::uint8_t { all, sgd, adam };
 
 struct Number {
     std::string_view name;
-    double Optimizer::* member;
+    double Optimizer::*member;
     For of;
     bool below_one = false;  ///< all are at least 0
 };
@@ -30,7 +30,7 @@ constexpr std::array<Number, 6> numbers{{{"lr", &Optimizer::lr, For::all},
 
 struct Switch {
     std::string_view name;
-    bool Optimizer::* member;
+    bool Optimizer::*member;
     For of;
 };
 constexpr std::array<Switch, 3> switches{{{"nesterov", &Optimizer::nesterov, For::sgd},
@@ -75,7 +75,8 @@ Result<Optimizer> checked(Optimizer optimizer) {
 }
 
 Result<Optimizer> of_kind(std::string_view name) {
-    const auto* found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.second == name; });
+    const auto* found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.second == name; });
     if (found == kinds.end()) return Error{std::string(name) + ": expected sgd, adam or adamw"};
     Optimizer optimizer{.kind = found->first};
     if (optimizer.kind == Kind::adamw) optimizer.weight_decay = 1e-2;

@@ -106,24 +106,26 @@ Result<Exit> run_capture(const CaptureFlags& flags) {
 
 void add_capture_command(CLI::App& app, Body& body) {
     auto flags = std::make_shared<CaptureFlags>();
-    CLI::App* command =
-        app.add_subcommand("capture", "Records one training step of a TorchScript model as a graph");
+    CLI::App* command = app.add_subcommand("capture", "Records one training step of a model as a graph");
     command->footer(
         "Example:\n  rematlas capture resnet50.pt --input 'f32[8,3,112,112]' -o resnet50.graph.json");
     command
         ->add_option(
             "model", flags->model,
-            "TorchScript file, traced or scripted, captured in train mode; or package.module:function that "
-            "returns (model, args), recorded by the Python package, see python3 -m rematlas capture --help")
+            "TorchScript file (.pt), traced or scripted, captured in train mode; exported program (.pt2) of "
+            "torch.export, captured as it was exported; or package.module:function that returns (model, "
+            "args), "
+            "recorded by the Python package, see python3 -m rematlas capture --help")
         ->required();
     command
         ->add_option(
             "--input", flags->inputs,
             "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers. int:3, float:0.5, "
             "bool:true, "
-            "str:mean and none are given as they are in every step; trailing defaults may be left out")
-        ->allow_extra_args(false)
-        ->required();
+            "str:mean and none are given as they are in every step; trailing defaults may be left out. An "
+            "exported "
+            "program has inputs of its own, which are taken where none is given")
+        ->allow_extra_args(false);
     command->add_option("-o,--output", flags->output, "graph file to write")->required();
     command->add_option("--device", flags->device, "cpu, cuda, a GPU by its index (cuda:1), or meta")
         ->capture_default_str();

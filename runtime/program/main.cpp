@@ -8,7 +8,7 @@
 int main(int argc, char** argv) {
     using namespace rematlas;
     CountingAllocator::install();
-    CLI::App app("Captures TorchScript models and trains with plans", "rematlas");
+    CLI::App app("Captures models and trains with plans", "rematlas");
     app.require_subcommand(1);
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (!command.starts_with("-") && command != "capture" && command != "run" && command != "links") {

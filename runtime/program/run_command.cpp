@@ -159,7 +159,8 @@ void add_run_command(CLI::App& app, Body& body) {
     command
         ->add_option(
             "model", flags->model,
-            "TorchScript file; of a plan made in Python, package.module:function that returns (model, args)")
+            "TorchScript file or exported program; of a plan made in Python, package.module:function that "
+            "returns (model, args)")
         ->required();
     command->add_option(
         "plan", flags->plan,

@@ -36,7 +36,6 @@ Result<EvictedOptions> options_from(const RunFlags& flags) {
     if (flags.cuda_graphs) return wrong("--cuda-graphs: goes with a plan, not with --evict");
     Result<Budget> budget = budget_from(flags);
     if (!budget) return budget.error();
-    if (flags.inputs.empty()) return wrong("--evict: --input is required, one for each input of the model");
     const auto loss = loss_from(flags.loss.empty() ? "output" : flags.loss);
     if (!loss) return wrong("--loss " + flags.loss + ": expected output, sum, mean or cross_entropy");
     EvictedOptions options{

@@ -241,6 +241,10 @@ Result<EvictedReport> train_evicting(const std::filesystem::path& path, const Ev
     Result<Model> model = load_model(path, device.device());
     if (!model) return model.error();
     model->fixed = fixed;
+    if (options.inputs.empty()) specs = model->inputs;
+    if (specs.empty() && fixed.empty())
+        return Error{path.string() +
+                     ": --evict: --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
     const Result<DtrOptions> policy = options_from<DtrOptions>("evict", &options.policy);
     if (!policy) return policy.error();
     EvictedRun run(options, *policy, device, model.take(), std::move(specs));

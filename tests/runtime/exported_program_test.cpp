@@ -155,6 +155,16 @@ TEST(ExportedPrograms, TakeOtherSizesWhereTheyWereExportedForThem) {
     }
 }
 
+TEST(ExportedPrograms, HaveInputsOfTheirOwn) {
+    for (const std::string& name : programs()) {
+        SCOPED_TRACE(name);
+        const Result<Graph> graph = capture(exported_path(name + ".pt2"), {}, test::cpu());
+        EXPECT_TRUE(graph) << graph.error().message;
+    }
+    EXPECT_EQ(nlohmann::json(test::captured("exported/sizes.pt2").provenance->at("inputs")),
+              nlohmann::json::parse(R"(["f32[3,5,6]", "f32[3]"])"));
+}
+
 TEST(ExportedPrograms, MayBeGivenNoConstants) {
     CaptureOptions options{.inputs = {parse_input_spec("f32[3,6]").take()}};
     const Result<Graph> graph = capture(exported_path("scalars.pt2"), options, test::cpu());
@@ -242,6 +252,7 @@ TEST(ExportedPrograms, ThatAreDamagedAreReadOrRefusedInALine) {
             } else {
                 EXPECT_THAT(model.error().message, StartsWith(path.string() + ": "));
                 EXPECT_THAT(model.error().message, Not(HasSubstr("\n")));
+                EXPECT_NO_THROW(nlohmann::json(model.error().message).dump()) << "all of it is UTF-8";
             }
             ++refused;
         }

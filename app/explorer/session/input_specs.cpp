@@ -73,8 +73,6 @@ Result<QStringList> checked_input_specs(const QString& written) {
         if (!spec) return spec.error();
         specs << *spec;
     }
-    if (specs.isEmpty())
-        return Error{.message = "give the shape of at least one input, for example f32[8,3,224,224]"};
     return specs;
 }
 

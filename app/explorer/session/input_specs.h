@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 /// and "none" stay as they are. Errors name what is wrong.
 Result<QString> checked_input_spec(const QString& text);
 
-/// One spec a line or separated by ';'. Errors: none given, or the first wrong one.
+/// One spec a line or separated by ';'. Errors: the first wrong one.
 Result<QStringList> checked_input_specs(const QString& text);
 
 /// From the file beside the model (`model.pt` -> `model.json`, or `model.pt.json`): an object with a list

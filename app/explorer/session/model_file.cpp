@@ -91,8 +91,8 @@ ModelFile of_pickle(const Ends& ends) {
 
 ModelFile of_archive(const Ends& ends) {
     if (ends.name("constants.pkl") && ends.name("/code/")) return {Kind::torch_script};
-    if (ends.name("archive_format") || ends.name("serialized_exported_program"))
-        return {Kind::exported_program};
+    if (ends.name("archive_format")) return {Kind::exported_program};
+    if (ends.name("serialized_exported_program")) return {Kind::old_exported_program};
     return ends.name("data.pkl") ? of_pickle(ends) : ModelFile{Kind::unknown};
 }
 
@@ -109,10 +109,15 @@ QString what_it_is(const ModelFile& file) {
                 "by "
                 "a newer PyTorch.");
         case Kind::exported_program:
-            return QCoreApplication::translate(
-                "ModelFile",
-                "This is an exported program (torch.export). It holds the forward pass alone; the training "
-                "step is captured from the model itself.");
+            return QCoreApplication::translate("ModelFile",
+                                               "This has the form of an exported program (torch.export), but "
+                                               "cannot be loaded: it is damaged, or "
+                                               "was made by a newer PyTorch.");
+        case Kind::old_exported_program:
+            return QCoreApplication::translate("ModelFile",
+                                               "This is an exported program (torch.export) of an old "
+                                               "PyTorch. Export it again with a PyTorch of "
+                                               "today.");
         case Kind::weights:
             return QCoreApplication::translate(
                 "ModelFile",
@@ -155,7 +160,9 @@ QString what_it_is(const ModelFile& file) {
             break;
     }
     return QCoreApplication::translate(
-        "ModelFile", "This is no model file that is known here. What can be captured is a TorchScript file.");
+        "ModelFile",
+        "This is no model file that is known here. What can be captured is a TorchScript file "
+        "or an exported program.");
 }
 
 /// The lines that make the object `model`; the part of them that differs.
@@ -198,8 +205,12 @@ ModelFile look_at_model(const std::filesystem::path& path) {
     return {Kind::unknown};
 }
 
+bool can_be_captured(const ModelFile& file) {
+    return file.kind == Kind::torch_script || file.kind == Kind::exported_program;
+}
+
 bool needs_help(const ModelFile& file) {
-    return file.kind != Kind::torch_script && file.kind != Kind::unknown && file.kind != Kind::unreadable;
+    return !can_be_captured(file) && file.kind != Kind::unknown && file.kind != Kind::unreadable;
 }
 
 ModelHelp help_with(const ModelFile& file, const std::filesystem::path& path) {

@@ -1,7 +1,7 @@
 // What a file that should be a model really is, and what to do with it.
 //
 //     const ModelFile file = look_at_model(path);
-//     if (file.kind != ModelFile::Kind::torch_script) show(help_with(file, path));
+//     if (!can_be_captured(file)) show(help_with(file, path));
 #pragma once
 
 #include <QString>
@@ -11,10 +11,11 @@ namespace rematlas::explorer {
 
 struct ModelFile {
     enum class Kind {
-        torch_script,      ///< can be captured
-        exported_program,  ///< of torch.export
-        weights,           ///< of torch.save, tensors by name
-        pickled_module,    ///< of torch.save, a whole module
+        torch_script,          ///< can be captured
+        exported_program,      ///< of torch.export; can be captured
+        old_exported_program,  ///< of torch.export before PyTorch 2.8
+        weights,               ///< of torch.save, tensors by name
+        pickled_module,        ///< of torch.save, a whole module
         safetensors,
         onnx,
         keras,
@@ -29,6 +30,9 @@ struct ModelFile {
 
 /// By its content, for Python and ONNX by its name too. Reads 2 MiB at most.
 ModelFile look_at_model(const std::filesystem::path& path);
+
+/// A TorchScript file or an exported program, as far as its ends tell.
+bool can_be_captured(const ModelFile& file);
 
 /// True for files that are models but none that can be captured as they are, whatever they are called.
 bool needs_help(const ModelFile& file);

@@ -86,9 +86,10 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
         case FileKind::unknown:
             break;
     }
-    return Error{.message =
-                     path.string() +
-                     ": not a file of ours; expected .pt, .graph.json, .schedule.json, .sweep.json or .plan"};
+    return Error{
+        .message =
+            path.string() +
+            ": not a file of ours; expected .pt, .pt2, .graph.json, .schedule.json, .sweep.json or .plan"};
 }
 
 }  // namespace

@@ -223,8 +223,8 @@ void MainWindow::ask_and_open() {
         recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
     const QStringList paths =
         QFileDialog::getOpenFileNames(this, tr("Open"), folder,
-                                      tr("All that can be opened (*.pt *.graph.json *.schedule.json "
-                                         "*.sweep.json *.plan);;TorchScript models (*.pt);;"
+                                      tr("All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json "
+                                         "*.sweep.json *.plan);;Models (*.pt *.pt2);;"
                                          "Training graphs (*.graph.json);;Schedules "
                                          "(*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)"));
     if (!paths.isEmpty()) open(paths);

@@ -36,7 +36,7 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     error_->hide();
     if (about_.capture.model.isEmpty())
         show_failure(tr(
-            "This graph does not tell where its model is. Choose a TorchScript file, or capture the step in "
+            "This graph does not tell where its model is. Choose a model file, or capture the step in "
             "Python at another batch and open that graph."));
 }
 
@@ -44,7 +44,7 @@ void BatchDialog::set_up_fields() {
     setWindowTitle(tr("Batch size"));
     setMinimumWidth(560);
     model_->setObjectName("batch_model");
-    model_->setPlaceholderText(tr("a TorchScript file that takes any batch"));
+    model_->setPlaceholderText(tr("a model file that takes any batch"));
     inputs_->setObjectName("batch_inputs");
     inputs_->setPlaceholderText("f32[B,3,224,224]");
     inputs_->setFixedHeight(72);
@@ -128,7 +128,7 @@ void BatchDialog::lay_out() {
 void BatchDialog::connect_all() {
     connect(browse_, &QToolButton::clicked, this, [this] {
         const QString file = QFileDialog::getOpenFileName(this, tr("Model"), model_->text(),
-                                                          tr("TorchScript files (*.pt *.pth)"));
+                                                          tr("Models (*.pt *.pth *.pt2)"));
         if (!file.isEmpty()) model_->setText(file);
     });
     connect(one_, &QPushButton::clicked, this, [this] { ask(batch_->value()); });

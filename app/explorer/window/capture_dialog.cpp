@@ -25,6 +25,7 @@ constexpr int kProfileRole = Qt::UserRole + 1;
 CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent)
     : QDialog(parent),
       model_(model),
+      has_inputs_of_its_own_(look_at_model(model.toStdString()).kind == ModelFile::Kind::exported_program),
       recent_(recent),
       inputs_(new QPlainTextEdit),
       loss_(new QComboBox),
@@ -34,7 +35,8 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     setWindowTitle(tr("Capture a model"));
     const QFileInfo file(model);
     inputs_->setObjectName("inputs");
-    inputs_->setPlaceholderText("f32[8,3,224,224]\ni64[8,256]<4096");
+    inputs_->setPlaceholderText(has_inputs_of_its_own_ ? tr("those that it was exported with")
+                                                       : "f32[8,3,224,224]\ni64[8,256]<4096");
     inputs_->setPlainText(known_inputs());
     inputs_->setFixedHeight(84);
     inputs_->setTabChangesFocus(true);
@@ -113,6 +115,8 @@ void CaptureDialog::accept() {
     QString problem;
     if (!specs) {
         problem = text(specs.error().message);
+    } else if (specs->isEmpty() && !has_inputs_of_its_own_) {
+        problem = tr("Give the shape of at least one input, for example f32[8,3,224,224].");
     } else if (const QString path = output_->text().trimmed(); path.isEmpty()) {
         problem = tr("Say where the graph file goes.");
     } else if (path != overwrite_ && QFileInfo::exists(path)) {

@@ -28,7 +28,8 @@ class CaptureDialog : public QDialog {
     QString known_inputs() const;
 
     QString model_;
-    QString overwrite_;  ///< an existing graph file that may be replaced
+    bool has_inputs_of_its_own_;  ///< an exported program: inputs may be left out
+    QString overwrite_;           ///< an existing graph file that may be replaced
     RecentFiles& recent_;
     QPlainTextEdit* inputs_;
     QComboBox *loss_, *device_;

@@ -367,7 +367,7 @@ void MainWindow::capture_model(const QString& path) {
         show_error(tr("%1: cannot be read").arg(path));
         return;
     }
-    if (file.kind != ModelFile::Kind::torch_script) {
+    if (!can_be_captured(file)) {
         auto* help = new ModelHelpDialog(path, file, this);
         help->setAttribute(Qt::WA_DeleteOnClose);
         help->open();

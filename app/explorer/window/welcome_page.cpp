@@ -24,7 +24,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     auto* open = new QPushButton(tr("Open a model or graph"));
     open->setProperty("primary", true);
     auto* hint = theme::quiet_label(
-        tr("or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),\n"
+        tr("or drop a file on this window: a model (.pt, .pt2), a training graph (.graph.json),\n"
            "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
     recent_box_ = new QWidget;
     auto* recent_layout = new QVBoxLayout(recent_box_);

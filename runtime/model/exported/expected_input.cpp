@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/model/exported/enumerations.h"
-#include "runtime/model/input_spec.h"
 
 namespace rematlas::exported {
 namespace {
@@ -37,9 +36,11 @@ NamedSizes named_sizes(const nlohmann::json& constraints) {
 ExpectedInput::ExpectedInput(const nlohmann::json& meta) : dtype_(scalar_type(meta.at("dtype").get<int>())) {
     for (const nlohmann::json& size : meta.at("sizes")) {
         if (const auto number = size.find("as_int"); number != size.end()) {
-            sizes_.push_back({.number = number->get<std::int64_t>()});
+            sizes_.push_back({.exported = number->get<std::int64_t>(), .is_fixed = true});
         } else {
-            sizes_.push_back({.name = name_in(size.at("as_expr").at("expr_str").get<std::string>())});
+            const nlohmann::json &expression = size.at("as_expr"), &hint = expression.at("hint");
+            sizes_.push_back({.exported = hint.is_object() ? hint.at("as_int").get<std::int64_t>() : 1,
+                              .name = name_in(expression.at("expr_str").get<std::string>())});
         }
     }
 }
@@ -48,9 +49,15 @@ std::string ExpectedInput::text() const {
     std::string text = std::string(dtype_name(dtype_)) + "[";
     for (const Size& size : sizes_) {
         if (text.back() != '[') text += ",";
-        text += size.number >= 0 ? std::to_string(size.number) : size.name.empty() ? "?" : size.name;
+        text += size.is_fixed ? std::to_string(size.exported) : size.name.empty() ? "?" : size.name;
     }
     return text + "]";
+}
+
+InputSpec ExpectedInput::spec() const {
+    InputSpec spec{.dtype = dtype_, .sizes = {}, .bound = std::nullopt};
+    for (const Size& size : sizes_) spec.sizes.push_back(size.exported);
+    return spec;
 }
 
 void ExpectedInput::check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
@@ -65,7 +72,7 @@ void ExpectedInput::check(const at::Tensor& tensor, std::size_t position, const 
         refuse("");
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
         const std::int64_t size = tensor.sizes()[d];
-        if (sizes_[d].number >= 0 && size != sizes_[d].number) refuse("");
+        if (sizes_[d].is_fixed && size != sizes_[d].exported) refuse("");
         const std::string& name = sizes_[d].name;
         if (name.empty()) continue;
         if (const auto [entry, added] = found.emplace(name, size); !added && entry->second != size)

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/model/input_spec.h"
+
 namespace rematlas::exported {
 
 /// The least and the largest number that a size of this name may be; every input that has it has the same.
@@ -30,10 +32,14 @@ class ExpectedInput {
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
 
+    /// With the sizes that it had when the program was exported.
+    InputSpec spec() const;
+
   private:
     struct Size {
-        std::int64_t number = -1;  ///< of a size that has no name
-        std::string name = {};
+        std::int64_t exported = 0;
+        bool is_fixed = false;
+        std::string name = {};  ///< of a size that may vary; empty: an expression
     };
     std::string text() const;
 

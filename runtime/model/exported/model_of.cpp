@@ -81,7 +81,9 @@ class ModelReader {
         if (!argument.contains("as_tensor")) return FromCaller{};
         const auto name = argument.at("as_tensor").at("name").get<std::string>();
         argument_of_[name] = arguments_ - 1;
-        return FromCaller{ExpectedInput(meta(name))};
+        const ExpectedInput expected(meta(name));
+        model_.inputs.push_back(expected.spec());
+        return FromCaller{expected};
     }
 
     static c10::IValue constant(const json& value) {

@@ -124,6 +124,20 @@ TEST_F(Captures, OfWhatIsNoTorchScriptFileAreNotTriedAndLinesToCopyAreShown) {
     EXPECT_FALSE(QFileInfo::exists(folder.filePath("was_asked")));
 }
 
+TEST_F(Captures, OfAnExportedProgramNeedNoInputs) {
+    runtime_is("echo \"$@\" > " + folder.filePath("asked") + "; exec sleep 600\n");
+    write("program.pt2", "PK\x03\x04 net/archive_format pt2");
+    window->open({folder.filePath("program.pt2")});
+    ASSERT_TRUE(dialog());
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return QFileInfo(folder.filePath("asked")).size() > 0; }))
+        << window->last_error().toStdString();
+    QFile asked(folder.filePath("asked"));
+    ASSERT_TRUE(asked.open(QFile::ReadOnly));
+    const QString line = asked.readAll();
+    EXPECT_TRUE(line.startsWith("capture ") && !line.contains("--input")) << line.toStdString();
+}
+
 TEST_F(Captures, TellInTheStatusBarWhatTheyDo) {
     runtime_is("echo '{\"stage\": \"profile\", \"fraction\": 0.5}' >&2\nexec sleep 600\n");
     window->open({model});

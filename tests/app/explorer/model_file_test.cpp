@@ -46,6 +46,8 @@ TEST_F(ModelFiles, AreToldApartByTheirContent) {
               Kind::weights);
     EXPECT_EQ(look("e.pt2", archive({{"e/archive_format", "pt2"}, {"e/data.pkl", ""}})).kind,
               Kind::exported_program);
+    EXPECT_EQ(look("o.pt2", archive({{"serialized_exported_program.json", "{}"}})).kind,
+              Kind::old_exported_program);
     EXPECT_EQ(look("w.safetensors", std::string("\x40\0\0\0\0\0\0\0{\"weight\":{}}", 21)).kind,
               Kind::safetensors);
     EXPECT_EQ(look("m.onnx", "\x08\x07\x12\x07pytorch").kind, Kind::onnx);
