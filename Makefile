@@ -14,12 +14,11 @@ BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
 # Of a build against another torch: its environment, and no more than what needs torch.
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
-	$(foreach part,GUI GRAPHVIZ PICTURES BENCHES,-DREMATLAS_$(part)=OFF))
-TORCH_TARGETS := $(if $(TORCH),--target rematlas needs_torch)
+	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET))
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
 
-.PHONY: help setup programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup core programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
 	@sed -n '1,7s/^# //p' Makefile
@@ -27,14 +26,18 @@ help:
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
 
-$(BUILD)/build.ninja: | setup
+$(BUILD)/build.ninja: | setup $(if $(TORCH),core)
 	@cmake --preset $(PRESET) $(TORCH_OPTIONS)
 
-programs: setup $(BUILD)/build.ninja
+# Of a build against another torch: the core and the command line, which that of the default torch has.
+core:
+	@$(if $(TORCH),cmake --preset $(PRESET) >/dev/null && cmake --build build/$(PRESET) --target core_for_torch)
+
+programs: setup core $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target programs
 
-build: setup $(BUILD)/build.ninja
-	@$(if $(TORCH),cmake --build $(BUILD) $(TORCH_TARGETS),cmake --build --preset $(PRESET))
+build: setup core $(BUILD)/build.ninja
+	@$(if $(TORCH),cmake --build $(BUILD) --target needs_torch,cmake --build --preset $(PRESET))
 
 run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin

@@ -51,7 +51,8 @@ source=$stage/source
 mkdir -p "$source/include"
 (cd "$root" && find core runtime '(' -name '*.h' -o -path 'runtime/*.cpp' ')' -print0 | xargs -0 cp --parents -t "$source")
 cp -rL /usr/include/nlohmann /usr/include/CLI "$source/include/"
-cp "$1/runtime/transfers/librematlas_transfers.a" "$1/core/librematlas_core.a" "$1/runtime_targets.json" "$source/"
+core=$root/build/release
+cp "$core/runtime/transfers/librematlas_transfers.a" "$core/core/librematlas_core.a" "$1/runtime_targets.json" "$source/"
 mv "$source/runtime_targets.json" "$source/targets.json"
 strip --strip-debug "$source"/*.a
 tar -C "$source" -cJf "$stage/package/rematlas_command/source.tar.xz" .

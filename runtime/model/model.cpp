@@ -10,9 +10,11 @@
 namespace rematlas {
 namespace {
 
-/// Bytes that are no UTF-8, from a name in a damaged file, become U+FFFD.
-std::string printable(const std::string& text) {
+/// Without what a name in a damaged file may hold: control characters become '?', bytes that are no UTF-8 U+FFFD.
+std::string printable(std::string text) {
     using nlohmann::json;
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 

@@ -80,7 +80,7 @@ class HostWeights(ProcessCase):
     gpu.simgpu_set_memory({budget + int(device) - int(peak) + SEGMENT})
     module = gpt()
     optimizer = adamw(module)
-    rematlas.apply(module, {budget}, device=device, optimizer=optimizer, accumulate=MICRO, clip_norm=CLIP or None, scaler=scaler, arena=True, offload="all", links="pcie4", time_limit=4)
+    rematlas.apply(module, {budget}, device=device, optimizer=optimizer, accumulate=MICRO, clip_norm=CLIP or None, scaler=scaler, arena=True, offload="all", links="pcie4", time_limit=1)
     result = train(module, optimizer, False)
     status = rematlas.status(module)
     print(torch.cuda.max_memory_allocated(device), status.updated, status.original, result)

@@ -56,7 +56,7 @@ class Loop:
                 optimizer=self.optimizer,
                 accumulate=micro,
                 clip_norm=clip,
-                time_limit=8,
+                time_limit=1.5,
                 **LINKS | ours,
             )
         self.losses, self.norms = [], []

@@ -1,5 +1,6 @@
 """The example models at the sizes of these tests, and their training."""
 
+import gc
 import importlib.util
 import os
 import pathlib
@@ -15,6 +16,7 @@ sys.modules["export"] = export  # so that its classes can be pickled
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
+gc.freeze()  # collections then do not look at all that PyTorch has made each time
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 if DEVICE.type != "cpu":
     torch.set_default_device(DEVICE)

@@ -1,0 +1,14 @@
+# Targets of the build REMATLAS_CORE_BUILD as if they were made here, and its programs beside those that are made here:
+# a program looks for the others in its own folder.
+find_package(nlohmann_json 3.11 REQUIRED)
+include(${REMATLAS_CORE_BUILD}/core_targets.cmake)
+set(_made)
+foreach(program rematlas rematlas-layout)
+  if(TARGET ${program})
+    get_target_property(_program ${program} LOCATION)
+    list(APPEND _made ${_program})
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" _type)
+    set_target_properties(${program} PROPERTIES IMPORTED_LOCATION_${_type} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program})
+  endif()
+endforeach()
+add_custom_target(copied_programs COMMAND ${CMAKE_COMMAND} -E copy_if_different ${_made} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
