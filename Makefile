@@ -4,7 +4,7 @@
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-integrations, make test-package, make wheel, make bench: see README.md
 # make test TORCH=2.15.0   what needs torch, built against another version and tested there
-# All install what is missing first. PRESET: release (default), debug, debug-runtime, headless, asan, asan-explorer, tsan, odr.
+# All install what is missing first. PRESET: release (default), debug, debug-odr, headless, asan, asan-explorer, tsan.
 PRESET ?= release
 TORCH ?=
 DEFAULT_TORCH := $(shell bash -c '. resources/setup/dependencies.sh && echo $$torch_default')
