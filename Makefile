@@ -15,6 +15,8 @@ BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
 	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET))
+# Tests at a time: one more than there are processors, for some wait for others.
+JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
 
@@ -43,7 +45,7 @@ run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") --no-tests=error -j 2
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") --no-tests=error -j $(JOBS)
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build

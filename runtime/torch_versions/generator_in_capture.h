@@ -12,26 +12,45 @@
 
 namespace rematlas {
 
+/// Pairs of tensors (of a seed and of an offset) that the graphs of a step may need. Up to version 2.11 all have
+/// one, which is made when the first capture begins; later each of the two graphs makes one of its own before its
+/// first random kernel.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
+constexpr int most_generator_pairs = 1;
+constexpr bool captures_begin_with_a_pair = true;
+#else
+constexpr int most_generator_pairs = 2;
+constexpr bool captures_begin_with_a_pair = false;
+#endif
+
 /// The next random kernel of the capture on this stream begins so many draws after the state with which the
-/// graph is submitted. `state` is that of the device's default generator.
-inline void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
-                                       [[maybe_unused]] cudaStream_t stream, std::uint64_t draws) {
+/// graph is submitted. `state` is that of the device's default generator. `make_room` is called before the capture
+/// makes a pair of tensors of its own.
+template <class MakeRoom>
+void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
+                                [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,
+                                [[maybe_unused]] MakeRoom&& make_room) {
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
     state.offset_intragraph_ = draws;
 #else
     cudaStreamCaptureStatus status{};
     unsigned long long id = 0;
     C10_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, &id));
-    // The state knows a capture from its first random kernel on. This is one that draws nothing.
-    at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
-    {
+    const auto find = [&] {
+        const std::lock_guard lock(state.capture_states_mutex_);
+        const auto found = state.capture_states_.find(id);
+        return found == state.capture_states_.end() ? nullptr : found->second.get();
+    };
+    if (!find()) {
+        // The state knows a capture from its first random kernel on. This is one that draws nothing.
+        make_room();
+        at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
         const std::lock_guard lock(generator.mutex());
         generator.get<at::CUDAGeneratorImpl>()->philox_cuda_state(0);
     }
-    const std::lock_guard lock(state.capture_states_mutex_);
-    const auto found = state.capture_states_.find(id);
-    TORCH_CHECK(found != state.capture_states_.end(), "rematlas: torch keeps no state for this capture");
-    found->second->offset_intragraph_ = draws;
+    auto* const capture = find();
+    TORCH_CHECK(capture, "rematlas: torch keeps no state for this capture");
+    capture->offset_intragraph_ = draws;
 #endif
 }
 

@@ -128,6 +128,7 @@ void* simgpu::driver_function(const char* name) {
         {"cuMemExportToShareableHandle", reinterpret_cast<void*>(&not_supported)},
         {"cuMemImportFromShareableHandle", reinterpret_cast<void*>(&not_supported)},
         {"cuMemRetainAllocationHandle", reinterpret_cast<void*>(&not_supported)},
+        {"cuMemGetAddressRange", reinterpret_cast<void*>(&not_supported)},
         {"cuMemGetAllocationPropertiesFromHandle", reinterpret_cast<void*>(&not_supported)},
         {"cuStreamWriteValue32", reinterpret_cast<void*>(&not_supported)},
     };

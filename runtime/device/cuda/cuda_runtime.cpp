@@ -35,7 +35,6 @@
 #include "runtime/device/cuda/graphs.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/step_allocator.h"
-#include "runtime/torch_versions/generator_in_capture.h"
 
 namespace rematlas {
 namespace {
@@ -293,7 +292,7 @@ class CudaRuntime final : public DeviceRuntime {
         if (!place_of_generator_) place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
         const GeneratorForCapture generator(index_);
         auto graphs = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
-        capturing_ = generator.state().get();
+        capturing_ = graphs.get();
         const auto done = c10::make_scope_exit([this] { capturing_ = nullptr; });
         for (const std::function<void()>& part : parts) graphs->capture(part);
         synchronize();
@@ -301,8 +300,7 @@ class CudaRuntime final : public DeviceRuntime {
     }
     void place_generator(std::int64_t draws) override {
         TORCH_CHECK(capturing_, "no graphs are captured");
-        place_generator_in_capture(index_, *capturing_, c10::cuda::getCurrentCUDAStream(index_),
-                                   static_cast<std::uint64_t>(draws));
+        capturing_->place_generator(static_cast<std::uint64_t>(draws));
     }
 
   private:
@@ -336,7 +334,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
-    at::CUDAGeneratorState* capturing_ = nullptr;
+    CudaGraphs* capturing_ = nullptr;
 };
 
 }  // namespace

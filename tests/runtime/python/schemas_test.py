@@ -13,6 +13,7 @@ import sys
 import unittest
 
 import torch
+import torchgen
 
 from rematlas_command.builds import minor_of
 
@@ -20,6 +21,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCHEMAS = ROOT / "tests" / "runtime" / "schemas"
 FULL_NAME = re.compile(r'"aten::([a-zA-Z_0-9]+)[".]')
 SHAPE_KERNEL = re.compile(r'add\(libraries, "([a-zA-Z_0-9]+)["_.]?')
+
+BACKWARD_CALL = re.compile(r"\b([a-z_0-9]+_backward(?:_[a-z]+)?)\(")
+ON_META = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
+WITHOUT_SHAPES = {
+    "_fake_quantize_learnable_per_channel_affine_backward",
+    "_fake_quantize_learnable_per_tensor_affine_backward",
+    "_nested_sum_backward",
+    "_sparse_mm_reduce_impl_backward",
+    "fractional_max_pool3d_backward",
+    "multilabel_margin_loss_backward",
+}
+
+
+def shape_kernels() -> set:
+    """Returns the names of the ops for which we have a kernel of shapes."""
+    return set(SHAPE_KERNEL.findall("".join(f.read_text() for f in (ROOT / "runtime").rglob("*.cpp"))))
 
 
 def named_ops() -> set:
@@ -76,6 +93,23 @@ class Schemas(unittest.TestCase):
             listed = changes(before.read_text().splitlines(), after.read_text().splitlines())
             print(f"{before.stem} to {after.stem}: {len(listed)} lines", *listed, sep="\n  ", file=sys.stderr)
             self.assertTrue(listed, f"{after.name} says the same as {before.name}: it is not needed")
+
+    def test_ops_that_formulas_of_gradients_name_have_shapes(self):
+        """Those of the torch that runs (derivatives.yaml): by its Meta kernels, or by ours."""
+        formulas = pathlib.Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
+        overloads = {str(schema).partition("(")[0] for schema in torch._C._jit_get_all_schemas()}
+        called = set(BACKWARD_CALL.findall(formulas.read_text()))
+        ops = {name: [op for op in overloads if op.split(".")[0] == f"aten::{name}"] for name in called}
+        ops = {name: found for name, found in ops.items() if found}
+        self.assertGreater(len(ops), 100)
+        ours = shape_kernels()
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        without = {
+            name
+            for name, found in ops.items()
+            if name not in ours and not any(has_kernel(op, key) for op in found for key in ON_META)
+        }
+        self.assertEqual(without, WITHOUT_SHAPES, "capture --device meta refuses these by name")
 
     def test_ops_are_found_in_the_sources(self):
         names = named_ops()
