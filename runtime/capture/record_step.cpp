@@ -130,6 +130,8 @@ void note_origin(CapturedStep& step, const DeviceRuntime& device) {
                              {"threads", step.tape.threads},
                              {"inputs", std::move(inputs)}};
     if (device.multiprocessors() > 0) origin["multiprocessors"] = device.multiprocessors();
+    if (const std::string workspace = device.product_workspace(); !workspace.empty())
+        origin["cublas_workspace_config"] = workspace;
     if (const auto settings = device.settings()) origin["settings"] = to_json(*settings);
     step.graph.provenance = std::make_shared<const nlohmann::json>(std::move(origin));
 }

@@ -116,6 +116,10 @@ class DeviceRuntime : public MemoryMeter {
     /// `most`: how many will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
+    /// How large a workspace each matrix product takes, as the environment says it; empty where libraries keep
+    /// one for all, which `library_workspace` counts.
+    virtual std::string product_workspace() const { return {}; }
+
     /// The default generator, which random ops draw from.
     virtual std::unique_ptr<GeneratorState> generator_state() const = 0;
     virtual void set_generator_state(const GeneratorState& state) = 0;

@@ -1,5 +1,8 @@
 // rematlas-runtime: the commands that need libtorch, in a process of their own.
+#include <c10/util/Logging.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "runtime/allocator/counting_allocator.h"
@@ -7,6 +10,9 @@
 
 int main(int argc, char** argv) {
     using namespace rematlas;
+    // What goes wrong is told in one line; libtorch's warnings on the way there are for who asks for them.
+    constexpr int errors = 2;
+    if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = errors;
     CountingAllocator::install();
     CLI::App app("Captures models and trains with plans", "rematlas");
     app.require_subcommand(1);

@@ -71,7 +71,12 @@ Result<void> BoundModel::check_device() {
                             " (CUBLAS_WORKSPACE_CONFIG); capture it again");
     }
     if (origin.contains("settings") && device.settings()) settings_ = settings_from(origin["settings"]);
-    return check_settings();
+    if (Result<void> same = check_settings(); !same) return same;
+    const std::string workspace = device.product_workspace();
+    if (origin.value("cublas_workspace_config", workspace) != workspace)
+        return fail("with CUBLAS_WORKSPACE_CONFIG " + origin.value("cublas_workspace_config", std::string()),
+                    "with " + workspace + "; set it as it was, or capture it again");
+    return {};
 }
 
 Result<void> BoundModel::check_settings() const {

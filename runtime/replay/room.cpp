@@ -21,7 +21,7 @@ Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device
     const bool own_process = device.measures_unseen();
     const std::int64_t needed = (own_process ? room.reserved : room.allocated).value - residents.value;
     const auto left = [&] {
-        const std::int64_t gaps = own_process ? 0 : device.bytes_of_segments_in_use() - device.alive_bytes();
+        const std::int64_t gaps = device.bytes_of_segments_in_use() - device.alive_bytes();
         return device.available_bytes() + std::max<std::int64_t>(0, gaps);
     };
     if (needed <= left()) return {};

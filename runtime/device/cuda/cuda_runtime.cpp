@@ -194,6 +194,12 @@ class CudaRuntime final : public DeviceRuntime {
         const auto found = workspaces_.find(c10::cuda::getCurrentCUDAStream(index_).id());
         return found == workspaces_.end() ? 0 : found->second;
     }
+    std::string product_workspace() const override {
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // smaller is what others keep
+        if (library_workspace() >= least_of_a_library) return {};
+        const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
+        return asked ? asked : "unset";
+    }
     Device description() const override {
         return {
             .name = name(),

@@ -94,7 +94,8 @@ class Examples(ProgramCase):
                 ran = self.expect_verified(MODELS / f"{name}.pt")
                 self.assertLessEqual(ran["allocated_peak_bytes"], ran["reserved_peak_bytes"])
                 self.assertLess(ran["reserved_peak_bytes"], ran["device_bytes"])
-                self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01)
+                # Beside the step the original holds what it copies its inputs and gradients from.
+                self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01 + (32 << 10))
                 self.assertGreater(ran["arena_bytes"], 0)
                 self.assertEqual(ran["system_allocations_per_step"], 0)
                 recorded = self.expect_verified(MODELS / f"{name}.pt", "--cuda-graphs")
