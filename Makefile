@@ -2,6 +2,7 @@
 # make test   build everything and run the tests
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-clocks   the same tests as on machines with other clocks: about an hour
+# make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
 # make test-integrations, make test-package, make wheel, make bench: see README.md
 # make test TORCH=2.15.0   what needs torch, built against another version and tested there
 # All install what is missing first. PRESET: release (default), debug, debug-odr, headless, asan, asan-explorer, tsan.
@@ -15,15 +16,16 @@ BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
 	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET))
+VERSIONS_BETWEEN := 2.12.1 2.13.0 2.14.1
 # Tests at a time: one more than there are processors, for some wait for others.
 JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
 
-.PHONY: help setup core programs build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup core programs build run test test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,7s/^# //p' Makefile
+	@sed -n '1,8s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
@@ -50,6 +52,13 @@ test: build
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build
 	@tests/clocks/run.sh $(BUILD)
+
+# Versions of torch between the oldest and the newest: compiled for, imported, and a model trained with a plan.
+test-versions: setup
+	@for torch in $(VERSIONS_BETWEEN); do \
+		$(MAKE) --no-print-directory programs TORCH=$$torch && (cd tests/runtime/python && \
+			PYTHONPATH=$(CURDIR)/runtime/python REMATLAS_PROGRAMS=$(CURDIR)/build/release-torch-$$torch/bin \
+			$(CURDIR)/.venv-torch-$$torch/bin/python -m unittest dispatch_key_test) || exit 1; done
 
 # Models and training loops of other libraries, in an environment of its own (about 1 GB).
 test-integrations: build

@@ -7,13 +7,19 @@
 namespace rematlas {
 namespace {
 std::atomic<RoomMaker*> asked{nullptr};
+std::atomic<std::uint64_t> times_set{0};
 thread_local int attempts = 0;
 }  // namespace
 
 RoomMaker* MemoryLimit::set(RoomMaker* maker) {
     if (maker && maker->memory() == the_host)
         CountingAllocator::count_apart(nullptr);  // the limit is for all
+    times_set.fetch_add(1, std::memory_order_acq_rel);
     return asked.exchange(maker, std::memory_order_acq_rel);
+}
+
+std::uint64_t MemoryLimit::changes() {
+    return times_set.load(std::memory_order_acquire);
 }
 
 RoomMaker* MemoryLimit::maker(int memory) {

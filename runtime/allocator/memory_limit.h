@@ -47,6 +47,8 @@ class MemoryLimit {
   public:
     /// Returns who was asked until now. Null: nobody is asked. `maker` stays valid until another is set and all calls under way have returned.
     static RoomMaker* set(RoomMaker* maker);
+    /// How often another one was set.
+    static std::uint64_t changes();
     /// Null where that memory is not limited.
     static RoomMaker* maker(int memory);
 

@@ -21,7 +21,10 @@ using c10::impl::TorchDispatchModeTLS;
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
+std::atomic<DispatchMode*> mode_aside{nullptr};  ///< not seen while the one in force is
 std::atomic<std::thread::id> thread_within{};
+thread_local int includes = 0;  ///< of our key, on this thread
+thread_local bool was_included = false;
 
 /// Fake tensors are of Python, and show another device than that of their storage, which is Meta.
 bool is_fake(const at::Tensor& tensor) {
@@ -55,8 +58,8 @@ const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
     return found;
 }
 
-/// Does what libtorch's fallback for Python does, which leaves our key on the other side: what the Python code
-/// calls comes here again.
+/// Does what libtorch's fallback for Python does, which leaves our key on the other side: what the Python
+/// code calls comes here again.
 void call_python(const c10::impl::PyInterpreter& interpreter, const c10::OperatorHandle& op,
                  torch::jit::Stack* stack) {
     constexpr DispatchKeySet from_python =
@@ -117,7 +120,18 @@ bool DispatchMode::has_inner() const {
            (thread_within.load() == std::this_thread::get_id() || torch::autograd::get_current_node());
 }
 
-DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(own_key), mode_(mode) {
+OwnKeyIncluded::OwnKeyIncluded() : thread_(std::this_thread::get_id()) {
+    if (includes++ > 0) return;
+    was_included = c10::impl::tls_is_dispatch_key_included(own_key);
+    c10::impl::tls_set_dispatch_key_included(own_key, true);
+}
+
+OwnKeyIncluded::~OwnKeyIncluded() {
+    if (thread_ != std::this_thread::get_id() || --includes > 0) return;
+    c10::impl::tls_set_dispatch_key_included(own_key, was_included);
+}
+
+DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : mode_(mode) {
     cover_new_ops();
     DispatchMode *outer = nullptr, *none = nullptr;
     if (mode_in_force.compare_exchange_strong(outer, &mode)) return;
@@ -135,7 +149,9 @@ std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unless_another(DispatchMod
 }
 
 DispatchModeGuard::DispatchModeGuard(DispatchMode& mode, DispatchMode* outer)
-    : include_(own_key), mode_(mode), aside_(outer) {}
+    : mode_(mode), sets_aside_(true) {
+    mode_aside = outer;
+}
 
 std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unseen_by_outer(DispatchMode& mode) {
     DispatchMode* outer = mode_in_force.load();
@@ -146,8 +162,16 @@ std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unseen_by_outer(DispatchMo
 }
 
 DispatchModeGuard::~DispatchModeGuard() {
-    DispatchMode* mine = &mode_;
-    if (!mode_within.compare_exchange_strong(mine, nullptr)) mode_in_force.store(aside_);
+    if (sets_aside_) {
+        mode_in_force = mode_aside.exchange(nullptr);
+        return;
+    }
+    // Modes need not end in the order in which they began: an eviction may, within a step that has set it
+    // aside.
+    for (std::atomic<DispatchMode*>* place : {&mode_within, &mode_aside, &mode_in_force}) {
+        DispatchMode* mine = &mode_;
+        if (place->compare_exchange_strong(mine, nullptr)) return;
+    }
 }
 
 }  // namespace rematlas

@@ -12,8 +12,8 @@
 // takes it another, of one thread: the outer one's `run_kernel` is then its `call`.
 // Inside `call` the key is off: what kernels call in turn is not seen.
 //
-// Dispatch modes and classes of tensors of Python (__torch_dispatch__) are part of the program: they run first, and
-// what they call on plain tensors is what `call` sees.
+// Dispatch modes and classes of tensors of Python (__torch_dispatch__) are part of the program: they run
+// first, and what they call on plain tensors is what `call` sees.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -21,6 +21,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <memory>
+#include <thread>
 
 namespace rematlas {
 
@@ -29,8 +30,9 @@ class DispatchMode {
     virtual ~DispatchMode() = default;
     /// Takes the arguments off the stack and leaves the returns; usually through `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
-    /// The call is one of a program that is traced within the region, by torch.compile say: it has fake tensors
-    /// among its arguments, or a mode that traces is on. No `call` follows, unless it computes on real ones.
+    /// The call is one of a program that is traced within the region, by torch.compile say: it has fake
+    /// tensors among its arguments, or a mode that traces is on. No `call` follows, unless it computes on
+    /// real ones.
     virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
     /// Whether another mode can be in force within this one.
     virtual bool takes_inner() const { return false; }
@@ -39,6 +41,20 @@ class DispatchMode {
     void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     /// The mode within this one sees the call next.
     bool has_inner() const;
+};
+
+/// The ops of this thread come to the mode in force as long as one of these lives. They need not end in the
+/// order in which they began; one that ends on another thread leaves the thread as it is, whose ops then pass
+/// through.
+class OwnKeyIncluded {
+  public:
+    OwnKeyIncluded();
+    ~OwnKeyIncluded();
+    OwnKeyIncluded(const OwnKeyIncluded&) = delete;
+    OwnKeyIncluded& operator=(const OwnKeyIncluded&) = delete;
+
+  private:
+    std::thread::id thread_;
 };
 
 /// Puts a mode in force until the end of the scope. The mode must outlive the guard.
@@ -57,9 +73,9 @@ class DispatchModeGuard {
 
   private:
     DispatchModeGuard(DispatchMode& mode, DispatchMode* outer);
-    c10::impl::IncludeDispatchKeyGuard include_;
+    OwnKeyIncluded include_;
     DispatchMode& mode_;
-    DispatchMode* aside_ = nullptr;  ///< in force again afterwards
+    bool sets_aside_ = false;  ///< another mode, which is in force again afterwards
 };
 
 }  // namespace rematlas

@@ -12,9 +12,9 @@
 
 namespace rematlas {
 
-/// Pairs of tensors (of a seed and of an offset) that the graphs of a step may need. Up to version 2.11 all have
-/// one, which is made when the first capture begins; later each of the two graphs makes one of its own before its
-/// first random kernel.
+/// Pairs of tensors (of a seed and of an offset) that the graphs of a step may need. Up to version 2.11 all
+/// have one, which is made when the first capture begins; later each of the two graphs makes one of its own
+/// before its first random kernel.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
 constexpr int most_generator_pairs = 1;
 constexpr bool captures_begin_with_a_pair = true;
@@ -24,8 +24,8 @@ constexpr bool captures_begin_with_a_pair = false;
 #endif
 
 /// The next random kernel of the capture on this stream begins so many draws after the state with which the
-/// graph is submitted. `state` is that of the device's default generator. `make_room` is called before the capture
-/// makes a pair of tensors of its own.
+/// graph is submitted. `state` is that of the device's default generator. `make_room` is called before the
+/// capture makes a pair of tensors of its own.
 template <class MakeRoom>
 void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
                                 [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,

@@ -92,18 +92,18 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
                              DeviceRuntime& device, Kind kind)
     : device_(device),
       others_(OtherThreads::watch(device)),
-      memory_(&memory_without_eviction(device)),
+      memory_(device),
       tensors_(tensors),
       inputs_(inputs),
       shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(device.device()) : std::nullopt),
       recorder_(tensors, inputs, specs_of(inputs), places, device,
-                options_for(kind, shapes_ ? &*shapes_ : nullptr, memory_, others_)),
+                options_for(kind, shapes_ ? &*shapes_ : nullptr, &memory_, others_)),
       trained_(trained_of(tensors)) {
     if (!shapes_) {
         device.prepare();
         settings_ = device.settings();
         counted_ = counted_residents(tensors, inputs, device);
-        beside_ = memory_->alive_bytes() - counted_;
+        beside_ = memory_.alive_bytes() - counted_;
     } else if (RoomMaker* eviction = eviction_on(device)) {
         eviction->keep(inputs);  // what comes from them alone is computed
     }
@@ -151,9 +151,19 @@ void StepRecording::abandon() {
     recorder_.refuse_step("the forward has failed");
 }
 
+void StepRecording::check_eviction() {
+    if (!memory_.changed()) return;
+    memory_.follow();
+    eviction_changed_ = true;
+    recorder_.refuse_step(
+        "online eviction begins or ends within the step: let a context of rematlas.evict be around whole "
+        "steps");
+}
+
 void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     if (unrecorded_) return;
     guard_.reset();
+    check_eviction();
     recorder_.check_generator();
     if (recorder_.refusal()) {
         done_ = true;
@@ -188,9 +198,9 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
                  });
     sums_gradients_ = cut_.uses_some_twice(trained());
     recorder_.note_casts();
-    alive_after_forward_ = memory_->alive_bytes();
+    alive_after_forward_ = memory_.alive_bytes();
     blocks_after_forward_ = device_.loose_blocks();
-    memory_->reset_peak();
+    memory_.reset_peak();
     if (others_) others_->rest();
 }
 
@@ -222,10 +232,10 @@ void StepRecording::measure_loss() {
     const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
     // What is gone since makes room that the loss has taken.
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
-    loss_ = {.most = memory_->peak_bytes() - left, .kept = memory_->alive_bytes() - left};
+    loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
     // Where others are evicted meanwhile, the loss has at most as many as were handed out, and as fit into its bytes.
-    const bool evicts = memory_ != &device_;
+    const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;
     const std::int64_t kept =
@@ -260,13 +270,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         unrecorded_ = true;
         recorder_.refuse_step("another step is recorded at the same time");
     }
-    if (memory_ != &memory_without_eviction(device_)) {
-        memory_ = &memory_without_eviction(device_);
-        eviction_changed_ = true;
-        recorder_.refuse_step(
-            "online eviction begins or ends within the step: let a context of rematlas.evict be around whole "
-            "steps");
-    }
+    check_eviction();
     measure_loss();
     const std::vector<at::Tensor> parameters = trained();
     std::vector<int> from;

@@ -22,6 +22,7 @@
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/python_places.h"
 #include "runtime/training/shared_outputs.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 
@@ -108,11 +109,13 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<at::Tensor> trained() const;
     std::unique_ptr<DispatchModeGuard> in_force();
     void watch_no_more();
+    /// Refuses a step around which another eviction is in force than when it began.
+    void check_eviction();
 
     DeviceRuntime& device_;
     std::shared_ptr<OtherThreads> others_;  ///< while the step runs
     std::string other_thread_;
-    MemoryMeter* memory_;
+    MemoryWithoutEviction memory_;
     std::vector<NamedTensor> tensors_;
     std::vector<at::Tensor> inputs_, given_;  ///< the caller's, and as the forward was given them
     std::vector<std::uint32_t> input_versions_;

@@ -13,6 +13,15 @@ MemoryMeter& memory_without_eviction(DeviceRuntime& device) {
     return eviction ? eviction->without_it() : device;
 }
 
+void MemoryWithoutEviction::follow() {
+    changes_ = MemoryLimit::changes();
+    evicts_ = eviction_on(device_) != nullptr;
+}
+
+bool MemoryWithoutEviction::changed() const {
+    return changes_ != MemoryLimit::changes() && (evicts_ || eviction_on(device_));
+}
+
 NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read, const char* who)
     : unseen_(own_key) {
     if (RoomMaker* eviction = eviction_on(device)) held_ = eviction->hold(read, who);
