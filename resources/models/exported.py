@@ -55,6 +55,26 @@ class Sizes(nn.Module):
         return h.sum(1) * (length**0.5) / (batch % 5 + 1) + torch.arange(4) * y.shape[0] + y.mean()
 
 
+class Derived(nn.Module):
+    """Sizes that follow from others."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        return self.linear(x).repeat(2, 1) * y + z.sum()
+
+
+class NoInputs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4))
+
+    def forward(self) -> Tensor:
+        return self.weight.exp().sum()
+
+
 class Regions(nn.Module):
     """Parts under torch.no_grad, torch.autocast and checkpoint."""
 
@@ -149,6 +169,7 @@ def whole(bound: int, *shape: int) -> tuple[Tensor, str]:
     return torch.randint(bound, shape), f"i64[{','.join(map(str, shape))}]<{bound}"
 
 
+ROWS = Dim("rows", min=2)
 BATCH, LENGTH = Dim("batch", min=1, max=64), Dim("length", min=1)
 
 # name: (model, arguments, keywords, specifications, dynamic shapes)
@@ -157,7 +178,10 @@ PROGRAMS = {
                 ["f32[3,6]", "float:0.5", "int:2", "bool:true", "str:leaky"], None),
     "sizes": (Sizes, (torch.randn(3, 5, 6), torch.randn(3)), {}, ["f32[3,5,6]", "f32[3]"],
               ({0: BATCH, 1: LENGTH}, {0: BATCH})),
+    "derived": (Derived, (torch.randn(3, 6), torch.randn(6, 6), torch.randn(4, 6)), {},
+                ["f32[3,6]", "f32[6,6]", "f32[4,6]"], ({0: ROWS}, {0: 2 * ROWS}, {0: ROWS + 1})),
     "regions": (Regions, (torch.randn(3, 6),), {}, ["f32[3,6]"], None),
+    "no_inputs": (NoInputs, (), {}, [], None),
     "tensors": (Tensors, (torch.randint(7, (2, 2)),), {}, ["i64[2,2]<7"], None),
     "functional": (Functional, (torch.randn(2, 4, 8, 8),), {}, ["f32[2,4,8,8]"], None),
     "statistics": (Statistics, (torch.randn(2, 4, 8, 8),), {}, ["f32[2,4,8,8]"], None),

@@ -708,6 +708,11 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "returns_argument": (lambda: inside(ReturnsArgument()), [image(4, 6)]),
         "detached": (lambda: Apply(lambda x, w: x * w.detach() + (x * w).detach() * w, 8), [ROWS]),
     },
+    "draws": {
+        "draws_by_values": (lambda: nn.Sequential(
+            nn.Linear(8, 8), nn.RReLU(), nn.Linear(8, 8), nn.Dropout(0.3), nn.Linear(8, 8), nn.RReLU(), nn.Linear(8, 8),
+            nn.Dropout(0.2)), [ROWS]),
+    },
     "refused": {
         "sparse_gradient": (SparseGradient, [whole(11, 3, 5)]),
         "filtered": (Filtered, [image(4, 6)]),

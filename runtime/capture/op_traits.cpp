@@ -101,6 +101,14 @@ bool shape_depends_on_values(const std::string& name) {
     return contains(names, name);
 }
 
+bool draws_by_values(const std::string& name) {
+    static constexpr std::array<std::string_view, 7> names{
+        "aten::rrelu_with_noise", "aten::rrelu_with_noise_", "aten::rrelu_with_noise_functional",
+        "aten::poisson",          "aten::binomial",          "aten::_standard_gamma",
+        "aten::_sample_dirichlet"};
+    return contains(names, name);
+}
+
 std::uint64_t digest_of(const void* memory, std::size_t bytes) {
     const auto* data = static_cast<const unsigned char*>(memory);
     std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};

@@ -37,6 +37,9 @@ bool makes_uninitialized(const std::string& name);
 /// The shape of the result depends on the values of the arguments, whatever their types.
 bool shape_depends_on_values(const std::string& name);
 
+/// How many numbers the op draws from the host's generator depends on values: of its arguments, or of the numbers.
+bool draws_by_values(const std::string& name);
+
 /// A fast digest of bytes in host memory. Collisions only weaken the audit that uses it.
 std::uint64_t digest_of(const void* data, std::size_t bytes);
 

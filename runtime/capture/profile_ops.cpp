@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/schedule/run_sequence.h"
+#include "runtime/capture/op_traits.h"
 #include "runtime/replay/op_signature.h"
 
 namespace rematlas {
@@ -176,7 +177,9 @@ Result<Measured> measure(Alone alone, DeviceRuntime& device, const ProfileOption
     const Result<Replayed> first = executor->run(lower(flat, keep_all_sequence(flat)), {});
     if (!first) return first.error();
     Measured measured;
-    if (alone.graph.ops[OpId(0)].random) measured.draws = before->distance_to(*device.generator_state());
+    const bool by_values = device.device().is_cpu() && draws_by_values(alone.graph.ops[OpId(0)].name);
+    if (alone.graph.ops[OpId(0)].random && !by_values)
+        measured.draws = before->distance_to(*device.generator_state());
     if (Result<void> profiled = profile(alone.graph, *executor, {}, options); !profiled)
         return profiled.error();
     measured.time = alone.graph.ops[OpId(0)].time;

@@ -326,7 +326,7 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     if (call.generator) {
         if (options_.run_kernel && !drops_nothing(op.schema(), record.tape))
             device_.seed_generator(call.generator->digest());  // for what the kernel would have drawn
-        else if (!options_.run_kernel)
+        else if (!options_.run_kernel && !(device_.device().is_cpu() && draws_by_values(record.tape.name)))
             record.tape.draws = call.generator->distance_to(*device_.generator_state());
         follow_generator(call);
     }

@@ -35,9 +35,12 @@ Result<Model> read_model(const std::filesystem::path& path,
                          const ModelReaders& readers) {
     const bool is_exported = exported::is_archive(file);
     const auto refuse = [&](const std::string& why) {
-        return Error{
-            path.string() +
-            (is_exported ? ": this exported program cannot be read: " : ": not a TorchScript file: ") + why};
+        if (is_exported) return Error{path.string() + ": this exported program cannot be read: " + why};
+        if (path.extension() == ".pt2")
+            return Error{
+                path.string() +
+                ": not an exported program (torch.export.save): it is empty, damaged, or something else"};
+        return Error{path.string() + ": not a TorchScript file: " + why};
     };
     try {
         if (!is_exported) return readers.torchscript(file);

@@ -8,6 +8,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Model {
     std::string file_name = {};             ///< without its folder
     std::string sha256 = {};                ///< of the file
     std::vector<FixedInput> fixed = {};     ///< arguments that are no tensors
-    std::vector<InputSpec> inputs = {};     ///< that an exported program was exported with
+    std::optional<std::vector<InputSpec>> inputs = {};  ///< that an exported program was exported with
 
     /// Of the tensors, in order, with the fixed arguments between them.
     std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);

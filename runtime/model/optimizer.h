@@ -24,7 +24,8 @@ struct OptimizerState {
     std::string argument;  ///< of the op, a list: exp_avgs
     std::string name;      ///< as torch.optim has it: exp_avg
     double initial = 0;
-    bool counts_steps = false;  ///< one f32 number, which goes up before the op; else it lies as the parameter
+    bool counts_steps =
+        false;  ///< one f32 number, which goes up before the op; else it lies as the parameter
 };
 
 struct Optimizer {

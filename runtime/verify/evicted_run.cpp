@@ -241,8 +241,8 @@ Result<EvictedReport> train_evicting(const std::filesystem::path& path, const Ev
     Result<Model> model = load_model(path, device.device());
     if (!model) return model.error();
     model->fixed = fixed;
-    if (options.inputs.empty()) specs = model->inputs;
-    if (specs.empty() && fixed.empty())
+    if (options.inputs.empty() && model->inputs) specs = *model->inputs;
+    if (options.inputs.empty() && !model->inputs)
         return Error{path.string() +
                      ": --evict: --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
     const Result<DtrOptions> policy = options_from<DtrOptions>("evict", &options.policy);

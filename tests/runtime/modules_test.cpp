@@ -133,6 +133,29 @@ TEST(PrecisionModules, ScriptedAutocastIsCarriedOut) {
     EXPECT_EQ(products_in("modules/autocast_f16_scripted", "f32"), 0);
 }
 
+/// On the host rrelu draws a number for each element below zero: which numbers a dropout after it draws is known
+/// once it has run.
+TEST(DrawingModules, ThatDrawByValuesKeepTheirTurn) {
+    const std::string name = "modules/draws_by_values";
+    const Graph& graph = test::captured(name);
+    int verified = 0, refused = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Plan plan = test::plan_of(
+            graph, test::shuffled_with_reruns(flatten(graph), 0.3, /*shuffle=*/seed % 2 == 0, seed));
+        const Result<RunReport> report =
+            run_plan(plan, test::model_path(name), {.steps = 2, .verify = true}, test::cpu());
+        if (report) {
+            EXPECT_TRUE(report->verified) << seed << ": " << report->mismatch;
+            ++verified;
+        } else {
+            EXPECT_THAT(report.error().message, HasSubstr("cannot be foreseen"));
+            ++refused;
+        }
+    }
+    EXPECT_GT(verified, 0);
+    EXPECT_GT(refused, 0);
+}
+
 std::string refusal_of(const std::string& name) {
     const Result<Graph> graph = capture(test::model_path(name), test::quick(name), test::step_device());
     EXPECT_FALSE(graph) << name;

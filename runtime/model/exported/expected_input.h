@@ -28,9 +28,14 @@ class ExpectedInput {
     explicit ExpectedInput(const nlohmann::json& meta);
 
     /// Throws c10::Error where the tensor has another type or other sizes. `found` has the sizes by name that
-    /// inputs before had. A size that is an expression of several names is not looked at.
+    /// inputs before had.
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
+
+    /// The same for sizes that follow from named ones, `2*s`, once all are found. What is more than sums and
+    /// products of names and numbers is not looked at.
+    void check_derived(const at::Tensor& tensor, std::size_t position,
+                       const std::map<std::string, std::int64_t>& found) const;
 
     /// With the sizes that it had when the program was exported.
     InputSpec spec() const;
@@ -39,9 +44,11 @@ class ExpectedInput {
     struct Size {
         std::int64_t exported = 0;
         bool is_fixed = false;
-        std::string name = {};  ///< of a size that may vary; empty: an expression
+        std::string expression = {};  ///< of a size that may vary
+        std::string name = {};        ///< where it is nothing but a name
     };
     std::string text() const;
+    [[noreturn]] void refuse(const at::Tensor& tensor, std::size_t position, const std::string& why) const;
 
     c10::ScalarType dtype_;
     std::vector<Size> sizes_;

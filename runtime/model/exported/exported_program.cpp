@@ -50,7 +50,7 @@ std::vector<c10::IValue> ExportedProgram::with_constants(std::vector<c10::IValue
         }
     }
     TORCH_CHECK(next == arguments.size() && all.size() == expected, "the program takes ", expected,
-                " inputs, got ", arguments.size());
+                expected == 1 ? " input, and " : " inputs, and ", arguments.size(), " are given");
     return all;
 }
 
@@ -77,6 +77,14 @@ std::vector<c10::IValue> ExportedProgram::bind(const std::vector<c10::IValue>& a
             TORCH_CHECK(given.isScalar(), "input ", position + 1, " must be a number");
         }
         values.push_back(given);
+    }
+    next = 0;
+    for (const Input& input : inputs) {
+        if (std::holds_alternative<at::Tensor>(input)) continue;
+        const std::size_t position = next++;
+        const auto* from_caller = std::get_if<FromCaller>(&input);
+        if (from_caller && from_caller->expected)
+            from_caller->expected->check_derived(arguments[position].toTensor(), position, sizes);
     }
     return values;
 }

@@ -25,6 +25,7 @@ class ModelReader {
     }
 
     Model read() {
+        model_.inputs.emplace();
         ReadForward read = read_graph(graph_, {.from = exported_on(), .to = device_});
         program_->graph = std::move(read.graph);
         program_->named_sizes = named_sizes(file_.at("range_constraints"));
@@ -82,7 +83,7 @@ class ModelReader {
         const auto name = argument.at("as_tensor").at("name").get<std::string>();
         argument_of_[name] = arguments_ - 1;
         const ExpectedInput expected(meta(name));
-        model_.inputs.push_back(expected.spec());
+        model_.inputs->push_back(expected.spec());
         return FromCaller{expected};
     }
 

@@ -266,7 +266,7 @@ class GraphReader {
         } else {
             TORCH_CHECK(
                 kind == "tag_activation_checkpoint" || kind == "invoke_subgraph",
-                "a part of the program of this kind cannot be captured: its course depends on values");
+                "a part of the program of this kind cannot be captured: its course may depend on values");
         }
         region.body = std::make_shared<ForwardGraph>(
             GraphReader(move_, depth_ + 1).read(argument(inputs, next++).at("as_graph").at("graph")).graph);
