@@ -37,7 +37,8 @@ bool makes_uninitialized(const std::string& name);
 /// The shape of the result depends on the values of the arguments, whatever their types.
 bool shape_depends_on_values(const std::string& name);
 
-/// How many numbers the op draws from the host's generator depends on values: of its arguments, or of the numbers.
+/// The count of numbers that the op draws from the host's generator depends on the values of its arguments,
+/// or of the numbers themselves.
 bool draws_by_values(const std::string& name);
 
 /// A fast digest of bytes in host memory. Collisions only weaken the audit that uses it.

@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// The tensors among the inputs, or those that the program was exported with where none are asked for, and the
-/// target that --loss cross_entropy needs, whose shape is that of the output without its classes.
+/// The tensors among the inputs, or those that the program was exported with where none are asked for, and
+/// the target that --loss cross_entropy needs, whose shape is that of the output without its classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, StepKernels& kernels) {
     std::vector<InputSpec> specs = options.inputs;

@@ -116,8 +116,8 @@ class DeviceRuntime : public MemoryMeter {
     /// `most`: how many will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
-    /// How large a workspace each matrix product takes, as the environment says it; empty where libraries keep
-    /// one for all, which `library_workspace` counts.
+    /// How large a workspace each matrix product takes, as the environment says it. Empty where libraries
+    /// keep one for all, which `library_workspace` counts.
     virtual std::string product_workspace() const { return {}; }
 
     /// The default generator, which random ops draw from.

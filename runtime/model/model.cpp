@@ -10,7 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Without what a name in a damaged file may hold: control characters become '?', bytes that are no UTF-8 U+FFFD.
+/// A name in a damaged file may hold anything: control characters become '?', and bytes that are no UTF-8
+/// become U+FFFD.
 std::string printable(std::string text) {
     using nlohmann::json;
     std::replace_if(

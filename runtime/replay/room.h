@@ -25,8 +25,8 @@ std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
 
 /// Whether the device still has it, where `residents` of the step's bytes are there already. Unused memory
 /// that the process holds counts as free. In a process of our own the allocator is in the state that its
-/// model begins with, so that what it will hold counts; in another's only what the tensors take. What is free in
-/// segments in use counts as free. Errors: how much is needed, and what there is.
+/// model begins with, so that what it will hold counts; in another's only what the tensors take. What is free
+/// in segments in use counts as free. Errors: how much is needed, and what there is.
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

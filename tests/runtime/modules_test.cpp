@@ -133,8 +133,8 @@ TEST(PrecisionModules, ScriptedAutocastIsCarriedOut) {
     EXPECT_EQ(products_in("modules/autocast_f16_scripted", "f32"), 0);
 }
 
-/// On the host rrelu draws a number for each element below zero: which numbers a dropout after it draws is known
-/// once it has run.
+/// On the host rrelu draws a number for each element below zero: which numbers a dropout after it draws is
+/// known once it has run.
 TEST(DrawingModules, ThatDrawByValuesKeepTheirTurn) {
     const std::string name = "modules/draws_by_values";
     const Graph& graph = test::captured(name);

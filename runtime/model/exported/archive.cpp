@@ -26,7 +26,7 @@ std::vector<std::int64_t> numbers(const nlohmann::json& list, const std::string&
     return result;
 }
 
-/// Of one tensor, in elements of its type.
+/// How one tensor lies in its storage, in elements of its type.
 struct StoredGeometry {
     c10::ScalarType dtype;
     std::vector<std::int64_t> sizes, strides;
@@ -42,7 +42,7 @@ struct StoredGeometry {
                     ": its layout is not strided");
     }
 
-    /// That the storage must have; throws where 64 bits do not hold the number.
+    /// The bytes that the storage must have. Throws where 64 bits do not hold the number.
     std::int64_t bytes(const std::string& name) const {
         std::int64_t last = offset;
         bool overflow = false;

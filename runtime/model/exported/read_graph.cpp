@@ -254,7 +254,8 @@ class GraphReader {
         TORCH_CHECK(given.empty(), "its schema has no argument '", given.begin()->first, "'");
     }
 
-    /// What is run within another setting, or under a checkpoint; values are the same without the latter.
+    /// A region is a part of the program that runs with other settings of autograd or autocast, or under a
+    /// checkpoint, without which its values are the same.
     void read_region(Node& node, const std::string& kind, const json& inputs) {
         RegionCall region;
         std::size_t next = 0;
