@@ -20,11 +20,9 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
     if (options.loss != Loss::cross_entropy && !options.inputs.empty()) return specs;
     Result<Model> model = kernels.load(path);
     if (!model) return model.error();
-    if (options.inputs.empty() && model->inputs) specs = *model->inputs;
-    if (options.inputs.empty() && !model->inputs)
-        return Error{path.string() +
-                     ": --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
-    if (options.loss != Loss::cross_entropy) return specs;
+    Result<std::vector<InputSpec>> tensors = input_tensors(*model, options.inputs, path.string());
+    if (!tensors || options.loss != Loss::cross_entropy) return tensors;
+    specs = tensors.take();
     try {
         model->fixed = fixed;
         Result<InputSpec> target =

@@ -55,6 +55,15 @@ Result<Model> read_model(const std::filesystem::path& path,
     }
 }
 
+Result<std::vector<InputSpec>> input_tensors(const Model& model, std::vector<InputSpec> asked,
+                                             const std::string& where) {
+    if (asked.empty() && model.inputs) return *model.inputs;
+    if (asked.empty())
+        return Error{where + ": --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
+    take_fixed(asked);
+    return asked;
+}
+
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
     Result<std::string> bytes = read_file(path);
     if (!bytes) return bytes.error();

@@ -16,6 +16,11 @@ namespace rematlas {
 /// file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
+/// The tensors among the inputs that are asked for, or those that the program was exported with where none are.
+/// Errors: a model that knows no inputs of its own, in a line that begins with `where` and names --input.
+Result<std::vector<InputSpec>> input_tensors(const Model& model, std::vector<InputSpec> asked,
+                                             const std::string& where);
+
 /// For each kind of file, how the model is made from it. Both may throw.
 struct ModelReaders {
     std::function<Result<Model>(std::shared_ptr<caffe2::serialize::ReadAdapterInterface>)> torchscript;

@@ -236,18 +236,17 @@ Result<EvictedReport> train_evicting(const std::filesystem::path& path, const Ev
                                      DeviceRuntime& device) {
     if (options.progress) options.progress("load", 0.0);
     at::set_num_threads(options.threads);
-    std::vector<InputSpec> specs = options.inputs;
-    const std::vector<FixedInput> fixed = take_fixed(specs);
+    std::vector<InputSpec> given = options.inputs;
+    const std::vector<FixedInput> fixed = take_fixed(given);
     Result<Model> model = load_model(path, device.device());
     if (!model) return model.error();
     model->fixed = fixed;
-    if (options.inputs.empty() && model->inputs) specs = *model->inputs;
-    if (options.inputs.empty() && !model->inputs)
-        return Error{path.string() +
-                     ": --evict: --input gives each input of the model, e.g. --input 'f32[8,3,224,224]'"};
+    Result<std::vector<InputSpec>> tensors =
+        input_tensors(*model, options.inputs, path.string() + ": --evict");
+    if (!tensors) return tensors.error();
     const Result<DtrOptions> policy = options_from<DtrOptions>("evict", &options.policy);
     if (!policy) return policy.error();
-    EvictedRun run(options, *policy, device, model.take(), std::move(specs));
+    EvictedRun run(options, *policy, device, model.take(), tensors.take());
     if (options.verify) {
         const std::int64_t before = device.alive_bytes();
         Result<Model> second = load_model(path, device.device());
