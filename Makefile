@@ -4,7 +4,7 @@
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
 # make test-integrations, make test-package, make wheel, make bench: see README.md
-# make test TORCH=2.15.0   what needs torch, built against another version and tested there
+# make test TORCH=2.11.0   what needs torch, built against another version and tested there
 # All install what is missing first. PRESET: release (default), debug, debug-odr, headless, asan, asan-explorer, tsan.
 PRESET ?= release
 TORCH ?=

@@ -25,9 +25,6 @@ std::string signed_text(std::int64_t change, const std::string& size) {
 std::string change_of(Nanoseconds time) {
     return signed_text(time.value, format_duration(Nanoseconds(std::abs(time.value))));
 }
-std::string change_of(Bytes bytes) {
-    return signed_text(bytes.value, format_bytes(Bytes(std::abs(bytes.value))));
-}
 
 /// "3.1 ms less", "as long", "17 MiB more", "as much".
 std::string more_or_less(Nanoseconds time) {

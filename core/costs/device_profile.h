@@ -26,23 +26,23 @@
 namespace rematlas {
 
 struct DeviceProfile {
-    std::string id;  ///< "h200", or the file's name without its ending
-    std::string name;
-    std::string kind;                                 ///< "cpu" or "cuda"
-    Bytes memory;                                     ///< of the device
-    std::map<std::string, double> matmul_flops;       ///< peak, per second, by type: "f32", "bf16", ...
-    std::map<std::string, double> convolution_flops;  ///< where they differ from those of products
-    std::map<std::string, double> vector_flops;
+    std::string id = {};  ///< "h200", or the file's name without its ending
+    std::string name = {};
+    std::string kind = {};                                 ///< "cpu" or "cuda"
+    Bytes memory = {};                                     ///< of the device
+    std::map<std::string, double> matmul_flops = {};       ///< peak, per second, by type: "f32", "bf16", ...
+    std::map<std::string, double> convolution_flops = {};  ///< where they differ from those of products
+    std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
-    Nanoseconds launch;            ///< of any op
+    Nanoseconds launch = {};       ///< of any op
     double matmul_efficiency = 1;  ///< share of the peak that large products reach
     double convolution_efficiency = 1;
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
     Links links = {};                 ///< to the memory of the host
-    Bytes matmul_workspace;           ///< held for good by the library of matrix products
+    Bytes matmul_workspace = {};      ///< held for good by the library of matrix products
     double capability = 0;            ///< CUDA compute capability, e.g. 9.0
-    std::map<std::string, std::string> sources;
+    std::map<std::string, std::string> sources = {};
 };
 
 /// The names of the profiles that come with the program.

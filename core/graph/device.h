@@ -19,7 +19,7 @@ struct CachingAllocatorOptions {
 
 struct Device {
     std::string name;
-    Bytes memory;  ///< 0 when unknown
+    Bytes memory = {};  ///< 0 when unknown
     Links links = {};
     std::string kind = {};        ///< "cpu" or "cuda"; empty when unknown
     std::int64_t alignment = 64;  ///< bytes, of the addresses that its allocator gives

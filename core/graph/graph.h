@@ -42,16 +42,16 @@ struct InplacePair {
 struct Op {
     std::string name;              ///< operator name, e.g. aten::convolution
     Nanoseconds time;              ///< of one run, compute only
-    Bytes workspace;               ///< held only while it runs
+    Bytes workspace = {};          ///< held only while it runs
     std::vector<TensorId> inputs;  ///< all on the device when it runs; no duplicates after reading
     std::vector<TensorId> outputs;
     Phase phase = Phase::forward;
-    std::string module;                ///< module path, e.g. layer1.0.conv1; empty for the root
-    std::vector<InplacePair> inplace;  ///< each out in outputs, each in in inputs, no tensor twice
-    std::optional<OpId> of;            ///< the forward op that a backward op belongs to
-    bool random = false;               ///< draws from a generator
-    std::vector<TensorId> mutates;     ///< resident tensors that the first run updates (running statistics)
-    bool recomputable = true;          ///< false: runs exactly once
+    std::string module = {};                ///< module path, e.g. layer1.0.conv1; empty for the root
+    std::vector<InplacePair> inplace = {};  ///< each out in outputs, each in in inputs, no tensor twice
+    std::optional<OpId> of = {};            ///< the forward op that a backward op belongs to
+    bool random = false;                    ///< draws from a generator
+    std::vector<TensorId> mutates = {};  ///< resident tensors that the first run updates (running statistics)
+    bool recomputable = true;            ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
         {};  ///< of a run on the host; none: it cannot. Of the optimizer's ops
 };

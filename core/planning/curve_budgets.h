@@ -20,9 +20,9 @@ namespace rematlas {
 /// What a solve at a budget told of the curve.
 struct CurveSample {
     Bytes budget;
-    std::optional<Bytes> peak;  ///< of the schedule found; none where none was
-    double overhead = 0;        ///< of that schedule
-    double bound = 0;           ///< proven lower bound at the budget; 0 where none is
+    std::optional<Bytes> peak = {};  ///< of the schedule found; none where none was
+    double overhead = 0;             ///< of that schedule
+    double bound = 0;                ///< proven lower bound at the budget; 0 where none is
 };
 
 /// Between `from` and `to` the overhead is at most `above` and at least `below`.

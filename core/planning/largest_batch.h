@@ -30,11 +30,11 @@ namespace rematlas {
 
 struct LargestBatchOptions {
     Bytes budget;
-    std::optional<double> max_overhead;  ///< at least 1; none: any recomputation will do
+    std::optional<double> max_overhead = {};  ///< at least 1; none: any recomputation will do
     std::string solver = "atlas";
     std::int64_t most = 1 << 20;    ///< no larger batch is tried
     Copies copies = {};             ///< as in a SolveRequest
-    Limits limits;                  ///< the time is for all solving together, not for the captures
+    Limits limits = {};             ///< the time is for all solving together, not for the captures
     const Solver* asked = nullptr;  ///< in place of a new one of the name of `solver`, whose traits it has
 };
 

@@ -20,7 +20,7 @@ struct SweepPoint {
     std::string status;  ///< optimal, feasible or infeasible
     Bytes peak;          ///< 0 when infeasible
     double overhead = 0;
-    std::optional<Bound> bound;
+    std::optional<Bound> bound = {};
     std::vector<Step> steps;              ///< of the schedule found; not written to the file
     Homes homes = {};                     ///< the same
     std::optional<Bytes> arena = {};      ///< of the planned addresses, when the budgets bound it
@@ -53,7 +53,7 @@ struct SweepOptions {
     int count = 16;
     Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
-    Limits limits;       ///< the time is for the whole sweep
+    Limits limits = {};  ///< the time is for the whole sweep
     Pins pins = {};      ///< that all schedules obey
     /// Each as in a SolveRequest. A solver has a curve for each of them that it can plan.
     std::vector<Copies> copies = {Copies{}};

@@ -85,32 +85,32 @@ struct Addresses {
 
 /// Where the step finds residents when it starts, and leaves them when it ends.
 struct Homes {
-    std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that end there
-    std::vector<TensorId> stays;    ///< of these residents: on the device too, at the start and at the end
-    bool cyclic = false;            ///< the next step starts while copies of these residents are under way
+    std::vector<TensorId> on_host;     ///< residents that are kept on the host, and results that end there
+    std::vector<TensorId> stays = {};  ///< of these residents: on the device too, at the start and at the end
+    bool cyclic = false;               ///< the next step starts while copies of these residents are under way
     bool operator==(const Homes&) const = default;
 };
 
 struct Schedule {
     std::string graph;  ///< name of the graph
-    std::string graph_sha256;
-    std::string solver;
-    std::shared_ptr<const nlohmann::json> config;  ///< the solver's options; null when default
-    Bytes budget;
-    Nanoseconds time;       ///< predicted
+    std::string graph_sha256 = {};
+    std::string solver = {};
+    std::shared_ptr<const nlohmann::json> config = {};  ///< the solver's options; null when default
+    Bytes budget = {};
+    Nanoseconds time = {};  ///< predicted
     double overhead = 1.0;  ///< predicted time over the time of the step without recomputation
-    Bytes peak;             ///< predicted
+    Bytes peak = {};        ///< predicted
     std::optional<Bytes> host_budget = {};  ///< of what the host holds
     std::optional<Bytes> host_peak = {};    ///< predicted
-    std::optional<Bound> bound;
-    std::string status;  ///< optimal or feasible
+    std::optional<Bound> bound = {};
+    std::string status = {};  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
     Homes homes = {};
     /// Between the device that it was made for and the host, where they are others than those of the graph's device.
     std::optional<Links> links = {};
-    Pins pins;  ///< decisions that were the user's; `bound` is over the schedules that obey them
-    std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
+    Pins pins = {};  ///< decisions that were the user's; `bound` is over the schedules that obey them
+    std::optional<Addresses> addresses = {};  ///< when they were planned: the budget then bounds the arena
     /// Steps, all `free`, by which online eviction made room. In ascending order; none where steps were planned.
     std::vector<std::int32_t> evicted = {};
 };

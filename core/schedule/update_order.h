@@ -20,7 +20,7 @@ namespace rematlas {
 /// An op that mutates residents which ops before it in the graph read.
 struct Update {
     OpId op;
-    std::vector<OpId> readers;  ///< ascending
+    std::vector<OpId> readers = {};  ///< ascending
 };
 
 /// In the graph's order. Cost: linear.

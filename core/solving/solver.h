@@ -41,22 +41,22 @@ enum class Status { optimal, feasible };
 struct Solution {
     std::vector<Step> steps;
     Homes homes = {};  ///< of tensors that live, or end, on the host
-    Nanoseconds time;
-    Bytes peak;
+    Nanoseconds time = {};
+    Bytes peak = {};
     double overhead = 1.0;
     Status status = Status::feasible;
-    std::optional<Bound> bound;
+    std::optional<Bound> bound = {};
 };
 
 /// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule of `over`; `proven`
 /// says whether it exceeds the budget, i.e. no solver can do it, or whether only this solver found nothing.
 struct Infeasible {
-    Bytes needed;
+    Bytes needed = {};
     bool proven = false;
     ScheduleClass over = ScheduleClass::any_order;  ///< whose schedules all need so much
-    std::optional<Bytes> smallest_found;            ///< least peak this solver reached
-    OpId op;                                        ///< where the memory is needed
-    std::vector<TensorId> dominant;                 ///< the tensors held there, heaviest first
+    std::optional<Bytes> smallest_found = {};       ///< least peak this solver reached
+    OpId op = {};                                   ///< where the memory is needed
+    std::vector<TensorId> dominant = {};            ///< the tensors held there, heaviest first
     std::optional<Bytes> under_pins = {};           ///< where there were pins: a budget that works under them
     std::optional<Bytes> without_pins = {};         ///< and one that works without them
     std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty

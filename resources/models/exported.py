@@ -66,6 +66,18 @@ class Derived(nn.Module):
         return self.linear(x).repeat(2, 1) * y + z.sum()
 
 
+class WritesInput(nn.Module):
+    """Changes an argument in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        y.mul_(0.5).add_(x)
+        return self.linear(x) * y
+
+
 class NoInputs(nn.Module):
     def __init__(self):
         super().__init__()
@@ -181,6 +193,9 @@ PROGRAMS = {
     "derived": (Derived, (torch.randn(3, 6), torch.randn(6, 6), torch.randn(4, 6)), {},
                 ["f32[3,6]", "f32[6,6]", "f32[4,6]"], ({0: ROWS}, {0: 2 * ROWS}, {0: ROWS + 1})),
     "regions": (Regions, (torch.randn(3, 6),), {}, ["f32[3,6]"], None),
+    "writes_input": (WritesInput, (torch.randn(3, 6), torch.randn(3, 6)), {}, ["f32[3,6]", "f32[3,6]"], None),
+    "writes_input_functional": (WritesInput, (torch.randn(3, 6), torch.randn(3, 6)), {},
+                                ["f32[3,6]", "f32[3,6]"], None),
     "no_inputs": (NoInputs, (), {}, [], None),
     "tensors": (Tensors, (torch.randint(7, (2, 2)),), {}, ["i64[2,2]<7"], None),
     "functional": (Functional, (torch.randn(2, 4, 8, 8),), {}, ["f32[2,4,8,8]"], None),
@@ -191,7 +206,7 @@ PROGRAMS = {
                  ["f32[3,6]", "f32[6]", "f32[3,6]", "none"], None),
 }  # fmt: skip
 
-FUNCTIONAL = ["functional", "statistics"]
+FUNCTIONAL = ["functional", "statistics", "writes_input_functional"]
 REFUSED = ["statistics", "course"]
 
 # Modules of modules.py that torch.export refuses, that take arguments which are no tensors, or that use a

@@ -45,11 +45,20 @@ Result<Recording> record(RecordedModel& recorded, const CaptureOptions& options,
     Recorder recorder(recorded.model.tensors, recorded.inputs, recorded.specs, *places, device, how);
     StepObserver observer = recorder.observer();
     kernels.prepare(observer);
+    std::vector<std::int64_t> versions;
+    for (const at::Tensor& input : recorded.inputs) versions.push_back(input._version());
     try {
         DispatchModeGuard guard(recorder);
         recorded.result =
             training_step(recorded.model, recorded.inputs, options.loss, recorded_gradient_seed, observer);
+        // The inputs are the caller's, and ops that read them may have to run again.
+        for (std::size_t i = 0; i < recorded.inputs.size(); ++i)
+            if (recorded.inputs[i]._version() != versions[i])
+                recorder.refuse_step("the step writes to its input " + std::to_string(i + 1) +
+                                     ": have the model clone that input first");
         recorder.note_outputs(recorded.result.outputs);
+        if (recorder.refusal())
+            return Error{recorded.model.file_name + ": cannot be captured: " + *recorder.refusal()};
         return recorder.finish(gradients_made(recorded.model, recorded.result));
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()

@@ -40,17 +40,18 @@ class PairedRun {
 
   private:
     Result<void> pair(std::uint64_t step, bool warms_up) {
-        std::vector<at::Tensor> inputs = inputs_of_step(step, sides_.inputs(), options_.seed, device_);
+        // Each side has inputs of its own: a step may write to them.
+        const auto inputs = [&] { return inputs_of_step(step, sides_.inputs(), options_.seed, device_); };
         const std::uint64_t seed = options_.seed * 7919 + step;
         StepOutcome original;
         if (options_.verify) {
-            Result<StepOutcome> done = sides_.run_original(inputs, seed);
+            Result<StepOutcome> done = sides_.run_original(inputs(), seed);
             if (!done) return done.error();
             original = done.take();
             report_.original_peak = std::max(report_.original_peak, original.peak);
         }
         {
-            const Result<StepOutcome> own = sides_.run_own(std::move(inputs), seed, warms_up);
+            const Result<StepOutcome> own = sides_.run_own(inputs(), seed, warms_up);
             if (!own) return own.error();
             report_.measured_peak = std::max(report_.measured_peak, own->peak);
             if (!options_.verify) return {};

@@ -104,7 +104,7 @@ std::string op_words(const Graph& graph, OpId id) {
     return op.name + (op.module.empty() ? "" : " of " + op.module);
 }
 
-void add_peak(HtmlPage& page, const Graph& graph, const Schedule& schedule, const StepFigures& figures) {
+void add_peak(HtmlPage& page, const Graph& graph, const StepFigures& figures) {
     std::vector<HeldTensor> heaviest = figures.at_peak.tensors;
     std::stable_sort(heaviest.begin(), heaviest.end(),
                      [](const HeldTensor& a, const HeldTensor& b) { return a.bytes > b.bytes; });
@@ -154,7 +154,7 @@ Result<void> add_schedule_sections(HtmlPage& page, const Graph& graph, const Sch
     if (const Result<void> drawn = add_memory(page, graph, schedule); !drawn) return drawn;
     add_blocks(page, figures);
     add_recomputed(page, figures);
-    add_peak(page, graph, schedule, figures);
+    add_peak(page, graph, figures);
     return {};
 }
 

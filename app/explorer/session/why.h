@@ -30,13 +30,13 @@ Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 
 /// The schedule with one decision changed and all others as they were.
 struct WhatIf {
-    std::vector<Step> steps;
-    Nanoseconds time;       ///< as the simulator plays the steps
-    Bytes peak;             ///< as well
-    Nanoseconds more_time;  ///< than the schedule; below 0: less
-    Bytes more_peak;
-    Bytes over_budget;     ///< of the schedule's budget, where it has one; 0: within it
-    bool changes = false;  ///< false: the schedule does so already
+    std::vector<Step> steps = {};
+    Nanoseconds time = {};       ///< as the simulator plays the steps
+    Bytes peak = {};             ///< as well
+    Nanoseconds more_time = {};  ///< than the schedule; below 0: less
+    Bytes more_peak = {};
+    Bytes over_budget = {};  ///< of the schedule's budget, where it has one; 0: within it
+    bool changes = false;    ///< false: the schedule does so already
 };
 
 /// keep: the later runs of the ops are left out, and those that served only them. recompute: what is to be made again

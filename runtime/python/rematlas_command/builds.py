@@ -1,6 +1,6 @@
 """The builds of the compiled part: libtorch has no stable interface for it, so that each minor version of
 torch has one of its own. A wheel has them in `rematlas/bin/torch2.11` and so on, a checkout in
-`build/release/bin` and `build/release-torch-2.15.0/bin`; a file `torch_version` in each says what it was
+`build/release/bin` and `build/release-torch-2.11.0/bin`; a file `torch_version` in each says what it was
 built for.
 """
 

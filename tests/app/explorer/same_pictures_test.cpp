@@ -74,7 +74,9 @@ void keep(const QImage& image, const char* name, const char* canvas) {
 
 void expect_golden(const char* name, const QImage& image) {
     const QString path = QString(REMATLAS_SOURCE_DIR "/tests/app/explorer/golden/%1.png").arg(name);
-    if (!qgetenv("REMATLAS_RECORD").isEmpty()) ASSERT_TRUE(image.save(path)) << path.toStdString();
+    if (!qgetenv("REMATLAS_RECORD").isEmpty()) {
+        ASSERT_TRUE(image.save(path)) << path.toStdString();
+    }
     const QImage golden = QImage(path).convertToFormat(QImage::Format_RGB32);
     ASSERT_EQ(golden.size(), image.size()) << path.toStdString();
     const Difference found = difference(image, golden);

@@ -60,7 +60,9 @@ TEST(WhatIf, EachNumberIsThatOfTheChangedScheduleOnTheChecker) {
                 EXPECT_THAT(broken_pins(graph, other->steps, {pin}), testing::IsEmpty());
                 const bool obeyed = broken_pins(graph, schedule->schedule.steps, {pin}).empty();
                 EXPECT_TRUE(obeyed || other->changes);
-                if (obeyed && kind == PinKind::recompute) EXPECT_FALSE(other->changes) << to_string(pin);
+                if (obeyed && kind == PinKind::recompute) {
+                    EXPECT_FALSE(other->changes) << to_string(pin);
+                }
                 ++compared;
                 dearer += other->more_time.value > 0;
                 over += other->over_budget.value > 0;

@@ -198,7 +198,9 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
             expect_right(problem, budget, answer, std::string(to_string(what)));
             ASSERT_TRUE(time_of(answer)) << to_string(what) << " " << on_host;
             const auto& steps = std::get<Solution>(answer).steps;
-            if (!on_host) EXPECT_EQ(class_of(steps), ScheduleClass::with_copies);
+            if (!on_host) {
+                EXPECT_EQ(class_of(steps), ScheduleClass::with_copies);
+            }
         }
     }
 }
