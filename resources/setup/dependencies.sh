@@ -6,11 +6,12 @@ packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"
 packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qttools5-dev-tools>=5.15 xvfb xauth"
 
-# Python packages of .venv: torch, the models of some tests, ruff, which formats and checks Python, and lizard, which
-# measures functions. highspy brings the library, highsbox its headers; their own dependencies are not wanted.
+# Python packages of .venv: torch, the models of some tests, expecttest, without which torch's list of ops and their
+# samples cannot be read, ruff, which formats and checks Python, and lizard, which measures functions. highspy
+# brings the library, highsbox its headers; their own dependencies are not wanted.
 torch_default=2.15.0
 torch_oldest=2.11.0
-python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm==1.0.31"
+python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 expecttest==0.3.0"
 python_packages_tools="ruff==0.17.6 lizard==1.24.3"
 python_packages_alone="highspy==1.15.1 highsbox==1.15.1"
 

@@ -34,7 +34,8 @@ class ShapeMode final : public DispatchMode {
 /// On tensors without data.
 class ShapeFunctions final : public StepKernels {
   public:
-    explicit ShapeFunctions(c10::Device device) : device_(device), kernels_(device) {}
+    explicit ShapeFunctions(c10::Device device, bool is_absent)
+        : device_(device), kernels_(device, is_absent) {}
     Result<Model> load(const std::filesystem::path& path) override { return load_shapes(path, device_); }
     std::vector<at::Tensor> draw(const std::vector<InputSpec>& specs, std::uint64_t) override {
         std::vector<at::Tensor> inputs;
@@ -72,7 +73,7 @@ class ShapeFunctions final : public StepKernels {
 
 Result<CapturedStep> record_shapes(const std::filesystem::path& path, const CaptureOptions& options,
                                    DeviceRuntime& device) {
-    ShapeFunctions functions(device.device());
+    ShapeFunctions functions(device.device(), device.profile_if_absent() != nullptr);
     Result<RecordedModel> recorded = record_step(path, options, functions, device);
     if (!recorded) return recorded.error();
     add_provenance(recorded->step.graph, {{"captured", "from shapes"}});

@@ -102,9 +102,7 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
     if (!recording) return recording.error();
     CapturedStep& step = recorded.step;
     step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
-    if (device.library_workspace() > 0)
-        step.graph.tensors.push_back(
-            {library_workspace_name, Bytes(device.library_workspace()), TensorKind::constant});
+    add_library_workspace(step.graph, device);
     step.graph.name = std::filesystem::path(recorded.model.file_name).stem().string();
     step.tape.loss = options.loss;
     step.tape.fixed = recorded.model.fixed;
@@ -123,6 +121,12 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
     if (!recorded.model.sha256.empty()) more["model_sha256"] = recorded.model.sha256;
     add_provenance(step.graph, more);
     return recorded;
+}
+
+void add_library_workspace(Graph& graph, const DeviceRuntime& device) {
+    if (device.library_workspace() > 0)
+        graph.tensors.push_back(
+            {library_workspace_name, Bytes(device.library_workspace()), TensorKind::constant});
 }
 
 void note_origin(CapturedStep& step, const DeviceRuntime& device) {

@@ -25,10 +25,10 @@ struct CaptureOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
     std::optional<Optimizer> optimizer = {};  ///< whose updates end the step
-    std::uint64_t seed = 1;       ///< of the values of the inputs and of the model's generator
-    int threads = 1;              ///< of libtorch, during capture and later replay
-    bool audit = true;            ///< see RecorderOptions
-    ProfileOptions profile = {};  ///< where times are measured
+    std::uint64_t seed = 1;                   ///< of the values of the inputs and of the model's generator
+    int threads = 1;                          ///< of libtorch, during capture and later replay
+    bool audit = true;                        ///< see RecorderOptions
+    ProfileOptions profile = {};              ///< where times are measured
     std::function<void(std::string_view stage, double fraction)> progress = {};
 
     void report(std::string_view stage, double fraction) const {
@@ -78,6 +78,8 @@ constexpr std::uint64_t recorded_gradient_seed = 7;
 Result<RecordedModel> record_step(const std::filesystem::path& path, const CaptureOptions& options,
                                   StepKernels& kernels, DeviceRuntime& device);
 
+/// What the libraries of the device hold for good is a resident of the step, where they hold anything.
+void add_library_workspace(Graph& graph, const DeviceRuntime& device);
 /// Says in the graph where it comes from: the device with its facts, the version of torch, threads, inputs.
 void note_origin(CapturedStep& step, const DeviceRuntime& device);
 /// Further fields of the graph's provenance.

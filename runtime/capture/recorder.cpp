@@ -107,7 +107,10 @@ void Recorder::snapshot(int value, const at::Tensor& tensor) {
     if (constant.bytes > largest_constant)
         refuse(constant.name, std::to_string(constant.bytes) + " bytes; make it a buffer of the module");
     if (!has_data(tensor)) refuse(constant.name, "its values are not known to a capture from shapes");
-    const at::Tensor host = bytes_of(tensor).cpu();
+    const at::Tensor bytes = bytes_of(tensor);
+    const at::Tensor host = device_.profile_if_absent() && has_values_on_host(tensor)
+                                ? tensor_on(relabelled(tensor.storage(), c10::DeviceType::CPU), bytes)
+                                : bytes.cpu();
     constant.contents.assign(static_cast<const char*>(host.const_data_ptr()),
                              static_cast<std::size_t>(constant.bytes));
 }

@@ -20,6 +20,8 @@
 
 namespace rematlas {
 
+struct DeviceProfile;
+
 /// The state of a random number generator at one moment. Takes no memory that the allocator counts.
 class GeneratorState {
   public:
@@ -66,6 +68,9 @@ class DeviceRuntime : public MemoryMeter {
   public:
     virtual c10::Device device() const = 0;
     virtual std::string name() const = 0;  ///< e.g. "cpu", "NVIDIA H200"
+    /// The profile of a device that is not there; null where the device is there. Nothing runs on a device
+    /// that is not there, and those of its tensors that have values have them in host memory.
+    virtual const DeviceProfile* profile_if_absent() const { return nullptr; }
 
     /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make it wait.
     /// Where it does, peaks are measured only while a step is recorded or compared.

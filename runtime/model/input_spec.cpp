@@ -11,11 +11,14 @@
 namespace rematlas {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 12> dtypes{{
+constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 18> dtypes{{
     {"f16", c10::ScalarType::Half},
     {"bf16", c10::ScalarType::BFloat16},
     {"f32", c10::ScalarType::Float},
     {"f64", c10::ScalarType::Double},
+    {"f8e4m3fn", c10::ScalarType::Float8_e4m3fn},
+    {"f8e5m2", c10::ScalarType::Float8_e5m2},
+    {"c32", c10::ScalarType::ComplexHalf},
     {"c64", c10::ScalarType::ComplexFloat},
     {"c128", c10::ScalarType::ComplexDouble},
     {"i8", c10::ScalarType::Char},
@@ -23,6 +26,9 @@ constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 12> dtypes{{
     {"i32", c10::ScalarType::Int},
     {"i64", c10::ScalarType::Long},
     {"u8", c10::ScalarType::Byte},
+    {"u16", c10::ScalarType::UInt16},
+    {"u32", c10::ScalarType::UInt32},
+    {"u64", c10::ScalarType::UInt64},
     {"bool", c10::ScalarType::Bool},
 }};
 

@@ -4,13 +4,20 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/native/RNN.h>
 #include <ATen/native/transformers/attention.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 
 #include "runtime/model/input_spec.h"
+#include "runtime/shapes/shape_tensor.h"
+#include "runtime/torch_versions/own_key.h"
 
 namespace rematlas {
 namespace {
@@ -18,6 +25,10 @@ namespace {
 constexpr c10::DeviceType cuda = c10::DeviceType::CUDA;
 
 double capability = 0;
+std::atomic<bool> stands_in = false;
+/// Of libtorch's own CUDA; null where that is not loaded.
+const c10::impl::DeviceGuardImplInterface* guard_before = nullptr;
+void* functions_before = nullptr;  ///< of the object that libtorch asks about CUDA; null: none were replaced
 
 /// One device, one stream, events that have always happened.
 struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
@@ -53,9 +64,18 @@ struct Hooks final : at::CUDAHooksInterface {
     void deviceSynchronize(c10::DeviceIndex) const override {}
 };
 
+/// Libtorch asks one object about CUDA as long as the process lives, and lets nobody replace that object. It
+/// is of a class without members, as `Hooks` is, so that its virtual functions may be replaced: the pointer to
+/// them is what the object begins with.
+void*& functions_of(const at::CUDAHooksInterface& hooks) {
+    return *reinterpret_cast<void**>(const_cast<at::CUDAHooksInterface*>(&hooks));
+}
+
 std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                              const std::optional<at::Tensor>& mask, double dropout, bool,
-                              std::optional<double>, bool) {
+                              const std::optional<at::Tensor>& mask, double dropout, bool causal,
+                              std::optional<double> scale, bool grouped_heads) {
+    if (!stands_in)  // libtorch's own choice, whose op has the kernel that stood here
+        return at::_fused_sdp_choice(query, key, value, mask, dropout, causal, scale, grouped_heads);
     if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return 0;
     const bool masked = mask && mask->defined();
     const bool gradient =
@@ -76,6 +96,41 @@ void refuse_recurrent_layer(Arguments...) {
     TORCH_CHECK(false,
                 "recurrent layers of cuDNN keep buffers whose sizes only cuDNN knows: capture on the device");
 }
+
+at::Tensor on_host(const at::Tensor& tensor) {
+    if (tensor.device().is_cpu()) return tensor;
+    TORCH_CHECK(has_values_on_host(tensor),
+                "the values of a tensor are needed, and a capture from shapes has none");
+    return tensor_on(relabelled(tensor.storage(), c10::DeviceType::CPU), tensor);
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>) {
+    const c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
+    const at::Tensor host = at::empty_strided(size, stride, at::TensorOptions().dtype(dtype));
+    return tensor_on(relabelled(host.storage(), c10::Device(cuda, 0)), host);
+}
+
+at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool) {
+    const c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
+    on_host(self).copy_(on_host(source));
+    return self;
+}
+
+/// Libtorch makes small tensors past all modes (torch.tensor, lists of indices). On a device that is not there
+/// they have their values in host memory.
+std::unique_ptr<torch::Library> kernels_past_modes() {
+    struct Silence final : c10::WarningHandler {
+        void process(const c10::Warning&) override {}
+    } overrides_are_meant;
+    const c10::WarningUtils::WarningHandlerGuard silent(&overrides_are_meant);
+    auto library = std::make_unique<torch::Library>(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA,
+                                                    __FILE__, __LINE__);
+    library->impl("empty_strided", &empty_strided);
+    library->impl("copy_", &copy);
+    return library;
+}
+std::unique_ptr<torch::Library> past_modes;
 
 }  // namespace
 
@@ -99,19 +154,39 @@ AttentionKernel attention_kernel(double device, const AttentionCall& call) {
 
 void stand_in_for_cuda(const DeviceProfile& profile) {
     capability = profile.capability;
+    auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(cuda)];
+    if (stands_in) return;
+    guard_before = guard.load();
+    stands_in = true;
     static std::once_flag once;
     std::call_once(once, [] {
-        auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(cuda)];
-        if (guard.load()) return;
-        guard.store(new OneDeviceGuard());  // lives as long as the process, as the registry asks
-        at::CUDAHooksRegistry()->Register("CUDAHooks",
-                                          [](at::CUDAHooksArgs) { return std::make_unique<Hooks>(); });
         at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
+        if (guard_before && guard_before->deviceCount() > 0) return;
+        if (!at::CUDAHooksRegistry()->Has("CUDAHooks"))
+            at::CUDAHooksRegistry()->Register("CUDAHooks",
+                                              [](at::CUDAHooksArgs) { return std::make_unique<Hooks>(); });
         at::native::lstm_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
         at::native::gru_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
         at::native::rnn_tanh_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
         at::native::rnn_relu_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
     });
+    static const auto* own_guard =
+        new OneDeviceGuard();  // lives as long as the process, as the registry asks
+    if (guard_before && guard_before->deviceCount() > 0) return;
+    guard.store(own_guard);
+    static const Hooks own_hooks;
+    void*& functions = functions_of(at::detail::getCUDAHooks());
+    if (!functions_before) functions_before = functions;
+    functions = functions_of(own_hooks);
+    past_modes = kernels_past_modes();
+}
+
+void stop_standing_in() {
+    if (!stands_in) return;
+    stands_in = false;
+    past_modes.reset();
+    if (functions_before) functions_of(at::detail::getCUDAHooks()) = functions_before;
+    c10::impl::device_guard_impl_registry[static_cast<std::size_t>(cuda)].store(guard_before);
 }
 
 }  // namespace rematlas

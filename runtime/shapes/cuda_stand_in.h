@@ -1,4 +1,4 @@
-// Lets a process without CUDA see what models do on a CUDA device.
+// Lets a process without a CUDA device see what models do on one.
 //
 // What libtorch decides above the kernels depends on the device: whether batch norm is cuDNN's, whether
 // dropout is fused, which kernel does attention. With the stand-in it gets the answers of the device of a
@@ -9,9 +9,11 @@
 
 namespace rematlas {
 
-/// Once per process, before a model is loaded; later calls change the profile alone. Does nothing where
-/// libtorch's own CUDA is loaded.
+/// Before a model is loaded; later calls change the profile. Where libtorch's own CUDA is loaded and has a
+/// device, attention alone is chosen by the profile.
 void stand_in_for_cuda(const DeviceProfile& profile);
+/// What libtorch asks of CUDA is answered by libtorch's own CUDA again, where that is loaded.
+void stop_standing_in();
 
 /// What an attention kernel's choice depends on.
 struct AttentionCall {
@@ -26,7 +28,7 @@ struct AttentionCall {
 };
 enum class AttentionKernel { math = 0, flash = 1, efficient = 2, cudnn = 3 };  ///< libtorch's numbers
 
-/// The rules of libtorch 2.11 for devices of this capability, in its order of preference.
+/// The rules of libtorch 2.11 to 2.15 for devices of this capability, in its order of preference.
 AttentionKernel attention_kernel(double capability, const AttentionCall& call);
 
 }  // namespace rematlas

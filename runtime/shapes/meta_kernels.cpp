@@ -30,7 +30,7 @@ void register_meta_kernels() {
         for (const auto add :
              {meta::add_convolutions, meta::add_normalizations, meta::add_images, meta::add_indexing,
               meta::add_reductions, meta::add_elementwise, meta::add_losses, meta::add_attention,
-              meta::add_transforms, meta::add_recurrent}) {
+              meta::add_transforms, meta::add_recurrent, meta::add_linear_algebra}) {
             add(libraries);
         }
     });
@@ -60,7 +60,7 @@ Tensor contiguous_like(const Tensor& input) {
 
 Tensor pointwise(std::initializer_list<Tensor> inputs, std::optional<c10::ScalarType> dtype) {
     at::TensorIteratorConfig config;
-    config.check_all_same_dtype(false).add_owned_output(Tensor());
+    config.check_all_same_dtype(false).allow_cpu_scalars(true).add_owned_output(Tensor());
     for (const Tensor& input : inputs) config.add_owned_const_input(input);
     config.declare_static_dtype_and_device(dtype.value_or(inputs.begin()->scalar_type()),
                                            c10::DeviceType::Meta);

@@ -5,6 +5,15 @@
 namespace rematlas {
 namespace {
 
+/// Nobody draws from it.
+class NoGenerator final : public GeneratorState {
+  public:
+    bool equals(const GeneratorState&) const override { return true; }
+    std::uint64_t digest() const override { return 0; }
+    std::optional<std::int64_t> distance_to(const GeneratorState&) const override { return 0; }
+    void advance(std::int64_t) override {}
+};
+
 class ShapeDevice final : public DeviceRuntime {
   public:
     explicit ShapeDevice(const DeviceProfile& profile) : profile_(profile), cuda_(profile.kind == "cuda") {}
@@ -12,6 +21,7 @@ class ShapeDevice final : public DeviceRuntime {
         return cuda_ ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU);
     }
     std::string name() const override { return "meta:" + profile_.id; }
+    const DeviceProfile* profile_if_absent() const override { return &profile_; }
     std::int64_t footprint(std::int64_t bytes) const override {
         return cuda_ ? (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity : bytes;
     }
@@ -33,7 +43,9 @@ class ShapeDevice final : public DeviceRuntime {
     void synchronize() override {}
     std::int64_t now() override { return 0; }
     std::unique_ptr<Marks> marks(std::size_t) override { return nullptr; }
-    std::unique_ptr<GeneratorState> generator_state() const override { return nullptr; }
+    std::unique_ptr<GeneratorState> generator_state() const override {
+        return std::make_unique<NoGenerator>();
+    }
     void set_generator_state(const GeneratorState&) override {}
     void seed_generator(std::uint64_t) override {}
     void copy(c10::Storage&, const c10::Storage&) override {}

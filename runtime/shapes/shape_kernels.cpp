@@ -69,27 +69,56 @@ struct UnknownShape {
     std::string why;
 };
 
-/// The arguments of one call and their twins on the Meta device, which share storages as the arguments do.
+}  // namespace
+
+/// Where the twins of tensors are on which an op runs.
+struct ShapeKernels::TwinDevice {
+    c10::DeviceType type;
+    c10::Storage (*twin)(const c10::Storage&);
+    /// What the op made there, as a tensor of the device.
+    at::Tensor (*handed_over)(const at::Tensor& made, c10::Device device);
+};
+
+namespace {
+
+using TwinDevice = ShapeKernels::TwinDevice;
+
+/// Of shapes alone.
+const TwinDevice meta_device{
+    .type = c10::DeviceType::Meta,
+    .twin = [](const c10::Storage& storage) { return meta_storage(storage.nbytes()); },
+    .handed_over = [](const at::Tensor& made, c10::Device device) { return shape_from_meta(made, device); }};
+
+/// Of values, for a device that is not there.
+const TwinDevice host_device{
+    .type = c10::DeviceType::CPU,
+    .twin = [](const c10::Storage& storage) { return relabelled(storage, c10::DeviceType::CPU); },
+    .handed_over = [](const at::Tensor& made,
+                      c10::Device device) { return tensor_on(relabelled(made.storage(), device), made); }};
+
+/// The arguments of one call and their twins, which share storages as the arguments do.
 class Twins {
   public:
+    explicit Twins(const TwinDevice& where) : where_(where) {}
+
     at::Tensor of(const at::Tensor& tensor) {
-        if (tensor.device().is_meta()) return tensor;
+        if (tensor.device().type() == where_.type) return tensor;
         // Kernels in Python take numbers in tensors' clothes as numbers.
         if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && has_data(tensor)) return tensor;
         if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
         for (const auto& [original, twin] : tensors_)
             if (original.is_same(tensor)) return twin;
-        return tensors_.emplace_back(tensor, meta_twin(tensor, storage_of(tensor.storage()))).second;
+        return tensors_.emplace_back(tensor, tensor_on(storage_of(tensor.storage()), tensor)).second;
     }
 
     /// A returned tensor as the caller knows it: an argument, a view of one, or a new tensor of the device.
     at::Tensor original(const at::Tensor& result, c10::Device device) const {
-        if (!result.device().is_meta()) return result;
+        if (result.device().type() != where_.type || result.device() == device) return result;
         for (const auto& [original, twin] : tensors_)
             if (twin.is_same(result)) return original;
         for (const auto& [original, twin] : storages_)
-            if (is_same(twin, result.storage())) return shape_on(original, result);
-        return shape_from_meta(result, device);
+            if (is_same(twin, result.storage())) return tensor_on(original, result);
+        return where_.handed_over(result, device);
     }
 
     /// Ops that resize what they write to did so to the twins.
@@ -106,9 +135,10 @@ class Twins {
     const c10::Storage& storage_of(const c10::Storage& storage) {
         for (const auto& [original, twin] : storages_)
             if (is_same(original, storage)) return twin;
-        return storages_.emplace_back(storage, meta_storage(storage.nbytes())).second;
+        return storages_.emplace_back(storage, where_.twin(storage)).second;
     }
 
+    const TwinDevice& where_;
     std::vector<std::pair<at::Tensor, at::Tensor>> tensors_;
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
@@ -153,23 +183,23 @@ std::string missing_op(const std::string& message) {
 
 }  // namespace
 
-ShapeKernels::ShapeKernels(c10::Device device) : device_(device) {
+ShapeKernels::ShapeKernels(c10::Device device, bool is_absent) : device_(device), is_absent_(is_absent) {
     register_meta_kernels();
     set_meta_target(device.type());
 }
 
-void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack* stack,
+                                const TwinDevice& where) {
     const auto& schema = op.schema();
     const std::size_t count = schema.arguments().size(), base = stack->size() - count;
     const c10::Device device = device_of_results(schema, *stack, base);
-    takes_host_tensors_ = takes_host_tensors_ || mixes_devices(schema, *stack, base, device);
-    Twins twins;
+    Twins twins(where);
     std::vector<std::pair<at::Tensor, at::Tensor>> written;
     torch::jit::Stack inner;
     for (std::size_t i = 0; i < count; ++i) {
         const c10::IValue& value = (*stack)[base + i];
         if (schema.arguments()[i].name() == "device") {
-            inner.emplace_back(c10::Device(c10::DeviceType::Meta));
+            inner.emplace_back(c10::Device(where.type));
         } else if (schema.arguments()[i].name() == "pin_memory") {
             inner.emplace_back();
         } else {
@@ -181,14 +211,16 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
     }
     try {
         at::AutoDispatchBelowADInplaceOrView below_autograd;
-        op.redispatchBoxed(c10::DispatchKeySet(shape_key(op)), &inner);
+        const bool on_shapes = where.type == c10::DeviceType::Meta;
+        op.redispatchBoxed(c10::DispatchKeySet(on_shapes ? shape_key(op) : c10::DispatchKey::CPU), &inner);
     } catch (const c10::Error& error) {
         const std::string missing = missing_op(error.what_without_backtrace());
         if (!missing.empty()) throw UnknownShape{"no shape function for " + missing};
         throw;
     }
     for (const auto& [original, twin] : written) {
-        if (has_data(original) && original.nbytes() > 0) drop_data(original.storage());
+        if (where.type == c10::DeviceType::Meta && has_data(original) && original.nbytes() > 0)
+            drop_data(original.storage());
         take_geometry(original, twin);
     }
     if (!written.empty()) twins.take_sizes();
@@ -198,17 +230,20 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
             with_tensors(value, [&](const at::Tensor& tensor) { return twins.original(tensor, device); }));
 }
 
-/// Ops on host tensors that have data, when what they make is small.
+/// Ops on tensors that have values, when what they make is small.
 bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
     if (op.hasTag(at::Tag::nondeterministic_seeded)) return false;
     const auto& schema = op.schema();
     const std::size_t base = stack->size() - schema.arguments().size();
-    if (!device_of_results(schema, *stack, base).is_cpu()) return false;
+    const c10::Device device = device_of_results(schema, *stack, base);
+    const bool on_host = device.is_cpu();
+    if (!on_host && !(is_absent_ && device == device_)) return false;
     bool known = true, reads = false;
     for (std::size_t i = base; i < stack->size(); ++i) {
         for_each_defined((*stack)[i], [&](const at::Tensor& tensor) {
-            known = known && tensor.device().is_cpu() && tensor.has_storage() && has_data(tensor);
+            known = known && (tensor.device().is_cpu() || tensor.device() == device) &&
+                    tensor.has_storage() && has_values_on_host(tensor);
             reads = true;
         });
     }
@@ -221,7 +256,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
         !op.hasTag(at::Tag::dynamic_output_shape)) {
         torch::jit::Stack trial(stack->begin() + static_cast<std::ptrdiff_t>(base), stack->end());
         try {
-            run_on_twins(op, &trial);
+            run_on_twins(op, &trial, meta_device);
         } catch (const UnknownShape&) {
             if (!reads) throw;
             trial.clear();  // nothing knows its shapes, the kernel does
@@ -230,18 +265,31 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
             for_each_defined(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });
     }
     if (bytes > largest_known) return false;
-    op.redispatchBoxed(behind_own_key(keys), stack);
-    return true;
+    if (on_host) {
+        op.redispatchBoxed(behind_own_key(keys), stack);
+        return true;
+    }
+    try {
+        run_on_twins(op, stack, host_device);
+        return true;
+    } catch (const c10::Error&) {
+        return false;  // the host has no kernel for it, or the op gives a tensor other memory
+    } catch (const UnknownShape&) {
+        return false;
+    }
 }
 
 std::optional<std::string> ShapeKernels::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                              torch::jit::Stack* stack) {
-    if (run_for_real(op, keys, stack)) return {};
+    const std::size_t base = stack->size() - op.schema().arguments().size();
+    const c10::Device device = device_of_results(op.schema(), *stack, base);
+    takes_host_tensors_ = takes_host_tensors_ || mixes_devices(op.schema(), *stack, base, device);
     constexpr const char* needs_values =
         "the value of a tensor is needed, and a capture from shapes has none";
-    if (op.hasTag(at::Tag::data_dependent_output)) return needs_values;
     try {
-        run_on_twins(op, stack);
+        if (run_for_real(op, keys, stack)) return {};
+        if (op.hasTag(at::Tag::data_dependent_output)) return needs_values;
+        run_on_twins(op, stack, meta_device);
         return {};
     } catch (const UnknownShape& unknown) {
         return op.hasTag(at::Tag::dynamic_output_shape) ? needs_values : unknown.why;

@@ -24,23 +24,15 @@ c10::DispatchKey backend_key(c10::Device device) {
     return device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
 }
 
-/// A tensor on the storage, with the geometry of `like`.
-at::Tensor tensor_on(const c10::Storage& storage, const at::Tensor& like) {
-    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-        c10::Storage(storage), c10::DispatchKeySet(backend_key(storage.device())), like.dtype());
-    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-    impl.set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
-    if (like.unsafeGetTensorImpl()->is_wrapped_number()) impl.set_wrapped_number(true);
-    if (like.is_conj()) impl._set_conj(true);
-    if (like.is_neg()) impl._set_neg(true);
-    return tensor;
-}
-
 c10::Storage empty_storage(std::size_t bytes, c10::Device device) {
     c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
                          c10::GetAllocator(c10::DeviceType::Meta), /*resizable=*/true);
     if (!device.is_meta()) forbid_access(*storage.unsafeGetStorageImpl());
     return storage;
+}
+
+void let_go_of_storage(void* storage) {
+    delete static_cast<c10::Storage*>(storage);
 }
 
 std::vector<std::int64_t> contiguous_strides(c10::IntArrayRef sizes) {
@@ -94,8 +86,15 @@ c10::Storage meta_storage(std::size_t bytes) {
     return empty_storage(bytes, c10::DeviceType::Meta);
 }
 
-at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage) {
-    return tensor_on(storage, tensor);
+at::Tensor tensor_on(const c10::Storage& storage, const at::Tensor& like) {
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(storage), c10::DispatchKeySet(backend_key(storage.device())), like.dtype());
+    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+    impl.set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
+    if (like.unsafeGetTensorImpl()->is_wrapped_number()) impl.set_wrapped_number(true);
+    if (like.is_conj()) impl._set_conj(true);
+    if (like.is_neg()) impl._set_neg(true);
+    return tensor;
 }
 
 at::Tensor shape_from_meta(const at::Tensor& meta, c10::Device device) {
@@ -105,8 +104,17 @@ at::Tensor shape_from_meta(const at::Tensor& meta, c10::Device device) {
     return tensor_on(meta.storage(), meta);
 }
 
-at::Tensor shape_on(const c10::Storage& storage, const at::Tensor& meta) {
-    return tensor_on(storage, meta);
+c10::Storage relabelled(const c10::Storage& storage, c10::Device device) {
+    void* memory = storage.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get();
+    return {c10::Storage::use_byte_size_t(), storage.nbytes(),
+            c10::DataPtr(memory, new c10::Storage(storage), &let_go_of_storage, device),
+            /*allocator=*/nullptr, /*resizable=*/false};
+}
+
+bool has_values_on_host(const at::Tensor& tensor) {
+    if (!has_data(tensor)) return false;
+    const c10::DataPtr& memory = tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks();
+    return tensor.device().is_cpu() || tensor.nbytes() == 0 || memory.get_deleter() == &let_go_of_storage;
 }
 
 }  // namespace rematlas

@@ -26,14 +26,20 @@ void drop_data(const c10::Storage& storage);
 /// Makes this very tensor, its autograd state included, a contiguous shape tensor of the device.
 void become_shape(const at::Tensor& tensor, c10::Device device);
 
+/// The same memory as a storage of another device: of a device that is not there, whose values lie in host
+/// memory, or of the host.
+c10::Storage relabelled(const c10::Storage& storage, c10::Device device);
+
+/// Says whether the values lie in host memory: those of a tensor of the host, and of one on a storage that
+/// `relabelled` has made.
+bool has_values_on_host(const at::Tensor& tensor);
+
 /// A storage of so many bytes on the Meta device.
 c10::Storage meta_storage(std::size_t bytes);
-/// The same geometry on a storage of the Meta device, for kernels that compute shapes.
-at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage);
 
 /// What a Meta kernel made, as a shape tensor of the device; its storage goes over.
 at::Tensor shape_from_meta(const at::Tensor& meta, c10::Device device);
-/// The view of a storage without data that has the geometry of `meta`.
-at::Tensor shape_on(const c10::Storage& storage, const at::Tensor& meta);
+/// The view of a storage, of this storage's device, that has the geometry of `like`.
+at::Tensor tensor_on(const c10::Storage& storage, const at::Tensor& like);
 
 }  // namespace rematlas

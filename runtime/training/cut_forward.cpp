@@ -1,7 +1,6 @@
 #include "runtime/training/cut_forward.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/python_error.h"
 
 namespace rematlas {
@@ -230,7 +230,7 @@ variable_list execute_nested(const edge_list& roots, const variable_list& seeds,
 }  // namespace
 
 at::Tensor autograd_link(c10::Device device) {
-    return at::empty({0}, c10::TensorOptions().device(device));
+    return shape_tensor({0}, c10::ScalarType::Float, device);
 }
 
 std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/shapes/shape_device.h"
+
 namespace rematlas {
 
 std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name) {
@@ -13,6 +15,11 @@ std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name) {
     const std::lock_guard lock(mutex);
     std::shared_ptr<DeviceRuntime>& device = open[name];
     if (device) return device;
+    if (constexpr std::string_view absent = "meta:"; name.starts_with(absent)) {
+        Result<DeviceProfile> profile = device_profile(name.substr(absent.size()));
+        TORCH_CHECK(profile, "rematlas: ", profile.error().message);
+        return device = shape_device(profile.take());
+    }
     Result<std::unique_ptr<DeviceRuntime>> opened = open_device(name, {.own_process = false});
     TORCH_CHECK(opened, "rematlas: ", opened.error().message);
     device = opened.take();

@@ -19,6 +19,7 @@
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/host_times.h"
+#include "runtime/capture/op_costs.h"
 #include "runtime/capture/profile_ops.h"
 #include "runtime/capture/record_step.h"
 #include "runtime/device/measured_time.h"
@@ -289,7 +290,11 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
     const auto footprint = [&](std::int64_t bytes) { return device.footprint(bytes); };
     CapturedStep step = build_graph(recording.recording(), footprint);
     step.graph.name = name;
-    if (timed) {
+    const DeviceProfile* profile = device.profile_if_absent();
+    if (profile) {
+        add_library_workspace(step.graph, device);
+        predict_costs(step, *profile);
+    } else if (timed) {
         std::map<TensorId, c10::Storage> storages;
         for (const Binding& binding : step.tape.bindings)
             for (const NamedTensor& named : there)
@@ -320,7 +325,8 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
     loss = {.most = std::max(loss.most, recording.loss().most),
             .kept = std::max(loss.kept, recording.loss().kept)};
     return of(std::move(step), recording, loss, name, device, "from shapes",
-              "median of each distinct op, run alone on random operands");
+              profile ? "roofline model of " + profile->name
+                      : "median of each distinct op, run alone on random operands");
 }
 
 Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<OptimizerGroup>& groups,
@@ -331,8 +337,12 @@ Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<Optim
             return Error{"the program reads the value of a tensor (" + op.name +
                          "), and by another one the step would take another course"};
     if (Result<void> added = add_optimizer(step, groups, device, end); !added) return added.error();
-    measure_updates(step.graph, step.tape, device);
-    for (Op& op : step.graph.ops) op.host_time.reset();  // ops of training run on the device
+    if (const DeviceProfile* profile = device.profile_if_absent()) {
+        predict_costs(step, *profile);
+    } else {
+        measure_updates(step.graph, step.tape, device);
+        for (Op& op : step.graph.ops) op.host_time.reset();  // ops of training run on the device
+    }
     add_provenance(step.graph, {{"optimizer", "updates of the training's own optimizer"}});
     step.graph.replay = nullptr;
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();

@@ -95,7 +95,9 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
       memory_(device),
       tensors_(tensors),
       inputs_(inputs),
-      shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(device.device()) : std::nullopt),
+      shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(std::in_place, device.device(),
+                                                                      device.profile_if_absent() != nullptr)
+                                        : std::nullopt),
       recorder_(tensors, inputs, specs_of(inputs), places, device,
                 options_for(kind, shapes_ ? &*shapes_ : nullptr, &memory_, others_)),
       trained_(trained_of(tensors)) {

@@ -14,6 +14,7 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/compare.h"
+#include "runtime/shapes/cuda_stand_in.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/torch_versions/own_key.h"
 #include "runtime/training/bindings.h"
@@ -49,24 +50,29 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std::int64_t largest_kept) {
+/// A storage of the device, with the values of this one where there are such and they take at most
+/// `largest_kept` bytes.
+c10::Storage twin_storage(const at::Tensor& tensor, std::int64_t largest_kept, const DeviceRuntime& device) {
+    const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+    // All of the storage: the tensor may be a view of a part of it.
+    if (bytes > largest_kept || !has_data(tensor))
+        return shape_tensor({bytes}, c10::ScalarType::Byte, device.device()).storage();
+    at::Tensor whole = at::empty({0}, tensor.options().dtype(c10::ScalarType::Byte));
+    whole.set_(tensor.storage(), 0, {bytes}, {1});
+    whole = whole.clone();
+    return device.profile_if_absent() ? relabelled(whole.storage(), device.device()) : whole.storage();
+}
+
+std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std::int64_t largest_kept,
+                                    const std::string& device_name) {
     const at::NoGradGuard no_grad;
+    const std::shared_ptr<DeviceRuntime> device = open_device_named(device_name);
     std::map<const c10::StorageImpl*, c10::Storage> twins;
     std::vector<at::Tensor> result;
     for (const at::Tensor& tensor : tensors) {
         c10::Storage& twin = twins[tensor.storage().unsafeGetStorageImpl()];
-        const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
-        if (!twin) {
-            // All of the storage: the tensor may be a view of a part of it.
-            at::Tensor whole = shape_tensor({bytes}, c10::ScalarType::Byte, tensor.device());
-            if (bytes <= largest_kept) {
-                whole = at::empty({0}, tensor.options().dtype(c10::ScalarType::Byte));
-                whole.set_(tensor.storage(), 0, {bytes}, {1});
-                whole = whole.clone();
-            }
-            twin = whole.storage();
-        }
-        result.push_back(shape_on(twin, tensor));
+        if (!twin) twin = twin_storage(tensor, largest_kept, *device);
+        result.push_back(tensor_on(twin, tensor));
     }
     return result;
 }
@@ -90,9 +96,26 @@ void wait_for_autograd(const std::string& device) {
 
 void define_ops(torch::Library& library) {
     using Tensors = std::vector<at::Tensor>;
-    // Shape tensors that share storages as these do. Those of at most `largest_kept` bytes of storage are
-    // copied.
-    library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
+    // Shape tensors of the device that share storages as these do. Those of at most `largest_kept` bytes of
+    // storage keep their values.
+    library.def("shapes_like(Tensor[] tensors, int largest_kept, str device) -> Tensor[]", &shapes_like);
+    // What is known of a device by its profile, as JSON.
+    library.def("device_facts(str profile) -> str", [](const std::string& name) {
+        const DeviceProfile profile = or_throw(device_profile(name));
+        return json{{"id", profile.id},
+                    {"name", profile.name},
+                    {"kind", profile.kind},
+                    {"memory_bytes", profile.memory.value},
+                    {"capability", profile.capability}}
+            .dump();
+    });
+    // Until it is called with an empty name, libtorch takes the device of this profile to be there.
+    library.def("stand_in_for(str profile) -> ()", [](const std::string& name) {
+        if (name.empty())
+            stop_standing_in();
+        else
+            stand_in_for_cuda(or_throw(device_profile(name)));
+    });
     library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
                 [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
                     std::vector<NamedTensor> named;

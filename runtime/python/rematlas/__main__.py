@@ -1,10 +1,13 @@
 """python -m rematlas capture package.module:function [-o x.graph.json] [--optimizer adamw]
+python -m rematlas capture package.module:function --device meta --device-profile h100 [--values]
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 python -m rematlas build [--force]
 
 The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the
 sum of the outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas
 solve`, `rematlas sweep` and the explorer open it. With --optimizer the step ends with its fused updates.
+With --device meta the step is recorded from shapes for the card of a device profile, which need not be
+there; the function may build its model on the meta device, and with --values the arguments have values.
 `run` trains by a plan; --verify runs the original beside it and compares every bit. `build` compiles the
 package for the torch that is installed.
 """
@@ -54,6 +57,20 @@ def optimizer_of(options, model):
     """As `rematlas capture` has it; None for none."""
     import torch
 
+    given = numbers_of(options)
+    if given is None:
+        return None
+    if "beta1" in given or "beta2" in given:
+        given["betas"] = (given.pop("beta1", 0.9), given.pop("beta2", 0.999))
+    make = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
+    try:
+        return make(model.parameters(), fused=True, **given)
+    except (RuntimeError, ValueError) as error:
+        wrong(f"--optimizer {options.optimizer}: {message(error)}")
+
+
+def numbers_of(options):
+    """The optimizer's options by name; None where there is no optimizer."""
     flags = {
         "sgd": ("nesterov", "maximize"),
         "adam": ("amsgrad", "maximize"),
@@ -77,20 +94,47 @@ def optimizer_of(options, model):
             given[name] = bool(float(value)) if name in flags[options.optimizer] else float(value)
         except ValueError:
             wrong(f"--optimizer-options: {item}: expected option=number")
-    if "beta1" in given or "beta2" in given:
-        given["betas"] = (given.pop("beta1", 0.9), given.pop("beta2", 0.999))
-    make = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
+    return given
+
+
+def check_device(options, model) -> None:
+    """Of a step that really runs."""
+    for name in ("device_profile", "values", "autocast"):
+        if getattr(options, name):
+            wrong(f"--{name.replace('_', '-')}: goes with --device meta")
+    own = {parameter.device.type for parameter in model.parameters()}
+    if options.device is not None and own - {options.device.partition(":")[0]}:
+        wrong(
+            f"--device {options.device}: the function's model lies on {', '.join(sorted(own))}: move it there"
+        )
+
+
+def graph_for_card(options, model, args, kwargs) -> str:
+    from .cards.absent_device import AbsentDevice
+    from .cards.recorded_step import graph_of_step
+
+    if options.device_profile is None:
+        wrong("--device meta: --device-profile is missing: the card to plan for (h100, or a profile's path)")
+    numbers = numbers_of(options)
     try:
-        return make(model.parameters(), fused=True, **given)
-    except (RuntimeError, ValueError) as error:
-        wrong(f"--optimizer {options.optimizer}: {message(error)}")
+        card = AbsentDevice(options.device_profile)
+    except ValueError as error:
+        wrong(f"--device-profile {error}")
+    optimizer = None if numbers is None else (options.optimizer, numbers)
+    args = (args,) if not isinstance(args, (tuple, list)) else tuple(args)
+    how = {"optimizer": optimizer, "values": options.values, "autocast": options.autocast}
+    return graph_of_step(model, args, kwargs, card, **how).graph_text()
 
 
 def capture(options) -> int:
     from .api import graph_of
 
     model, args, kwargs = made_by(options.function)
-    text = graph_of(model, args, kwargs, optimizer_of(options, model))
+    if options.device == "meta":
+        text = graph_for_card(options, model, args, kwargs)
+    else:
+        check_device(options, model)
+        text = graph_of(model, args, kwargs, optimizer_of(options, model))
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     part = path.with_name(path.name + ".part")
     try:
@@ -144,6 +188,18 @@ def main() -> int:
         choices=("none", "sgd", "adam", "adamw"),
         default="none",
         help="its fused updates end the step",
+    )
+    one.add_argument(
+        "--device",
+        metavar="meta",
+        help="meta: from shapes, for the card of --device-profile; by default where the model lies",
+    )
+    one.add_argument("--device-profile", metavar="h100", help="with --device meta: the card to plan for")
+    one.add_argument(
+        "--values", action="store_true", help="with --device meta: the arguments keep the values they have"
+    )
+    one.add_argument(
+        "--autocast", choices=("bf16", "f16"), help="with --device meta: torch.autocast around the forward"
     )
     one.add_argument("--optimizer-options", default="", metavar="lr=0.1,...", help="as in `rematlas capture`")
     one.add_argument("--json", action="store_true", help="print one object")

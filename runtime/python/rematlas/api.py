@@ -7,6 +7,7 @@ import torch
 from .calls.kept_state import KeptState
 from .calls.module_hooks import PathCall
 from .calls.structure import flatten
+from .cards.plan_for_card import plan_for_card
 from .errors import Refused, message
 from .library import ops
 from .lifecycle.from_shapes import used_by_a_loss
@@ -146,7 +147,17 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
 
     The model is left as it was: parameters, buffers, gradients, attributes, modes and random numbers; so are
     the arguments, and an `optimizer`. `options` as in `apply`. Raises Refused or Infeasible.
+
+    With `device_profile` ("h100", or a profile's path) it is for a card that need not be there: the step is
+    recorded from shapes, and model and arguments may lie on the meta device. `device` ("cuda") is checked
+    against the profile, `optimizer` is one of torch.optim, or ("adamw", {"lr": 1e-4}), and with `values=True`
+    tensors among the arguments keep the values that they have. `autocast` ("bf16") puts the forward into a
+    region of torch.autocast, which torch does not open where there is no card. `solver`, `config`,
+    `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`.
     """
+    if options.get("device_profile") is not None:
+        args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+        return plan_for_card(model, args, budget, kwargs or {}, options)
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 
 

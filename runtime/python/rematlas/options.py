@@ -69,7 +69,10 @@ class Options:
 def check_numbers(given) -> None:
     for name, least in (("shapes", 1), ("frames", 1), ("verify", 0)):
         check_count(name, given[name], least)
-    time_limit = given["time_limit"]
+    check_time_limit(given["time_limit"])
+
+
+def check_time_limit(time_limit) -> None:
     if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
 

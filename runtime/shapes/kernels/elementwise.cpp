@@ -26,9 +26,6 @@ Tensor complex(const Tensor& left, const Tensor& right) {
 Tensor logical(const Tensor& left, const Tensor& right) {
     return pointwise({left, right}, c10::ScalarType::Bool);
 }
-Tensor& logical_in_place(Tensor& self, const Tensor&) {
-    return self;
-}
 Tensor is_nan(const Tensor& self) {
     return at::empty_like(self, self.options().dtype(c10::ScalarType::Bool));
 }
@@ -43,6 +40,50 @@ Tensor hardtanh_backward(const Tensor& gradient, const Tensor& self, const at::S
 }
 Tensor binary(const Tensor& left, const Tensor& right) {
     return pointwise({left, right});
+}
+Tensor promoted(const Tensor& left, const Tensor& right) {
+    return pointwise({left, right}, at::result_type(left, right));
+}
+Tensor& in_place(Tensor& self, const Tensor&) {
+    return self;
+}
+Tensor promoted_with(const Tensor& self, const at::Scalar& other) {
+    return at::empty_like(self, self.options().dtype(at::result_type(self, other)));
+}
+Tensor& in_place_with(Tensor& self, const at::Scalar&) {
+    return self;
+}
+Tensor remainder_of(const at::Scalar& self, const Tensor& other) {
+    return promoted_with(other, self);
+}
+Tensor nan_to_num(const Tensor& self, std::optional<double>, std::optional<double>, std::optional<double>) {
+    return preserving(self);
+}
+std::tuple<Tensor, Tensor> with_mask(const Tensor& self) {
+    return {preserving(self), at::empty_like(self, self.options().dtype(c10::ScalarType::Bool))};
+}
+std::tuple<Tensor, Tensor> quantized_alike(const Tensor& self, double, std::int64_t, std::int64_t,
+                                           std::int64_t) {
+    return with_mask(self);
+}
+std::tuple<Tensor, Tensor> quantized_by_tensors(const Tensor& self, const Tensor&, const Tensor&,
+                                                const Tensor&, std::int64_t, std::int64_t) {
+    return with_mask(self);
+}
+std::tuple<Tensor, Tensor> quantized_by_channel(const Tensor& self, const Tensor&, const Tensor&,
+                                                std::int64_t, std::int64_t, std::int64_t) {
+    return with_mask(self);
+}
+
+/// What distributions draw lies contiguously.
+Tensor drawn(const Tensor& self, std::optional<at::Generator>) {
+    return contiguous_like(self);
+}
+Tensor drawn_of_two(const Tensor& self, const Tensor&, std::optional<at::Generator>) {
+    return contiguous_like(self);
+}
+Tensor dirichlet_gradient(const Tensor& self, const Tensor&, const Tensor&) {
+    return contiguous_like(self);
 }
 
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& gradient, const Tensor& self, const Tensor& weight) {
@@ -110,8 +151,23 @@ void add_elementwise(Libraries& libraries) {
     add(libraries, "abs", &absolute);
     for (const char* name : {"complex", "polar"}) add(libraries, name, &complex);
     for (const char* name : {"logical_and", "logical_or", "logical_xor"}) add(libraries, name, &logical);
-    for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"})
-        add(libraries, name, &logical_in_place);
+    for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"}) add(libraries, name, &in_place);
+    for (const char* name : {"floor_divide", "__lshift__.Tensor", "__rshift__.Tensor"})
+        add(libraries, name, &promoted);
+    for (const char* name : {"floor_divide_.Tensor", "__ilshift__.Tensor", "__irshift__.Tensor"})
+        add(libraries, name, &in_place);
+    for (const char* name : {"__lshift__.Scalar", "__rshift__.Scalar"}) add(libraries, name, &promoted_with);
+    for (const char* name : {"__ilshift__.Scalar", "__irshift__.Scalar"})
+        add(libraries, name, &in_place_with);
+    add(libraries, "remainder.Scalar_Tensor", &remainder_of);
+    add(libraries, "nan_to_num", &nan_to_num);
+    add(libraries, "fake_quantize_per_tensor_affine_cachemask", &quantized_alike);
+    add(libraries, "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", &quantized_by_tensors);
+    add(libraries, "fake_quantize_per_channel_affine_cachemask", &quantized_by_channel);
+    for (const char* name : {"_standard_gamma", "poisson", "_sample_dirichlet"}) add(libraries, name, &drawn);
+    add(libraries, "binomial", &drawn_of_two);
+    add(libraries, "_standard_gamma_grad", &binary);
+    add(libraries, "_dirichlet_grad", &dirichlet_gradient);
     add(libraries, "_safe_softmax", &safe_softmax);
     add(libraries, "logit", &logit);
     add(libraries, "hardtanh", &hardtanh);

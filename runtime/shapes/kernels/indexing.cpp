@@ -95,6 +95,11 @@ Tensor bucketize(const Tensor& self, const Tensor&, bool int32, bool) {
                      self.options().dtype(int32 ? c10::ScalarType::Int : c10::ScalarType::Long));
 }
 
+/// The values at the places of the mask, and zeros behind them.
+Tensor masked_scatter_backward(const Tensor& gradient, const Tensor&, IntArrayRef sizes) {
+    return at::empty(sizes, gradient.options());
+}
+
 }  // namespace
 
 void add_indexing(Libraries& libraries) {
@@ -107,6 +112,7 @@ void add_indexing(Libraries& libraries) {
     add(libraries, "index_fill_.int_Scalar", &index_fill_in_place);
     add(libraries, "masked_fill_.Scalar", &masked_fill_in_place);
     add(libraries, "masked_fill_.Tensor", &masked_fill_tensor_in_place);
+    add(libraries, "masked_scatter_backward", &masked_scatter_backward);
     add(libraries, "take", &take);
     add(libraries, "embedding_dense_backward", &embedding_backward);
     add(libraries, "embedding_renorm_", &embedding_renorm);

@@ -33,6 +33,7 @@ void add_elementwise(Libraries& libraries);
 void add_losses(Libraries& libraries);
 void add_attention(Libraries& libraries);
 void add_transforms(Libraries& libraries);
+void add_linear_algebra(Libraries& libraries);
 void add_recurrent(Libraries& libraries);
 
 /// The device whose kernels are followed.

@@ -1,5 +1,6 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/result_type.h>
 
 #include "runtime/shapes/kernels/kernels.h"
 
@@ -10,7 +11,14 @@ Tensor zero_dimensional(const Tensor& self) {
     return at::empty({}, self.options());
 }
 
-/// The kernel shrinks the tensor that holds every element's loss, whose bytes stay.
+/// These kernels shrink the tensor that holds every element's loss, whose bytes stay.
+Tensor elementwise_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
+    Tensor loss = pointwise({self, target}, at::result_type(self, target));
+    return reduction == at::Reduction::None ? loss : loss.resize_({});
+}
+Tensor smooth_l1(const Tensor& self, const Tensor& target, std::int64_t reduction, double) {
+    return elementwise_loss(self, target, reduction);
+}
 Tensor binary_cross_entropy(const Tensor& self, const Tensor&, const OptionalTensor&,
                             std::int64_t reduction) {
     Tensor loss = preserving(self);
@@ -41,6 +49,17 @@ Tensor multi_margin_backward(const Tensor&, const Tensor& self, const Tensor&, c
     return at::empty(self.sizes(), self.options());
 }
 
+std::tuple<Tensor, Tensor> multilabel_margin(const Tensor& self, const Tensor& target,
+                                             std::int64_t reduction) {
+    const bool rows = reduction == at::Reduction::None && target.dim() > 1;
+    return {rows ? at::empty({target.size(0)}, self.options()) : zero_dimensional(self),
+            at::empty(target.sizes(), self.options())};
+}
+Tensor multilabel_margin_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t,
+                                  const Tensor&) {
+    return contiguous_like(self);
+}
+
 std::tuple<Tensor, Tensor> nll2d(const Tensor& self, const Tensor& target, const OptionalTensor&,
                                  std::int64_t reduction, std::int64_t) {
     return {
@@ -52,6 +71,10 @@ Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const Op
     return contiguous_like(self);
 }
 
+/// CuDNN and MIOpen take targets that lie on the host as 32 bit integers; those of a step lie on its device.
+bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
+    return false;
+}
 Tensor ctc_backward(const Tensor&, const Tensor& log_probabilities, const Tensor&, IntArrayRef, IntArrayRef,
                     const Tensor&, const Tensor&, std::int64_t, bool) {
     return contiguous_like(log_probabilities);
@@ -62,14 +85,21 @@ Tensor ctc_backward(const Tensor&, const Tensor& log_probabilities, const Tensor
 void add_losses(Libraries& libraries) {
     add(libraries, "binary_cross_entropy", &binary_cross_entropy);
     add(libraries, "binary_cross_entropy_backward", &binary_cross_entropy_backward);
+    add(libraries, "mse_loss", &elementwise_loss);
+    add(libraries, "smooth_l1_loss", &smooth_l1);
+    add(libraries, "soft_margin_loss", &elementwise_loss);
     add(libraries, "huber_loss", &huber);
     add(libraries, "huber_loss_backward", &smooth_backward);
     add(libraries, "mse_loss_backward", &mse_backward);
     add(libraries, "smooth_l1_loss_backward", &smooth_backward);
     add(libraries, "multi_margin_loss", &multi_margin);
     add(libraries, "multi_margin_loss_backward", &multi_margin_backward);
+    add(libraries, "multilabel_margin_loss_forward", &multilabel_margin);
+    add(libraries, "multilabel_margin_loss_backward", &multilabel_margin_backward);
     add(libraries, "nll_loss2d_forward", &nll2d);
     add(libraries, "nll_loss2d_backward", &nll2d_backward);
+    add(libraries, "_use_cudnn_ctc_loss", &chooses_library_for_ctc);
+    add(libraries, "_use_miopen_ctc_loss", &chooses_library_for_ctc);
     add(libraries, "_ctc_loss_backward", &ctc_backward);
 }
 

@@ -48,6 +48,48 @@ Tensor product(const Tensor& self, std::optional<c10::ScalarType> dtype) {
     return at::empty({}, self.options().dtype(dtype.value_or(own)));
 }
 
+Tensor sum_of_numbers(const Tensor& self, at::OptionalIntArrayRef axes, bool keep,
+                      std::optional<c10::ScalarType> dtype) {
+    const c10::ScalarType own =
+        c10::isIntegralType(self.scalar_type(), true) ? c10::ScalarType::Long : self.scalar_type();
+    return at::empty(reduced(self, axes, keep), self.options().dtype(dtype.value_or(own)));
+}
+Tensor count(const Tensor& self, IntArrayRef axes) {
+    return at::empty(reduced(self, axes, false), self.options().dtype(c10::ScalarType::Long));
+}
+Tensor histogram_within(const Tensor& self, std::int64_t bins, const at::Scalar&, const at::Scalar&) {
+    return at::empty({bins}, self.options());
+}
+std::tuple<Tensor, Tensor> histogram_of(const Tensor& self, std::int64_t bins,
+                                        std::optional<at::ArrayRef<double>>, const OptionalTensor&, bool) {
+    return {at::empty({bins}, self.options()), at::empty({bins + 1}, self.options())};
+}
+std::tuple<Tensor, Tensor> histogram_between(const Tensor& self, const Tensor& edges, const OptionalTensor&,
+                                             bool) {
+    return {at::empty({edges.numel() - 1}, self.options()), contiguous_like(edges)};
+}
+
+Tensor segments(const Tensor& data, c10::string_view, const OptionalTensor& lengths, const OptionalTensor&,
+                const OptionalTensor& offsets, std::int64_t axis, bool, const std::optional<at::Scalar>&) {
+    axis = at::maybe_wrap_dim(axis, data.dim());
+    Sizes sizes = data.sizes().vec();
+    sizes[static_cast<std::size_t>(axis)] = given(lengths) ? lengths->size(axis) : offsets->size(axis) - 1;
+    return at::empty(sizes, data.options());
+}
+Tensor segments_backward(const Tensor&, const Tensor&, const Tensor& data, c10::string_view,
+                         const OptionalTensor&, const OptionalTensor&, std::int64_t,
+                         const std::optional<at::Scalar>&) {
+    return at::empty(data.sizes(), data.options());
+}
+
+Tensor pair_distances(const Tensor& self, double) {
+    const std::int64_t rows = self.size(0);
+    return at::empty({rows * (rows - 1) / 2}, self.options());
+}
+Tensor pair_distances_backward(const Tensor&, const Tensor& self, double, const Tensor&) {
+    return contiguous_like(self);
+}
+
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, std::int64_t) {
     return {at::empty(self.sizes(), self.options()),
             at::empty(self.sizes(), self.options().dtype(c10::ScalarType::Long))};
@@ -89,6 +131,15 @@ void add_reductions(Libraries& libraries) {
     add(libraries, "dot", &scalar_of_two);
     add(libraries, "vdot", &scalar_of_two);
     add(libraries, "prod", &product);
+    add(libraries, "nansum", &sum_of_numbers);
+    add(libraries, "count_nonzero.dim_IntList", &count);
+    add(libraries, "histc", &histogram_within);
+    add(libraries, "histogram.bin_ct", &histogram_of);
+    add(libraries, "histogram.bins_tensor", &histogram_between);
+    add(libraries, "segment_reduce", &segments);
+    add(libraries, "_segment_reduce_backward", &segments_backward);
+    add(libraries, "_pdist_forward", &pair_distances);
+    add(libraries, "_pdist_backward", &pair_distances_backward);
     add(libraries, "cummax", &running_extreme);
     add(libraries, "cummin", &running_extreme);
     add(libraries, "logcumsumexp", &running);

@@ -30,7 +30,6 @@ WITHOUT_SHAPES = {
     "_nested_sum_backward",
     "_sparse_mm_reduce_impl_backward",
     "fractional_max_pool3d_backward",
-    "multilabel_margin_loss_backward",
 }
 
 

@@ -36,15 +36,17 @@ class Unknown(Exception):
     """Says why the step cannot be recorded from shapes."""
 
 
-def record(module, call, hooks, used=()) -> Recorded:
+def record(module, call, hooks, used=(), card=None) -> Recorded:
     """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
-    is empty, `used_by_a_loss` guesses. Raises Unknown."""
+    is empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose context
+    is open; None: the call's own device. Raises Unknown."""
     kept = KeptState(module, (call.args, call.kwargs))
     if kept.uncopyable:
         raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
     try:
-        with generators_put_back(call.device):
-            return Twin(module, call, hooks, used, kept.shared).record()
+        with generators_put_back("cpu" if card else call.device):
+            recorded_as = card.recorded_as if card else call.device
+            return Twin(module, call, hooks, used, kept.shared, recorded_as).record()
     except Unknown:
         raise
     except Exception as error:
@@ -57,10 +59,11 @@ class Twin:
     """A copy of the module, which takes the step. `known` is what its forward sets in each step: (place of
     the dictionary, name). `shared`: what is not copied, see KeptState."""
 
-    def __init__(self, module, call, hooks, used, shared):
+    def __init__(self, module, call, hooks, used, shared, recorded_as):
         self.module = module
         self.memo = dict(shared)  # deepcopy's
-        self.twin = copy_without_data(module, self.memo)
+        self.recorded_as = recorded_as  # the device, as the compiled part has it
+        self.twin = copy_without_data(module, self.memo, recorded_as)
         self.call = call
         self.hooks = hooks
         self.used = used
@@ -75,7 +78,9 @@ class Twin:
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                renew_parameters(self.twin)  # the region of autocast keeps what it has cast the last ones to
+                renew_parameters(
+                    self.twin, self.recorded_as
+                )  # the region of autocast keeps what it has cast the last ones to
             found, set_now = when_free(self.step, evicting.in_force is not None)
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
@@ -120,7 +125,7 @@ class Twin:
         leaves = [
             tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in call.inputs
         ]
-        recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
+        recording = StepRecording(watch, leaves, self.recorded_as, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
         copied = self.copy_of_call()
         self.hooks.start(self.twin, recording, watch.walked)
@@ -146,6 +151,7 @@ class Twin:
             returned = Returned(template, sources, kept, made)
             found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
+            del output, tensors, further, given  # views among them keep what their graph has saved
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
@@ -245,13 +251,13 @@ class Twin:
         return tuple(used)
 
 
-def copy_without_data(module, memo):
-    """`memo` is deepcopy's."""
+def copy_without_data(module, memo, device):
+    """`memo` is deepcopy's. `device` is that of the copy, as the compiled part has it."""
     parameters = list(module.parameters())
     buffers = list(module.buffers())
-    for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0)):
+    for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0, device)):
         memo[id(parameter)] = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
-    for buffer, twin in zip(buffers, ops.shapes_like(buffers, LARGEST_KEPT)):
+    for buffer, twin in zip(buffers, ops.shapes_like(buffers, LARGEST_KEPT, device)):
         memo[id(buffer)] = twin
     try:
         return copy.deepcopy(module, memo)
@@ -279,9 +285,9 @@ def what_is_not_copied(module, memo, error) -> str:
     return message(error)
 
 
-def renew_parameters(twin):
+def renew_parameters(twin, device):
     parameters = list(twin.parameters())
-    shapes = ops.shapes_like(parameters, 0)
+    shapes = ops.shapes_like(parameters, 0, device)
     renewed = {
         id(old): torch.nn.Parameter(shape, requires_grad=old.requires_grad)
         for old, shape in zip(parameters, shapes)

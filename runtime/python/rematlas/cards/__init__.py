@@ -1,0 +1,1 @@
+"""Steps for a card that is not there, planned from shapes."""

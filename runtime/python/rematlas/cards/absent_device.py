@@ -1,0 +1,113 @@
+"""A device that is not there, as a device profile describes it.
+
+with AbsentDevice("h100") as device:
+    torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
+"""
+
+import contextlib
+import json
+import pathlib
+import types
+from functools import partial
+from unittest import mock
+
+import torch
+
+from ..errors import message
+from ..library import ops
+
+# What further functions of torch.cuda say where the process has no device.
+NOTHING_RUNS = [
+    (torch.cuda, "is_available", True),
+    (torch.cuda, "device_count", 1),
+    (torch.cuda, "current_device", 0),
+    (torch.cuda, "set_device", None),
+    (torch.cuda, "_exchange_device", 0),
+    (torch.cuda, "_maybe_exchange_device", 0),
+    (torch.cuda, "is_current_stream_capturing", False),
+    (torch.cuda, "synchronize", None),
+    (torch.cuda, "empty_cache", None),
+    (torch.cuda, "memory_allocated", 0),
+    (torch.cuda, "max_memory_allocated", 0),
+    (torch.cuda, "memory_reserved", 0),
+    (torch.cuda, "reset_peak_memory_stats", None),
+]
+for module in (torch.cuda, torch.cuda.random):
+    NOTHING_RUNS += [
+        (module, "get_rng_state", torch.zeros(16, dtype=torch.uint8)),
+        (module, "set_rng_state", None),
+        (module, "manual_seed", None),
+        (module, "manual_seed_all", None),
+        (module, "initial_seed", 0),
+    ]
+
+
+def tell(answer, *_, **__):
+    return answer
+
+
+class AbsentDevice(contextlib.ContextDecorator):
+    """`profile` is the name of a device profile or the path of one. Raises ValueError that names what there
+    is. Within its context torch takes the device to be there; nothing can run on it."""
+
+    def __init__(self, profile):
+        self.profile = str(profile)
+        try:
+            self.facts = json.loads(ops.device_facts(self.profile))
+        except RuntimeError as error:
+            raise ValueError(message(error)) from None
+        self.is_cuda = self.facts["kind"] == "cuda"
+        self.name = "cuda:0" if self.is_cuda else "cpu"  # as tensors have it
+        self.recorded_as = f"meta:{self.profile}"  # as the compiled part has it
+        self.open = contextlib.ExitStack()
+
+    def __enter__(self):
+        with contextlib.ExitStack() as entered:
+            if self.is_cuda:
+                says = self.facts_told()
+                if not torch.cuda.is_available():
+                    entered.enter_context(mock.patch.object(torch.cuda, "_initialized", True))
+                    says += NOTHING_RUNS
+                for module, name, answer in says:
+                    told = partial(tell, answer)
+                    entered.enter_context(mock.patch.object(module, name, told))
+                ops.stand_in_for(self.profile)
+                entered.callback(ops.stand_in_for, "")
+            # Autograd has no thread for a device that was not there when it began.
+            entered.enter_context(torch.autograd.set_multithreading_enabled(False))
+            self.open = entered.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.open.close()
+
+    def facts_told(self) -> list:
+        """Returns what torch.cuda says of the device: (module, name of the function, its answer)."""
+        capability = divmod(round(self.facts["capability"] * 10), 10)
+        memory = self.facts["memory_bytes"]
+        properties = types.SimpleNamespace(
+            name=self.facts["name"], major=capability[0], minor=capability[1], total_memory=memory
+        )
+        says = {
+            "get_device_name": self.facts["name"],
+            "get_device_capability": capability,
+            "get_device_properties": properties,
+            "is_bf16_supported": capability >= (8, 0),
+            "mem_get_info": (memory, memory),
+        }
+        return [(torch.cuda, name, answer) for name, answer in says.items()]
+
+
+def device_named(device: str, profile) -> AbsentDevice | None:
+    """Returns the device that is to be planned for without being there; None where no `profile` is given.
+    Raises ValueError where `device` ("cpu", "cuda", "cuda:0" or None) is not what the profile is of."""
+    if profile is None:
+        return None
+    found = AbsentDevice(profile)
+    kind = None if device is None else str(device).partition(":")[0]
+    if kind not in (None, "meta", found.facts["kind"]):
+        raise ValueError(
+            f"rematlas: device is {device!r}, and the device profile {pathlib.Path(profile).name} is of a"
+            f" {found.facts['kind']} device"
+        )
+    return found

@@ -1,0 +1,85 @@
+"""`rematlas.plan` for a card that is not there."""
+
+import dataclasses
+
+from ..copies import Copies
+from ..errors import Infeasible, Refused, infeasible_text, message
+from ..options import check_budget, check_time_limit, solver_of
+from ..plan_file import Plan
+from .absent_device import device_named
+from .recorded_step import graph_of_step
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CardOptions:
+    """The keyword arguments of `plan` that mean something where nothing runs."""
+
+    device: str | None = None
+    device_profile: str
+    optimizer: object = None
+    values: bool = False
+    autocast: str | None = None
+    solver: str = "atlas"
+    config: dict | None = None
+    time_limit: float | None = None
+    offload: str = "none"
+    links: str | None = None
+    host_budget: int | str | None = None
+
+    @classmethod
+    def of(cls, given: dict) -> "CardOptions":
+        """Raises TypeError that names what is not known."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"rematlas: {name} says how steps run, and with device_profile none does; plan takes"
+                    f" {', '.join(sorted(known - {name}))}"
+                )
+        return cls(**given)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a plan is made for, as CompiledPlan.start takes it."""
+
+    budget: int | str
+    solver: str
+    config: dict | None
+    time_limit: float
+    copies: Copies
+    lies_in_arena: bool
+
+    def in_arena(self, _) -> bool:
+        return self.lies_in_arena
+
+
+def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
+    """See `rematlas.plan`. Raises Refused, Infeasible, ValueError and TypeError."""
+    options = CardOptions.of(given)
+    check_budget(budget, None)
+    check_time_limit(options.time_limit)
+    card = device_named(options.device, options.device_profile)
+    solver, config = solver_of(options.solver, options.config)
+    moves = options.offload != "none"
+    links = options.links or (card.profile if moves else None)
+    asked = Asked(
+        budget=budget,
+        solver=solver,
+        config=config,
+        time_limit=float(options.time_limit or 0),
+        copies=Copies(options.offload, links, options.host_budget, card.name),
+        lies_in_arena=card.is_cuda,
+    )
+    how = {name: getattr(options, name) for name in ("optimizer", "values", "autocast")}
+    compiled = graph_of_step(model, args, kwargs, card, **how)
+    compiled.start(asked, frames=1, other_bytes=0, device=card.name)
+    compiled.wait()
+    answer = compiled.answer()
+    if answer.error is not None:
+        raise Refused(f"rematlas: {message(answer.error)}")
+    if answer.infeasible is not None:
+        found = answer.infeasible
+        text = f"rematlas: {infeasible_text(solver, answer)}"
+        raise Infeasible(text, found.needed_bytes, found.proven, found.smallest_found_bytes, found.works)
+    return Plan(compiled.to_bytes())

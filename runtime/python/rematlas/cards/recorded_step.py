@@ -1,0 +1,97 @@
+"""One training step of a model on a card that is not there."""
+
+import json
+
+import torch
+
+from ..calls import structure
+from ..calls.call import Call
+from ..calls.call_inputs import unfit_class
+from ..calls.module_hooks import PathHooks
+from ..compiled.compiled_plan import CompiledPlan
+from ..errors import Refused, message
+from ..library import ops
+from ..lifecycle import from_shapes
+from ..lifecycle.step_plan import StepPlan
+from ..updates.optimizers import described
+
+ANY_SIZE = 1 << 62
+TYPES_OF_AUTOCAST = {None: None, "bf16": torch.bfloat16, "f16": torch.float16}
+
+
+def on_card(tensors, card, keeps_values) -> list:
+    """Returns tensors of the card like these: shapes, with the values of these where they are kept."""
+    made = ops.shapes_like(list(tensors), ANY_SIZE if keeps_values else 0, card.recorded_as)
+    return [one.requires_grad_(tensor.requires_grad) for one, tensor in zip(made, tensors)]
+
+
+def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, autocast=None) -> CompiledPlan:
+    """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
+    anywhere, on the meta device too, and stay as they are.
+
+    `optimizer`: of torch.optim, or (name, options) as `rematlas capture` has them; its updates end the step,
+    as fused ops. `values`: tensors among the arguments have on the card the values that they have here, which
+    the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
+    forward. Returns the plan, which has no schedule yet. Raises Refused.
+    """
+    structure_of_arguments, tensors = structure.flatten((tuple(args), dict(kwargs)))
+    for tensor in tensors:
+        if why := unfit_class("an argument", tensor):
+            raise Refused(f"rematlas: {why}")
+    if autocast not in TYPES_OF_AUTOCAST:
+        raise ValueError(f"rematlas: autocast is {autocast!r}; expected 'bf16', 'f16' or None")
+    dtype = TYPES_OF_AUTOCAST[autocast]
+    training = [(module, module.training) for module in model.modules()]
+    model.train()
+    try:
+        with card:
+            given = on_card(tensors, card, values)
+            args, kwargs = structure.rebuild(structure_of_arguments, given)
+            region = torch.autocast(card.name.partition(":")[0], dtype=dtype, enabled=dtype is not None)
+            with region:
+                call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
+                found = from_shapes.record(model, call, PathHooks(), card=card)
+            plan = CompiledPlan.from_shapes(found.recording, type(model).__name__, True)
+            if optimizer is not None:
+                plan = plan.with_optimizer(groups_of(optimizer, model), {})
+    except (from_shapes.Unknown, RuntimeError) as error:
+        raise Refused(f"rematlas: the step cannot be recorded from shapes: {message(error)}") from None
+    finally:
+        for module, mode in training:
+            module.training = mode
+    sums = found.recording.sums_gradients()
+    packed = StepPlan(plan, found.returned, sums=sums, other_bytes=0, frames=1)
+    plan.pack(packed.packing(model, found.reads_kept).text())
+    return plan
+
+
+def groups_of(optimizer, model) -> list:
+    """Returns which parameters are updated how, as the compiled part takes it. Raises Refused."""
+    if isinstance(optimizer, tuple):
+        name, options = optimizer
+        names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+        return [{"optimizer": {"name": name} | options, "parameters": names}]
+    if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        raise Refused(
+            "rematlas: the optimizer of a step that is planned from shapes is a torch.optim.SGD, Adam or"
+            f" AdamW, this is a {type(optimizer).__name__}"
+        )
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [
+        {
+            "optimizer": described(optimizer, group),
+            "parameters": [names[id(p)] for p in group["params"] if id(p) in names],
+        }
+        for group in optimizer.param_groups
+    ]
+
+
+def graph_text(model, args, kwargs, card, **options) -> str:
+    """Returns the text of a graph file of `graph_of_step`."""
+    return graph_of_step(model, args, kwargs, card, **options).graph_text()
+
+
+def summary(text: str) -> dict:
+    """Returns the counts of ops and tensors of a graph file."""
+    graph = json.loads(text)
+    return {"ops": len(graph["ops"]), "tensors": len(graph["tensors"])}

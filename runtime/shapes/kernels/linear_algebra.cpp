@@ -1,0 +1,82 @@
+#include <ATen/ExpandUtils.h>
+#include <ATen/ops/empty.h>
+
+#include "runtime/shapes/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+/// Each matrix column after column, as LAPACK takes and leaves it.
+Tensor by_columns(IntArrayRef sizes, const at::TensorOptions& options) {
+    Sizes transposed = sizes.vec();
+    std::swap(transposed[transposed.size() - 1], transposed[transposed.size() - 2]);
+    return at::empty(transposed, options).mT();
+}
+
+Tensor sum_of_products(const Tensor&, const Tensor& left, const Tensor& right, const at::Scalar&,
+                       const at::Scalar&) {
+    return at::empty({left.size(1), right.size(2)}, left.options());
+}
+
+Tensor inverse_of_cholesky(const Tensor& self, bool) {
+    return by_columns(self.sizes(), self.options());
+}
+
+Tensor triangular_solution(const Tensor& matrix, const Tensor& right, bool, bool left, bool) {
+    const auto batch = [](const Tensor& tensor) { return tensor.sizes().slice(0, tensor.dim() - 2); };
+    Sizes sizes = at::infer_size(batch(matrix), batch(right));
+    sizes.push_back(right.size(-2));
+    sizes.push_back(right.size(-1));
+    return left ? by_columns(sizes, right.options()) : at::empty(sizes, right.options());
+}
+
+Tensor exponential(const Tensor& self) {
+    return contiguous_like(self);
+}
+
+Tensor product_of_householders(const Tensor& self, const Tensor&) {
+    return by_columns(self.sizes(), self.options());
+}
+
+std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
+    Sizes sizes = self.sizes().vec();
+    sizes.pop_back();
+    sizes.back() = std::min(self.size(-2), self.size(-1));
+    return {by_columns(self.sizes(), self.options()), at::empty(sizes, self.options())};
+}
+
+/// Places in the lower triangle of a matrix, on its diagonal and up to `offset` above that.
+std::int64_t places_below(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+    std::int64_t places = 0;
+    for (std::int64_t row = 0; row < rows; ++row)
+        places += std::clamp<std::int64_t>(row + offset + 1, 0, columns);
+    return places;
+}
+
+Tensor lower_places(std::int64_t rows, std::int64_t columns, std::int64_t offset,
+                    std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
+                    std::optional<c10::Device>, std::optional<bool>) {
+    return at::empty({2, places_below(rows, columns, offset)},
+                     at::TensorOptions(c10::DeviceType::Meta).dtype(dtype.value_or(c10::ScalarType::Long)));
+}
+Tensor upper_places(std::int64_t rows, std::int64_t columns, std::int64_t offset,
+                    std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
+                    std::optional<c10::Device>, std::optional<bool>) {
+    return at::empty({2, rows * columns - places_below(rows, columns, offset - 1)},
+                     at::TensorOptions(c10::DeviceType::Meta).dtype(dtype.value_or(c10::ScalarType::Long)));
+}
+
+}  // namespace
+
+void add_linear_algebra(Libraries& libraries) {
+    add(libraries, "addbmm", &sum_of_products);
+    add(libraries, "cholesky_inverse", &inverse_of_cholesky);
+    add(libraries, "linalg_solve_triangular", &triangular_solution);
+    add(libraries, "linalg_matrix_exp", &exponential);
+    add(libraries, "linalg_householder_product", &product_of_householders);
+    add(libraries, "geqrf", &orthogonal_triangular);
+    add(libraries, "tril_indices", &lower_places);
+    add(libraries, "triu_indices", &upper_places);
+}
+
+}  // namespace rematlas::meta

@@ -1,0 +1,245 @@
+"""Steps for a card that is not there: recorded from shapes, planned, and left as they were."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import torch
+import transformers
+from torch import nn
+
+import rematlas
+from rematlas.api import graph_of
+from rematlas.cards.absent_device import AbsentDevice
+from rematlas.cards.recorded_step import graph_of_step
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "resources" / "models"))
+import large  # noqa: E402
+
+MIB = 1 << 20
+
+
+class Attention(nn.Module):
+    def __init__(self, causal):
+        super().__init__()
+        self.causal = causal
+        self.projection = nn.Linear(128, 3 * 128)
+
+    def forward(self, x):
+        query, key, value = self.projection(x).chunk(3, dim=-1)
+        return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal).sum()
+
+
+class LooksAtMask(nn.Module):
+    """Takes another way where the mask hides nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x, mask):
+        y = self.linear(x)
+        return y if mask.all() else y.masked_fill(~mask, 0.0).tanh()
+
+
+class AsksTheCard(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.seen = None
+
+    def forward(self, x):
+        cuda = torch.cuda
+        said = (cuda.is_available(), cuda.get_device_capability(), x.is_cuda, cuda.get_rng_state().shape)
+        torch.cuda.synchronize()
+        if said != (True, (9, 0), True, (16,)) or torch.tensor([1, 2], device=x.device).tolist() != [1, 2]:
+            raise ValueError(f"the card says {said}")
+        return torch.utils.checkpoint.checkpoint(self.linear, x, use_reentrant=False)
+
+
+def graph(model, *args, card="h100", **options):
+    kwargs = options.pop("kwargs", {})
+    return json.loads(graph_of_step(model, args, kwargs, AbsentDevice(card), **options).graph_text())
+
+
+def names(found):
+    return [op["name"] for op in found["ops"]]
+
+
+def held(found, kind):
+    return sum(tensor["bytes"] for tensor in found["tensors"] if tensor["kind"] == kind)
+
+
+class Steps(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+        transformers.logging.set_verbosity_error()
+
+    def test_of_small_models_are_those_that_really_run(self):
+        for function in large.MODELS:
+            with self.subTest(function.__name__):
+                torch.manual_seed(0)
+                model, args, kwargs = function(batch=2, length=16, small=True)
+                real = json.loads(graph_of(model, args, kwargs))
+                shapes = graph(model, *args, kwargs=kwargs, card="cpu")
+                for part, fields in (("ops", ("name", "module", "phase")), ("tensors", ("kind", "bytes"))):
+                    of_real, of_shapes = (
+                        [[one.get(field) for field in fields] for one in found[part]]
+                        for found in (real, shapes)
+                    )
+                    self.assertEqual(of_real, of_shapes, part)
+
+    def test_of_a_model_on_the_meta_device_hold_all_residents(self):
+        model, args, kwargs = large.gpt2_xl(batch=1, length=1024)
+        found = graph(model, *args, kwargs=kwargs, optimizer=("adamw", {"lr": 1e-4}))
+        numbers = sum(parameter.numel() for parameter in model.parameters())
+        self.assertEqual(numbers, 1_557_611_200)
+        self.assertAlmostEqual(held(found, "parameter") / (2 * numbers), 1, delta=1e-3)
+        self.assertAlmostEqual(held(found, "optimizer_state") / (4 * numbers), 1, delta=1e-3)
+        self.assertEqual(names(found).count("aten::_fused_adamw_"), len(list(model.parameters())))
+
+    def test_keep_causal_attention_and_autocast(self):
+        x = torch.randn(1, 2, 16, 128)
+        for causal in (True, False):
+            found = graph(Attention(causal), x, card="a100", autocast="bf16")
+            of_cards = [op for op in found["replay"]["ops"] if "_scaled_dot_product_" in op["op"]]
+            self.assertEqual(len(of_cards), 2)  # forward and backward
+            for op in of_cards:
+                self.assertEqual(next(one for one in op["arguments"] if isinstance(one, bool)), causal)
+                self.assertNotIn("math", op["op"])
+            self.assertIn("aten::_to_copy", names(found))
+
+    def test_read_values_where_they_are_given(self):
+        x, mask = torch.randn(4, 8), torch.ones(4, 8, dtype=torch.bool)
+        with self.assertRaisesRegex(rematlas.Refused, "aten::.* the value of a tensor is needed"):
+            graph(LooksAtMask(), x, mask)
+        self.assertNotIn("aten::tanh", names(graph(LooksAtMask(), x, mask, values=True)))
+        mask[0, 0] = False
+        self.assertIn("aten::tanh", names(graph(LooksAtMask(), x, mask, values=True)))
+
+    def test_are_those_that_the_card_would_run(self):
+        if torch.cuda.is_available():
+            self.skipTest("the card that is there says what it is")
+        graph(AsksTheCard(), torch.randn(2, 8))
+        self.assertFalse(torch.cuda.is_available() or torch.cuda.is_initialized())
+        with self.assertRaises((RuntimeError, AssertionError)):
+            torch.zeros(2, device="cuda")
+
+    def test_leave_the_model_as_it_was(self):
+        model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Dropout(0.5)).eval()
+        before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        torch.manual_seed(3)
+        expected = torch.rand(3)
+        torch.manual_seed(3)
+        graph(model, torch.randn(4, 8, generator=torch.Generator()))
+        self.assertTrue(torch.equal(torch.rand(3), expected))
+        self.assertFalse(any(module.training for module in model.modules()))
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(tensor, before[name]) and tensor.device.type == "cpu", name)
+        y = model(torch.ones(1, 8)).sum()
+        y.backward()  # autograd and the host are in order
+        self.assertIsNotNone(model[0].weight.grad)
+
+    def test_differ_with_the_card(self):
+        x = torch.randn(1, 2, 16, 128, dtype=torch.bfloat16)
+        of = {
+            card: names(graph(Attention(False).bfloat16(), x, card=card)) for card in ("h100", "a100", "v100")
+        }
+        self.assertIn("aten::_scaled_dot_product_cudnn_attention", of["h100"])
+        self.assertIn("aten::_scaled_dot_product_flash_attention", of["a100"])
+        self.assertNotIn("aten::_scaled_dot_product_flash_attention", of["v100"])
+
+
+class Plans(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def test_keep_the_budget(self):
+        model, args, kwargs = large.gpt2_xl(batch=4, length=512)
+        plan = rematlas.plan(
+            model,
+            args,
+            "36GiB",
+            kwargs,
+            device="cuda",
+            device_profile="a100",
+            optimizer=("adamw", {}),
+            time_limit=1,
+        )
+        answer = plan.compiled("cpu").answer()
+        self.assertLessEqual(answer.peak_bytes, 36 << 30)
+        self.assertLessEqual(answer.bound, answer.overhead)
+
+    def test_train_on_the_device_when_it_is_there(self):
+        torch.manual_seed(0)
+        model = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.GELU()) for _ in range(8)))
+        x = torch.randn(256, 64)
+        with torch.device("meta"):
+            twin = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.GELU()) for _ in range(8)))
+        plan = rematlas.plan(
+            twin, torch.randn(256, 64, device="meta"), "70%", device_profile="cpu", time_limit=1
+        )
+        plain = [
+            gradient.clone()
+            for gradient in torch.autograd.grad(model(x).square().sum(), list(model.parameters()))
+        ]
+        rematlas.apply(model, plan=plan, on_refuse="raise")
+        for _ in range(6):
+            model.zero_grad()
+            model(x).square().sum().backward()
+            for parameter, gradient in zip(model.parameters(), plain):
+                self.assertTrue(torch.equal(parameter.grad, gradient))
+        self.assertEqual(rematlas.status(model).state, "planned")
+        self.assertGreater(rematlas.status(model).replayed, 0)
+
+    def test_say_what_cannot_be(self):
+        model, args, kwargs = large.gpt2_xl(batch=1, length=256)
+        with self.assertRaisesRegex(rematlas.Infeasible, "every schedule needs at least"):
+            rematlas.plan(model, args, "2GiB", kwargs, device_profile="h100", time_limit=1)
+        with self.assertRaisesRegex(ValueError, "h101"):
+            rematlas.plan(model, args, "2GiB", kwargs, device_profile="h101")
+        with self.assertRaisesRegex(ValueError, "is of a cuda device"):
+            rematlas.plan(model, args, "2GiB", kwargs, device="cpu", device_profile="h100")
+        with self.assertRaisesRegex(TypeError, "shapes says how steps run"):
+            rematlas.plan(model, args, "2GiB", kwargs, device_profile="h100", shapes=3)
+
+
+def command(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "rematlas", *words], capture_output=True, text=True, timeout=300, cwd=cwd
+    )
+
+
+class Commands(unittest.TestCase):
+    def test_capture_writes_the_graph(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.graph.json"
+            words = ("--device", "meta", "--device-profile", "h100", "--optimizer", "adamw", "-o", str(path))
+            done = command("capture", "large:gpt2_xl", *words, cwd=ROOT / "resources" / "models")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(path.read_text())
+            self.assertEqual(found["provenance"]["captured"], "from shapes")
+            self.assertIn("NVIDIA H100", found["provenance"]["times"])
+
+    def test_capture_refuses_in_one_line(self):
+        for words, why in (
+            (("--device", "meta"), "--device-profile is missing"),
+            (("--device", "meta", "--device-profile", "h101"), "h101"),
+            (("--device-profile", "h100"), "goes with --device meta"),
+            (("--values",), "goes with --device meta"),
+        ):
+            done = command("capture", "large:gpt2_xl", *words, cwd=ROOT / "resources" / "models")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(why, done.stderr)
+            self.assertEqual(
+                len([line for line in done.stderr.splitlines() if line.startswith("rematlas")]), 1
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""Every op that torch lists with samples (OpInfo), in a step that really runs and in the same step from
+shapes: the same ops, and the same bytes for each tensor."""
+
+import itertools
+import json
+import unittest
+import warnings
+
+import torch
+from torch import nn
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_leaves
+
+import rematlas
+from rematlas.api import graph_of
+from rematlas.cards.absent_device import AbsentDevice
+from rematlas.cards.recorded_step import graph_of_step
+
+SAMPLES = 3
+
+# What the op does depends on the values of tensors: the sizes of its results, or the ops that follow.
+DEPENDS_ON_VALUES = {
+    "allclose": "reads whether all are close",
+    "argwhere": "as many rows as numbers that are not zero",
+    "cov": "reads whether the weights are negative",
+    "equal": "reads whether all are equal",
+    "item": "reads a number",
+    "linalg.lstsq": "as many residuals as the rank says",
+    "linalg.lstsq.grad_oriented": "as many residuals as the rank says",
+    "masked_fill": "the gradient of a tensor as the value selects by the mask",
+    "masked_select": "as many numbers as the mask says",
+    "max.reduction_no_dim": "the backward on the CPU reads whether the result is a number",
+    "median": "the backward on the CPU reads whether the result is a number",
+    "min.reduction_no_dim": "the backward on the CPU reads whether the result is a number",
+    "nanmedian": "the backward on the CPU reads whether the result is a number",
+    "nn.functional.gaussian_nll_loss": "reads whether variances are negative",
+    "nonzero": "as many rows as numbers that are not zero",
+    "prod": "the backward looks for zeros",
+    "tensor_split": "as many parts as a tensor says",
+    "unique": "as many numbers as are different",
+    "unique_consecutive": "as many numbers as are different",
+}
+# For a GPU: ops that are other ones there.
+OTHER_OPS_ON_CUDA = {
+    "max.reduction_no_dim", "median", "min.reduction_no_dim", "nanmedian",
+    "nn.functional.rms_norm", "nn.functional.scaled_dot_product_attention",
+}  # fmt: skip
+
+
+class OneOp(nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, x, *args, **kwargs):
+        made = self.op(x, *args, **kwargs)
+        return [one for one in tree_leaves(made) if isinstance(one, torch.Tensor)], self.scale * 2
+
+
+def samples_of(op):
+    made = op.sample_inputs("cpu", torch.float32, requires_grad=op.supports_autograd)
+    first = list(itertools.islice(made, 2 * SAMPLES))
+    return first[:: max(1, len(first) // SAMPLES)][:SAMPLES]
+
+
+def cases():
+    """Returns (name, module, arguments, keywords, graph of the real step) of each sample that can be
+    recorded."""
+    torch.manual_seed(0)
+    for op in op_db:
+        if torch.float32 not in op.dtypes or op.name.startswith("jiterator"):
+            continue
+        name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+        for sample in samples_of(op):
+            module = OneOp(op.op)
+            args = (sample.input, *sample.args)
+            try:
+                real = json.loads(graph_of(module, args, sample.kwargs))
+            except rematlas.Refused:
+                continue  # it writes to its arguments, sets the generator, is sparse, ...
+            yield name, module, args, sample.kwargs, real
+
+
+def ops_of(graph):
+    return [op["name"] for op in graph["ops"]]
+
+
+def bytes_of(graph):
+    return [(tensor["kind"], tensor["bytes"]) for tensor in graph["tensors"]]
+
+
+class OpsFromShapes(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def test_are_those_of_the_real_step(self):
+        compared, refused = 0, {}
+        for name, module, args, kwargs, real in cases():
+            with self.subTest(name):
+                try:
+                    plan = graph_of_step(module, args, kwargs, AbsentDevice("cpu"))
+                except rematlas.Refused as error:
+                    refused.setdefault(name, str(error))
+                    continue
+                shapes = json.loads(plan.graph_text())
+                self.assertEqual(ops_of(shapes), ops_of(real))
+                self.assertEqual(bytes_of(shapes), bytes_of(real))
+                compared += 1
+        self.assertGreater(compared, 1600)
+        self.assertEqual(set(refused), set(DEPENDS_ON_VALUES), refused)
+        for name, why in refused.items():
+            self.assertRegex(why, "values? of a tensor (is|are) needed", name)
+
+    def test_have_shapes_on_a_gpu_too(self):
+        compared, refused, others = 0, {}, set()
+        for name, module, args, kwargs, real in cases():
+            try:
+                plan = graph_of_step(module, args, kwargs, AbsentDevice("h100"))
+            except rematlas.Refused as error:
+                refused.setdefault(name, str(error))
+                continue
+            if ops_of(json.loads(plan.graph_text())) != ops_of(real):
+                others.add(name)
+            compared += 1
+        self.assertGreater(compared, 1600)
+        self.assertLessEqual(set(refused), set(DEPENDS_ON_VALUES), refused)
+        self.assertLessEqual(others, OTHER_OPS_ON_CUDA)
+
+
+if __name__ == "__main__":
+    unittest.main()
