@@ -17,6 +17,8 @@ void add_runtime_commands(const Commands& commands) {
     // Only named for the list of commands: `hand_over_to_runtime` comes first.
     commands.app.add_subcommand("capture",
                                 "record a model's training step as a graph (rematlas capture --help)");
+    commands.app.add_subcommand(
+        "fits", "which cards a training step fits, which need not be there (rematlas fits --help)");
     commands.app.add_subcommand("run", "train with a plan and verify it (rematlas run --help)");
     commands.app.add_subcommand("links",
                                 "measure how fast bytes move to the host and back (rematlas links --help)");
@@ -58,6 +60,7 @@ Result<void> hand_over_to_python(int argc, char** argv) {
 
 Result<void> hand_over_to_runtime(int argc, char** argv) {
     const std::string_view command = argc > 1 ? argv[1] : "";
+    if (command == "fits") return hand_over_to_python(argc, argv);
     if (command != "capture" && command != "run" && command != "links") return {};
     if (is_for_python(argc, argv)) return hand_over_to_python(argc, argv);
     const Result<std::filesystem::path> runtime = runtime_program(std::string(command));

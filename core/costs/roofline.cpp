@@ -32,9 +32,10 @@ double convolution(const ShapeOf& input, const ShapeOf& weight, double output_el
     return 2.0 * per_channel * (transposed ? elements(input.sizes) : output_elements);
 }
 
-/// Two products of queries and keys over all heads: batch x heads x queries x keys x width each.
-double attention(const ShapeOf& query, const ShapeOf& key) {
-    return 4.0 * elements(query.sizes) * from_end(key, 2);
+/// Two products of queries and keys over all heads: batch x heads x queries x keys x width each, of which the
+/// kernels of causal attention leave the half out that is masked (Dao, FlashAttention-2, 2023, section 3.1).
+double attention(const ShapeOf& query, const ShapeOf& key, bool causal) {
+    return (causal ? 2.0 : 4.0) * elements(query.sizes) * from_end(key, 2);
 }
 
 struct Elementwise {
@@ -95,8 +96,8 @@ Work work_of(const OpCall& call) {
         // The backward pass makes five products where the forward pass makes two (Dao, FlashAttention-2,
         // 2023).
         const bool backward = name.find("_backward") != name.npos;
-        return {Engine::attention,
-                backward ? 2.5 * attention(argument(1), argument(2)) : attention(argument(0), argument(1))};
+        return {Engine::attention, backward ? 2.5 * attention(argument(1), argument(2), call.causal)
+                                            : attention(argument(0), argument(1), call.causal)};
     }
     if (name.find("rnn_layer") != name.npos) {
         const double rows = elements(argument(0).sizes) / from_end(argument(0), 1);

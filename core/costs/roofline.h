@@ -30,7 +30,8 @@ struct OpCall {
     std::vector<ShapeOf> arguments;  ///< tensors in the order of the op's arguments, lists flattened
     double bytes_read = 0, bytes_written = 0;
     double elements_written = 0;
-    int gradients = 1;  ///< of convolution_backward: how many of input and weight
+    int gradients = 1;    ///< of convolution_backward: how many of input and weight
+    bool causal = false;  ///< attention in which a query looks at the keys up to its own place
 };
 
 enum class Engine { vector, matmul, convolution, attention };

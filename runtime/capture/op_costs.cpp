@@ -1,5 +1,7 @@
 #include "runtime/capture/op_costs.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
+
 #include <algorithm>
 
 #include "core/costs/roofline.h"
@@ -18,8 +20,17 @@ double bytes_of(const Operand& operand, const Graph& graph) {
                : 0.0;
 }
 
+/// Whether the op has an argument is_causal that is true.
+bool is_causal(const TapeOp& op) {
+    const auto handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
+    const auto place = handle ? handle->schema().argumentIndexWithName("is_causal") : std::nullopt;
+    if (!place || static_cast<std::size_t>(*place) >= op.arguments.size()) return false;
+    const c10::IValue& value = op.arguments[static_cast<std::size_t>(*place)].value;
+    return value.isBool() && value.toBool();
+}
+
 OpCall call_of(const TapeOp& op, const Graph& graph, const Tape& tape) {
-    OpCall call{.name = op.name, .gradients = 0};
+    OpCall call{.name = op.name, .gradients = 0, .causal = is_causal(op)};
     double item = 4;
     for (const Argument& argument : op.arguments) {
         if (argument.value.isBoolList()) {  // output_mask

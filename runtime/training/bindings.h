@@ -27,7 +27,8 @@ T or_throw(Result<T> result) {
 std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
                                 std::int64_t parameters);
 
-/// {"offload": "all", "links": "pcie4", "host_budget": "100GiB"}; "" for none. Links by name, or by the path of a
+/// {"offload": "all", "links": "pcie4", "host_budget": "100GiB", "in_training": true}; "" for none. Where the
+/// plan is not for training from Python ("in_training": false), parameters may move within the step. Links by name, or by the path of a
 /// profile; none stand for the graph's.
 Copies copies_from(const std::string& text);
 

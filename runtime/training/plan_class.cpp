@@ -74,6 +74,11 @@ TorchPlan::TorchPlan(const TorchPlan& plain, const std::string& groups, const st
           or_throw(plain.planner->with_optimizer(groups_from(groups), step_end_from(end), *plain.device))),
       passed_inputs(plain.passed_inputs) {}
 
+TorchPlan::TorchPlan(const TorchPlan& recorded, const std::string& absent_device)
+    : device(open_device_named(absent_device)),
+      planner(recorded.planner->on_absent_device(*device)),
+      passed_inputs(recorded.passed_inputs) {}
+
 const Schedule* TorchPlan::schedule() {
     if (loaded) return &*loaded;
     const PlanAnswer* answer = planner->answer();
@@ -251,6 +256,10 @@ void define_steps(torch::class_<TorchPlan>& plan) {
                         const std::string& owner) { self->bind(names, tensors, parameters, owner); })
         .def("forward", [](const PlanPtr& self, const Tensors& tensors, const Tensors& inputs, bool arena,
                            bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("on_card",
+             [](const PlanPtr& self, const std::string& absent_device) {
+                 return c10::make_intrusive<TorchPlan>(*self, absent_device);
+             })
         .def("with_optimizer",
              [](const PlanPtr& self, const std::string& groups, const std::string& end) {
                  return c10::make_intrusive<TorchPlan>(*self, groups, end);

@@ -17,6 +17,8 @@ struct TorchPlan : torch::CustomClassHolder {
               const std::vector<NamedTensor>& there);
     TorchPlan(const std::string& path, const std::string& device_name);
     TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end);
+    /// See Planner::on_absent_device.
+    TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
 
     /// The one that was found or loaded; null where there is none.
     const Schedule* schedule();

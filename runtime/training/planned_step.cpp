@@ -180,7 +180,8 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         room_.reset();
     }
     Result<Forwarded> step = [&] {
-        std::vector<at::Tensor> read = inputs;  // and what the module was given while steps of others were evicted
+        std::vector<at::Tensor> read =
+            inputs;  // and what the module was given while steps of others were evicted
         read.insert(read.end(), tensors.begin(), tensors.end());
         const NotEvicted unseen = not_evicted(read);
         const ReplayOptions options{

@@ -262,6 +262,20 @@ Planner::~Planner() {
     if (future_.valid()) future_.wait();
 }
 
+std::shared_ptr<Planner> Planner::on_absent_device(DeviceRuntime& device) const {
+    const DeviceProfile& profile = *device.profile_if_absent();
+    CapturedStep step{.graph = *graph_, .tape = tape_};
+    for (Tensor& tensor : step.graph.tensors)
+        if (tensor.name == library_workspace_name) tensor.bytes = Bytes(device.library_workspace());
+    step.graph.device = device.description();
+    step.graph.replay = nullptr;
+    predict_costs(step, profile);
+    add_provenance(step.graph, {{"device", device.name()}, {"times", "roofline model of " + profile.name}});
+    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
+    planner->kept_by_loss_ = kept_by_loss_;
+    return planner;
+}
+
 std::shared_ptr<Planner> Planner::with(Graph graph, Tape tape) {
     return std::shared_ptr<Planner>(new Planner(std::move(graph), std::move(tape)));
 }

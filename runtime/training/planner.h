@@ -50,6 +50,9 @@ class Planner {
     /// are updated already.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
                                                     const StepEnd& end, DeviceRuntime& device) const;
+    /// The same step, recorded from shapes, on another device of its kind and capability that is not there:
+    /// other costs, and another library's workspace.
+    std::shared_ptr<Planner> on_absent_device(DeviceRuntime& device) const;
     /// Of a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();

@@ -39,7 +39,7 @@ Copies copies_from(const std::string& text) {
     const std::string name = item.at("offload").get<std::string>();
     const std::optional<Offload> what = offload_from(name);
     TORCH_CHECK(what, "rematlas: offload is '", name, "'; expected none, activations, weights or all");
-    Copies copies{.what = *what, .in_training = true};
+    Copies copies{.what = *what, .in_training = item.value("in_training", true)};
     if (item.contains("links")) copies.links = or_throw(links_named(item.at("links").get<std::string>()));
     if (item.contains("host_budget"))
         copies.host_budget = or_throw(parse_bytes(item.at("host_budget").get<std::string>()));
@@ -94,11 +94,12 @@ void wait_for_autograd(const std::string& device) {
 
 }  // namespace
 
-void define_ops(torch::Library& library) {
-    using Tensors = std::vector<at::Tensor>;
+/// For devices that are not there.
+void define_ops_of_shapes(torch::Library& library) {
     // Shape tensors of the device that share storages as these do. Those of at most `largest_kept` bytes of
     // storage keep their values.
     library.def("shapes_like(Tensor[] tensors, int largest_kept, str device) -> Tensor[]", &shapes_like);
+    library.def("device_profiles() -> str", [] { return json(device_profile_names()).dump(); });
     // What is known of a device by its profile, as JSON.
     library.def("device_facts(str profile) -> str", [](const std::string& name) {
         const DeviceProfile profile = or_throw(device_profile(name));
@@ -116,6 +117,10 @@ void define_ops(torch::Library& library) {
         else
             stand_in_for_cuda(or_throw(device_profile(name)));
     });
+}
+
+void define_ops(torch::Library& library) {
+    using Tensors = std::vector<at::Tensor>;
     library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
                 [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
                     std::vector<NamedTensor> named;
@@ -189,6 +194,7 @@ TORCH_LIBRARY(rematlas, library) {
     define_comparison(library);
     define_original(library);
     define_ops(library);
+    define_ops_of_shapes(library);
     define_device_memory(library);
 }
 

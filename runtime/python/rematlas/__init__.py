@@ -18,6 +18,7 @@ from rematlas_command import is_build_asked
 
 if not is_build_asked():
     from .api import apply, load, plan, remove, status
+    from .cards.fits import fits
     from .errors import Infeasible, Refused, RefusedWarning, Thrashing
     from .fallback.evicting import evict
     from .interface import (
@@ -59,6 +60,7 @@ __all__ = [
     "apply",
     "check_config",
     "evict",
+    "fits",
     "from_config",
     "generate_config",
     "load",

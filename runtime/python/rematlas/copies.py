@@ -13,9 +13,10 @@ CHOICES = ("none", "activations", "weights", "all")
 
 class Copies:
     """`links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device (h200, ...), or the path of a
-    profile of either. Raises ValueError."""
+    profile of either. `in_training`: programs may look at parameters while a step is under way, so that
+    these do not move within it. Raises ValueError."""
 
-    def __init__(self, offload, links, host_budget, device):
+    def __init__(self, offload, links, host_budget, device, in_training=True):
         if offload not in CHOICES:
             raise ValueError(
                 f"rematlas: offload is {offload!r}; expected {', '.join(map(repr, CHOICES[:-1]))} or"
@@ -34,7 +35,7 @@ class Copies:
                 "rematlas: links is missing: the name of the links that copies go over (pcie4, c2c, h200,"
                 " ...), or a profile's path"
             )
-        asked = {"offload": offload, "links": os.fspath(links)}
+        asked = {"offload": offload, "links": os.fspath(links), "in_training": in_training}
         if host_budget is not None:
             asked["host_budget"] = str(host_budget)
         self.text = json.dumps(asked)

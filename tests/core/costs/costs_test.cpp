@@ -269,6 +269,13 @@ TEST(Roofline, CountsFusedAttention) {
         work_of({.name = "aten::_scaled_dot_product_flash_attention", .arguments = {heads, heads, heads}})
             .flops,
         products);
+    EXPECT_DOUBLE_EQ(work_of({.name = "aten::_scaled_dot_product_flash_attention",
+                              .arguments = {heads, heads, heads},
+                              .causal = true})
+                         .flops,
+                     0.5 * work_of({.name = "aten::_scaled_dot_product_flash_attention",
+                                    .arguments = {heads, heads, heads}})
+                               .flops);
     EXPECT_DOUBLE_EQ(work_of({.name = "aten::_scaled_dot_product_flash_attention_backward",
                               .arguments = {heads, heads, heads, heads}})
                          .flops,

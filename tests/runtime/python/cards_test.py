@@ -14,6 +14,7 @@ from torch import nn
 
 import rematlas
 from rematlas.api import graph_of
+from rematlas.cards import fits
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
 
@@ -213,6 +214,90 @@ def command(*words, cwd=None):
     return subprocess.run(
         [sys.executable, "-m", "rematlas", *words], capture_output=True, text=True, timeout=300, cwd=cwd
     )
+
+
+def wide(batch=256, width=256):
+    """A chain whose memory is of its activations."""
+    with torch.device("meta"):
+        model = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(12)))
+        return model, (torch.zeros(batch, width),)
+
+
+class Fits(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def card(self, folder, mebibytes):
+        profile = json.loads((ROOT / "resources" / "devices" / "rtx4090.json").read_text())
+        profile["memory_bytes"] = mebibytes * MIB + fits.DRIVERS_BYTES
+        profile["matmul_workspace_bytes"] = 0
+        path = pathlib.Path(folder) / f"small{mebibytes}.json"
+        path.write_text(json.dumps(profile))
+        return str(path)
+
+    def test_tells_each_way(self):
+        model, args = wide(batch=16384)
+        with tempfile.TemporaryDirectory() as folder:
+            cards = [self.card(folder, mebibytes) for mebibytes in (1000, 200, 100, 20)]
+            found = rematlas.fits(model, args, cards=cards, offload="activations", time_limit=1)["cards"]
+        self.assertEqual([card["memory_bytes"] for card in found[:1]], [1000 * MIB + fits.DRIVERS_BYTES])
+        ways = [{way["way"]: way for way in card["ways"]} for card in found]
+        self.assertEqual([way["plain"]["fits"] for way in ways], [True, False, False, False])
+        self.assertEqual([way["recompute"]["fits"] for way in ways], [True, True, False, False])
+        self.assertTrue(ways[1]["offload"]["fits"])
+        self.assertFalse(ways[3]["offload"]["fits"])
+        for way in ways:
+            for one in way.values():
+                if one["fits"]:
+                    self.assertLessEqual(one["bound"], one["overhead"] * (1 + 1e-9))
+        self.assertLessEqual(ways[1]["recompute"]["peak_bytes"], 200 * MIB)
+        self.assertGreater(ways[1]["recompute"]["overhead"], 1)
+        self.assertGreater(ways[3]["recompute"]["needed_bytes"], 20 * MIB)
+
+    def test_takes_no_more_time_than_allowed(self):
+        model, args = wide(batch=16384)
+        with tempfile.TemporaryDirectory() as folder:
+            cards = [self.card(folder, 200)]
+            found = rematlas.fits(model, args, cards=cards, max_overhead=1.0001, time_limit=1)["cards"]
+        self.assertFalse(found[0]["ways"][1]["fits"])
+        self.assertGreater(found[0]["ways"][1]["overhead"], 1.0001)
+
+    def test_the_largest_batch_fits_and_a_larger_one_does_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            card = self.card(folder, 400)
+            asked = ["cards_test:wide", "--cards", card, "--vary", "batch", "--time-limit", "1", "--json"]
+            done = command("fits", *asked, cwd=pathlib.Path(__file__).parent)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            plain, recompute = json.loads(done.stdout)["cards"][0]["ways"]
+            self.assertGreater(recompute["largest"], plain["largest"])
+            room = 400 * MIB
+            for batch, is_less in ((plain["largest"], True), (plain["largest"] * 9 // 8, False)):
+                model, args = wide(batch=batch)
+                whole = graph_of_step(model, args, {}, AbsentDevice(card)).answer().whole_peak_bytes
+                self.assertEqual(whole <= room, is_less, batch)
+
+    def test_is_a_table_for_people(self):
+        done = command("fits", "cards_test:wide", "--cards", "h100,t4", cwd=pathlib.Path(__file__).parent)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(
+            done.stdout, r"(?s)card +memory +as it is +recomputed\nh100 +80 GiB +x1.00, .*\nt4 +"
+        )
+
+    def test_knows_all_cards(self):
+        found = fits.known_cards()
+        self.assertGreaterEqual(len(found), 17)
+        self.assertLessEqual({"h100", "rtx4090", "t4", "mi300x"}, set(found))
+
+    def test_says_what_is_wrong(self):
+        for words, why in (
+            (("--cards", "h101"), "h101"),
+            (("--vary", "length"), "takes no keyword length"),
+            (("--set", "width"), "expected NAME=VALUE"),
+            (("--max-overhead", "0.5"), "at least 1"),
+        ):
+            done = command("fits", "cards_test:wide", *words, cwd=pathlib.Path(__file__).parent)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(why, done.stderr)
 
 
 class Commands(unittest.TestCase):

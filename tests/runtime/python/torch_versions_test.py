@@ -11,6 +11,7 @@ import tempfile
 import unittest
 import unittest.mock
 
+import tomllib
 import torch
 
 import models
@@ -26,6 +27,19 @@ def steps(module, count=4):
     torch.manual_seed(3)
     losses = models.train(module, models.texts, models.text_loss, models.adamw(module), count)
     return losses, [parameter.detach().clone() for parameter in module.parameters()]
+
+
+class Package(unittest.TestCase):
+    def test_has_all_its_folders(self):
+        """A folder that pyproject.toml does not name is not in the wheel."""
+        root = pathlib.Path(rematlas.__file__).parent.parent
+        folders = {
+            ".".join(file.parent.relative_to(root).parts)
+            for package in ("rematlas", "rematlas_command")
+            for file in (root / package).rglob("*.py")
+        }
+        told = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+        self.assertEqual(folders, set(told))
 
 
 class Builds(unittest.TestCase):

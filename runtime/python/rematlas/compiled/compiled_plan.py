@@ -45,6 +45,11 @@ class CompiledPlan:
         """Returns the same step with updates by these groups at its end. It has no schedule yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
+    def on_card(self, recorded_as: str):
+        """Returns the same step, which was recorded from shapes, on another card of the same capability that
+        is not there. It has no schedule yet."""
+        return CompiledPlan(self.made.on_card(recorded_as))
+
     # Planning.
 
     def start(self, options, *, frames: int, other_bytes: int, device: str) -> None:

@@ -1,0 +1,236 @@
+"""On which cards a training step fits: as it is, with recomputation, with copies to the host.
+
+found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
+found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
+"""
+
+import concurrent.futures
+import dataclasses
+import json
+import logging
+import os
+import typing
+
+import torch
+
+from ..copies import Copies
+from ..errors import Refused, message
+from ..library import ops
+from .absent_device import AbsentDevice
+from .plan_for_card import Asked
+from .recorded_step import graph_of_step
+
+log = logging.getLogger("rematlas")
+DRIVERS_BYTES = 640 << 20  # what CUDA 13 and its libraries keep of a card for themselves
+SECONDS_A_SOLVE = 4.0
+MOST = 1 << 20  # no larger value of what varies is tried
+
+
+class Way(typing.NamedTuple):
+    name: str  # plain, recompute or offload
+    offload: str
+
+
+@dataclasses.dataclass
+class Found:
+    """What became of one way on one card."""
+
+    way: str
+    fits: bool
+    overhead: float | None = None
+    peak_bytes: int | None = None  # of the schedule; where none fits: the smallest peak that was found
+    bound: float | None = None
+    needed_bytes: int | None = None  # proven, where the way does not fit
+    largest: int | None = None  # value of what varies
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked of each card."""
+
+    ways: tuple
+    seconds: float
+    most: float  # overhead
+
+
+class Steps:
+    """The recorded steps, each recorded once: cards of one kind and capability run the same ops."""
+
+    def __init__(self, make_step, how):
+        self.make_step = make_step  # (value of what varies) -> (model, args, kwargs)
+        self.how = how  # see graph_of_step
+        self.recorded = {}
+
+    def on(self, card, value=None):
+        """Returns the step on this card, without a schedule."""
+        key = (card.facts["kind"], card.facts["capability"], value)
+        if key not in self.recorded:
+            model, args, kwargs = self.make_step(value)
+            self.recorded[key] = graph_of_step(model, args, kwargs, card, **self.how)
+        return self.recorded[key].on_card(card.recorded_as)
+
+
+def room_of(card) -> int:
+    """Returns the bytes of the card that the step may take."""
+    memory = card.facts["memory_bytes"]
+    return memory - DRIVERS_BYTES if card.is_cuda else memory
+
+
+def solved(plan, card, way, seconds):
+    """Returns the answer of a plan that is solved for all of the card."""
+    links = card.profile if way.offload != "none" else None
+    plan.start(
+        Asked(
+            budget=room_of(card),
+            solver="atlas",
+            config=None,
+            time_limit=seconds,
+            copies=Copies(way.offload, links, None, card.name, in_training=False),
+            lies_in_arena=card.is_cuda,
+        ),
+        frames=1,
+        other_bytes=0,
+        device=card.name,
+    )
+    plan.wait()
+    answer = plan.answer()
+    if answer.error is not None:
+        raise Refused(f"rematlas: {message(answer.error)}")
+    return answer
+
+
+def looked_at(steps, card, way, question, value=None) -> Found:
+    """Says whether the step fits the card in this way."""
+    plan = steps.on(card, value)
+    whole = plan.answer().whole_peak_bytes
+    if whole <= room_of(card):
+        return Found(way.name, True, 1.0, whole, 1.0)
+    if way.name == "plain":
+        return Found(way.name, False, None, whole, None, needed_bytes=whole)
+    answer = solved(plan, card, way, question.seconds)
+    if answer.infeasible is not None:
+        shortage = answer.infeasible
+        needed = shortage.needed_bytes if shortage.proven else None
+        return Found(way.name, False, None, shortage.smallest_found_bytes, None, needed_bytes=needed)
+    fits_in_time = question.most is None or answer.overhead <= question.most
+    return Found(way.name, fits_in_time, answer.overhead, answer.peak_bytes, answer.bound)
+
+
+def largest_value(steps, card, way, question, base, first) -> int:
+    """Returns a value of what varies that fits, of which a sixteenth more does not; 0 where not even 1 fits.
+    Each value that decides was recorded and solved."""
+    known = {base: first}
+
+    def fits_at(value) -> bool:
+        if value not in known:
+            known[value] = looked_at(steps, card, way, question, value)
+        return known[value].fits
+
+    low, high = (base, None) if first.fits else (0, base)
+    while high is None and low < MOST:
+        low, high = (2 * low, None) if fits_at(2 * low) else (low, 2 * low)
+    while high is not None and high - low > max(1, low // 16):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits_at(middle) else (low, middle)
+    return low
+
+
+def answered(steps, card, question, base) -> dict:
+    """Returns what is told of one card."""
+    ways = []
+    for way in question.ways:
+        found = looked_at(steps, card, way, question, base)
+        if base is not None:
+            found.largest = largest_value(steps, card, way, question, base, found)
+        ways.append(dataclasses.asdict(found))
+    return {
+        "card": card.facts["id"],
+        "name": card.facts["name"],
+        "memory_bytes": card.facts["memory_bytes"],
+        "room_bytes": room_of(card),
+        "ways": ways,
+    }
+
+
+def known_cards() -> list:
+    """Returns the names of all cards whose profiles come with the package, the smallest memory first."""
+    cards = [AbsentDevice(name) for name in json.loads(ops.device_profiles())]
+    cards = sorted((card for card in cards if card.is_cuda), key=lambda card: card.facts["memory_bytes"])
+    return [card.profile for card in cards]
+
+
+def fits(
+    model,
+    args,
+    kwargs=None,
+    *,
+    optimizer=None,
+    cards=None,
+    offload="none",
+    max_overhead=None,
+    values=False,
+    autocast=None,
+    time_limit=None,
+) -> dict:
+    """Says for each card whether a training step of the model fits it as it is, with recomputation, and,
+    where `offload` is not "none", with copies to the host over the card's own links.
+
+    Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
+    that come with the package. `optimizer`, `values` and `autocast` are as in `plan` with `device_profile`.
+    `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
+    each card and way, 4 by default. Returns {"cards": [{"card", "memory_bytes", "ways": [{"way", "fits",
+    "overhead", "peak_bytes", "bound", "largest"}]}]}, bytes of the device; "overhead" is the step's predicted
+    time over its time without recomputation, "bound" a proven lower bound on that. Raises Refused and
+    ValueError.
+    """
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    how = {"optimizer": optimizer, "values": values, "autocast": autocast}
+    steps = Steps(lambda _: (model, args, kwargs or {}), how)
+    return fits_of_steps(steps, cards, offload, max_overhead, time_limit)
+
+
+def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
+    """The same of steps that vary. `base`: the value of what varies that is asked about first."""
+    ways = [Way("plain", "none"), Way("recompute", "none")]
+    if offload != "none":
+        Copies(offload, "pcie4", None, "cpu")  # raises ValueError for what is no choice
+        ways.append(Way("offload", offload))
+    asked = [AbsentDevice(name) for name in cards or known_cards()]
+    question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
+    for card in asked:  # shapes are recorded one after the other: torch is told of one card at a time
+        steps.on(card, base)
+    if base is not None:
+        return {"cards": [answered(steps, card, question, base) for card in asked]}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return {"cards": list(pool.map(lambda card: answered(steps, card, question, None), asked))}
+
+
+def gib(number) -> str:
+    return f"{number / 2**30:.1f} GiB"
+
+
+def text_of(found, varies=None) -> str:
+    """Returns a table for people."""
+    names = {"plain": "as it is", "recompute": "recomputed", "offload": "offloaded"}
+    rows = [["card", "memory", *(names[way["way"]] for way in found["cards"][0]["ways"])]]
+    for card in found["cards"]:
+        memory = f"{card['memory_bytes'] / 2**30:.0f} GiB"
+        rows.append([card["card"], memory, *(cell_of(way, varies) for way in card["ways"])])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines.append(
+        f"x1.10: the step takes 10 % longer than as it is. Of each card {gib(DRIVERS_BYTES)} are left to the"
+        " driver."
+    )
+    return "\n".join(lines)
+
+
+def cell_of(way, varies) -> str:
+    if way["fits"]:
+        text = f"x{way['overhead']:.2f}, {gib(way['peak_bytes'])}"
+    elif way["overhead"] is not None:
+        text = f"no: x{way['overhead']:.2f}"
+    else:
+        needed = way["needed_bytes"] or way["peak_bytes"]
+        text = "no" if needed is None else f"no: needs {gib(needed)}"
+    return text if varies is None else f"{text}; {varies} {way['largest']}"

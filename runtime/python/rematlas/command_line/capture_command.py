@@ -1,0 +1,75 @@
+"""python -m rematlas capture"""
+
+import json
+import pathlib
+
+from ..api import graph_of
+from ..cards.absent_device import AbsentDevice
+from ..cards.recorded_step import graph_of_step
+from .model_function import ModelFunction, add_function, wrong
+from .optimizer_options import add_optimizer, described_optimizer, made_optimizer
+from .shape_options import add_shape_options, shape_options
+
+
+def add(commands) -> None:
+    parser = commands.add_parser("capture", help="records a step of a model and writes its graph")
+    parser.set_defaults(do=capture)
+    add_function(parser)
+    parser.add_argument("-o", "--output", metavar="x.graph.json")
+    add_optimizer(parser)
+    parser.add_argument(
+        "--device",
+        metavar="meta",
+        help="meta: from shapes, for the card of --device-profile; by default where the model lies",
+    )
+    parser.add_argument("--device-profile", metavar="h100", help="with --device meta: the card to plan for")
+    add_shape_options(parser, "with --device meta: ")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument(
+        "--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show"
+    )
+
+
+def capture(options) -> int:
+    model, args, kwargs = ModelFunction(options).made()
+    if options.device == "meta":
+        text = graph_for_card(options, model, args, kwargs)
+    else:
+        check_device(options, model)
+        text = graph_of(model, args, kwargs, made_optimizer(options, model))
+    path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        wrong(f"{path}: {error.strerror}")
+    if options.json:
+        graph = json.loads(text)
+        print(json.dumps({"graph": str(path), "ops": len(graph["ops"]), "tensors": len(graph["tensors"])}))
+    else:
+        print(path)
+    return 0
+
+
+def graph_for_card(options, model, args, kwargs) -> str:
+    if options.device_profile is None:
+        wrong("--device meta: --device-profile is missing: the card to plan for (h100, or a profile's path)")
+    optimizer = described_optimizer(options)
+    try:
+        card = AbsentDevice(options.device_profile)
+    except ValueError as error:
+        wrong(f"--device-profile {error}")
+    how = shape_options(options)
+    return graph_of_step(model, args, kwargs, card, optimizer=optimizer, **how).graph_text()
+
+
+def check_device(options, model) -> None:
+    """Of a step that really runs."""
+    for name in ("device_profile", "values", "autocast"):
+        if getattr(options, name):
+            wrong(f"--{name.replace('_', '-')}: goes with --device meta")
+    own = {parameter.device.type for parameter in model.parameters()}
+    if options.device is not None and own - {options.device.partition(":")[0]}:
+        where = ", ".join(sorted(own))
+        wrong(f"--device {options.device}: the function's model lies on {where}: move it there")

@@ -1,0 +1,58 @@
+"""python -m rematlas fits"""
+
+import json
+
+from ..cards.fits import Steps, fits_of_steps, text_of
+from ..copies import CHOICES
+from .model_function import ModelFunction, add_function, wrong
+from .optimizer_options import add_optimizer, described_optimizer
+from .shape_options import add_shape_options, shape_options
+
+
+def add(commands) -> None:
+    parser = commands.add_parser(
+        "fits", help="which cards a training step fits: as it is, recomputed, offloaded"
+    )
+    parser.set_defaults(do=fits)
+    add_function(parser)
+    add_optimizer(parser)
+    parser.add_argument(
+        "--cards", metavar="h100,rtx4090", help="device profiles; by default all that there are"
+    )
+    parser.add_argument(
+        "--offload", choices=CHOICES, default="none", help="what may be copied to the host, as for solve"
+    )
+    parser.add_argument(
+        "--vary", metavar="KEYWORD", help="batch or length, say: the largest number of this keyword that fits"
+    )
+    parser.add_argument(
+        "--max-overhead", type=float, metavar="1.1", help="the most time that counts as fitting"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, metavar="SECONDS", help="for each card and way; 4 unless it is given"
+    )
+    add_shape_options(parser)
+    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--quiet", action="store_true", help="no progress; there is none to show")
+
+
+def fits(options) -> int:
+    function = ModelFunction(options)
+    varies = options.vary
+    base = None if varies is None else function.value_of(varies)
+    if options.max_overhead is not None and options.max_overhead < 1:
+        wrong(f"--max-overhead {options.max_overhead}: expected at least 1")
+    how = {"optimizer": described_optimizer(options)} | shape_options(options)
+    steps = Steps(lambda value: function.made(**({} if value is None else {varies: value})), how)
+    cards = None if options.cards is None else options.cards.split(",")
+    try:
+        found = fits_of_steps(
+            steps, cards, options.offload, options.max_overhead, options.time_limit, base=base
+        )
+    except ValueError as error:
+        wrong(error)
+    if options.json:
+        print(json.dumps(found))
+    else:
+        print(text_of(found, varies))
+    return 0 if any(way["fits"] for card in found["cards"] for way in card["ways"]) else 1

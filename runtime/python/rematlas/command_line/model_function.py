@@ -1,0 +1,79 @@
+"""package.module:function, which returns (model, args, kwargs) or (model, args)."""
+
+import importlib
+import inspect
+import os
+import sys
+
+from ..errors import message
+
+
+def wrong(why):
+    """Wrong usage or input: one line, and the status that says so."""
+    print(f"rematlas: {str(why).removeprefix('rematlas: ')}", file=sys.stderr)
+    sys.exit(2)
+
+
+def add_function(parser) -> None:
+    parser.add_argument("function", metavar="package.module:function")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a keyword of the function, a number or a word; may be given several times",
+    )
+
+
+class ModelFunction:
+    """The function of the command line, with the keywords that --set gives."""
+
+    def __init__(self, options):
+        self.name = options.function
+        module, colon, function = self.name.partition(":")
+        if not colon:
+            wrong(f"{self.name}: expected package.module:function")
+        sys.path.insert(0, os.getcwd())
+        try:
+            self.function = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError, ValueError) as error:
+            wrong(f"{self.name}: {error}")
+        self.keywords = dict(map(keyword_of, options.set))
+
+    def made(self, **keywords):
+        """Returns (model, args, kwargs)."""
+        try:
+            made = self.function(**(self.keywords | keywords))
+        except Exception as error:
+            wrong(f"{self.name} raises {type(error).__name__}: {message(error)}")
+        if not (isinstance(made, tuple) and len(made) in (2, 3)):
+            kind = type(made).__name__
+            wrong(f"{self.name}: it returns a {kind}; expected (model, args) or (model, args, kwargs)")
+        model, args, *kwargs = made
+        args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+        return model, args, kwargs[0] if kwargs else {}
+
+    def value_of(self, keyword) -> int:
+        """Returns the number that the function takes for a keyword where nothing else is said."""
+        value = self.keywords.get(keyword)
+        if value is None:
+            try:
+                parameter = inspect.signature(self.function).parameters[keyword]
+            except (KeyError, TypeError, ValueError):
+                wrong(f"--vary {keyword}: {self.name} takes no keyword {keyword}")
+            value = parameter.default
+        if not isinstance(value, int) or value < 1:
+            wrong(f"--vary {keyword}: say with --set {keyword}=NUMBER where to begin")
+        return value
+
+
+def keyword_of(text) -> tuple:
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        wrong(f"--set {text}: expected NAME=VALUE")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            pass
+    return name, {"true": True, "false": False, "none": None}.get(value.lower(), value)
