@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "app/cli/python_package.h"
 #include "app/programs/runtime_program.h"
 #include "core/graph/graph_file.h"
 
@@ -46,9 +47,15 @@ Result<std::filesystem::path> runtime_program(const std::string& command) {
 
 Result<Graph> capture_in_process(const std::vector<std::string>& arguments,
                                  const std::filesystem::path& output) {
-    const Result<std::filesystem::path> program = runtime_program("capture");
-    if (!program) return program.error();
-    std::vector<std::string> words{program->string(), "capture"};
+    std::vector<std::string> words;
+    if (names_python_function(arguments.front())) {
+        words = python_package();
+    } else {
+        const Result<std::filesystem::path> program = runtime_program("capture");
+        if (!program) return program.error();
+        words = {program->string()};
+    }
+    words.emplace_back("capture");
     words.insert(words.end(), arguments.begin(), arguments.end());
     words.insert(words.end(), {"--quiet", "-o", output.string()});
     std::vector<char*> argv;
@@ -62,12 +69,12 @@ Result<Graph> capture_in_process(const std::vector<std::string>& arguments,
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
     pid_t pid = 0;
-    const int failed = posix_spawn(&pid, program->c_str(), &actions, nullptr, argv.data(), environ);
+    const int failed = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     ::close(errors[1]);
     const std::string said = failed ? std::string() : drain(errors[0]);
     ::close(errors[0]);
-    if (failed) return Error{program->string() + ": cannot start: " + std::strerror(failed)};
+    if (failed) return Error{words.front() + ": cannot start: " + std::strerror(failed)};
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/bounds/least_footprint.h"
 #include "core/planning/request.h"
 
 namespace rematlas {
@@ -10,8 +11,10 @@ namespace rematlas {
 using nlohmann::json;
 
 InfeasibleAnswer::InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver,
-                                   const Outcome& outcome)
+                                   Offload asked, const Outcome& outcome)
     : graph_(graph),
+      flat_(flat),
+      asked_(asked),
       solver_(solver),
       outcome_(outcome),
       answer_(*outcome.infeasible()),
@@ -21,6 +24,7 @@ InfeasibleAnswer::InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, co
 void InfeasibleAnswer::print() const {
     std::fflush(stdout);
     print_reason();
+    print_help_of_copies();
     if (answer_.op.valid())
         std::printf("most is needed at op %d, %s %s:\n", answer_.op.value,
                     graph_.ops[answer_.op].name.c_str(), graph_.ops[answer_.op].module.c_str());
@@ -56,6 +60,21 @@ void InfeasibleAnswer::print_reason() const {
                      format_bytes(*answer_.under_pins).c_str(),
                      static_cast<long long>(answer_.under_pins->value),
                      format_bytes(*answer_.without_pins).c_str());
+}
+
+void InfeasibleAnswer::print_help_of_copies() const {
+    if (moves_weights(asked_) || !graph_.device || graph_.device->links == Links{}) return;
+    const Bytes least = least_footprint(graph_, with_results_from_host(graph_, flat_)).bytes;
+    if (least > outcome_.budget) return;
+    std::int64_t states = 0;
+    for (const Tensor& tensor : graph_.tensors)
+        if (tensor.kind == TensorKind::optimizer_state || tensor.kind == TensorKind::parameter)
+            states += tensor.bytes.value;
+    std::fprintf(
+        stderr,
+        "rematlas: %s of parameters and optimizer states may live on the host with --offload all; every "
+        "schedule needs at least %s of the device then\n",
+        format_bytes(Bytes(states)).c_str(), format_bytes(least).c_str());
 }
 
 std::string InfeasibleAnswer::known_to_work() const {

@@ -8,13 +8,15 @@
 #include "core/base/sizes.h"
 #include "core/graph/graph.h"
 #include "core/planning/solve.h"
+#include "core/solving/copies.h"
 
 namespace rematlas {
 
 /// The arguments outlive it; `outcome` is infeasible.
 class InfeasibleAnswer {
   public:
-    InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver,
+    /// `asked`: what may be copied to the host.
+    InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
     /// Prints the reason, the missing bytes and a budget that works to standard error, and to standard output
@@ -24,11 +26,15 @@ class InfeasibleAnswer {
 
   private:
     void print_reason() const;
+    /// Says what more copies would do, where schedules with such are not known to need too much.
+    void print_help_of_copies() const;
     std::string known_to_work() const;  ///< the end of the reason
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;
 
     const Graph& graph_;
+    const FlatGraph& flat_;
+    Offload asked_;
     const std::string& solver_;
     const Outcome& outcome_;
     const Infeasible& answer_;

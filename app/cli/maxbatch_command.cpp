@@ -10,6 +10,7 @@
 #include "app/cli/command.h"
 #include "app/cli/copy_flags.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/python_package.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
@@ -27,11 +28,15 @@ using nlohmann::json;
 
 struct MaxBatchFlags {
     std::string model, budget, device = "cpu", device_profile, loss = "output", solver = "atlas",
-                               time_limit = "60s", out;
+                               time_limit = "60s", out, optimizer = "none", optimizer_options, vary;
     std::vector<std::string> inputs;
     double max_overhead = 0;
     std::int64_t most = 65536;
     CopyFlags copies;
+
+    bool is_function() const { return names_python_function(model); }
+    /// In words: the letter B of the inputs, or a keyword of the function.
+    std::string varies() const { return vary.empty() ? "batch" : vary; }
 };
 
 /// A folder for the captured graphs, gone with its owner.
@@ -70,8 +75,16 @@ Result<Copies> copies_of(const MaxBatchFlags& flags) {
 }
 
 std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int64_t batch) {
-    std::vector<std::string> words{flags.model, "--device", flags.device, "--loss", flags.loss};
+    std::vector<std::string> words{flags.model, "--optimizer", flags.optimizer};
+    if (!flags.optimizer_options.empty())
+        words.insert(words.end(), {"--optimizer-options", flags.optimizer_options});
     if (is_of_capture(flags)) words.insert(words.end(), {"--device-profile", flags.device_profile});
+    if (flags.is_function()) {
+        if (flags.device == "meta") words.insert(words.end(), {"--device", "meta"});
+        words.insert(words.end(), {"--set", flags.varies() + "=" + std::to_string(batch)});
+        return words;
+    }
+    words.insert(words.end(), {"--device", flags.device, "--loss", flags.loss});
     for (const std::string& input : flags.inputs) {
         words.emplace_back("--input");
         words.push_back(at_batch(input, batch));
@@ -100,6 +113,14 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     if (!time) return time.error();
     options.limits.time = std::chrono::nanoseconds(time->value);
     options.limits.cache = cache_folder();
+    if (flags.is_function()) {
+        if (!flags.inputs.empty())
+            return Error{"--input: a function makes its inputs; --vary names its keyword"};
+        return options;
+    }
+    if (!flags.vary.empty())
+        return Error{"--vary: goes with package.module:function; a file has B in --input"};
+    if (flags.inputs.empty()) return Error{"--input is required"};
     const bool any = std::any_of(flags.inputs.begin(), flags.inputs.end(),
                                  [](const std::string& input) { return has_batch(input); });
     if (!any) return Error{"--input: none has a dimension B, the batch; expected e.g. 'f32[B,3,224,224]'"};
@@ -129,6 +150,7 @@ json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, con
                  {"overhead", found.next_overhead ? json(*found.next_overhead) : json(nullptr)}};
     json object = {{"status", found.schedule ? "found" : "infeasible"},
                    {"batch", found.batch},
+                   {"varies", flags.varies()},
                    {"budget_bytes", options.budget.value},
                    {"max_overhead", options.max_overhead ? json(*options.max_overhead) : json(nullptr)},
                    {"solver", flags.solver},
@@ -151,9 +173,10 @@ json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, con
     return object;
 }
 
-std::string why_not_more(const LargestBatchOptions& options, const LargestBatch& found) {
+std::string why_not_more(const MaxBatchFlags& flags, const LargestBatchOptions& options,
+                         const LargestBatch& found) {
     if (found.at_most) return "nothing larger was tried (--most)";
-    const std::string next = "a batch of " + std::to_string(found.batch + 1);
+    const std::string next = "a " + flags.varies() + " of " + std::to_string(found.batch + 1);
     if (found.next_needs) return next + " needs at least " + format_bytes(*found.next_needs);
     if (found.next_overhead) {
         char overhead[32];
@@ -165,9 +188,9 @@ std::string why_not_more(const LargestBatchOptions& options, const LargestBatch&
            (found.proven ? "" : ", in " + std::string(to_string(ScheduleClass::staged)));
 }
 
-void print(const LargestBatchOptions& options, const LargestBatch& found) {
-    std::printf("%-10s %lld; %s\n", "batch", static_cast<long long>(found.batch),
-                why_not_more(options, found).c_str());
+void print(const MaxBatchFlags& flags, const LargestBatchOptions& options, const LargestBatch& found) {
+    std::printf("%-10s %lld; %s\n", flags.varies().c_str(), static_cast<long long>(found.batch),
+                why_not_more(flags, options, found).c_str());
     if (!found.schedule) return;
     if (found.without_recomputation)
         std::printf("%-10s %lld without recomputation, foretold\n", "",
@@ -175,8 +198,11 @@ void print(const LargestBatchOptions& options, const LargestBatch& found) {
     const Schedule& schedule = *found.schedule;
     std::printf("%-10s %.4f", "overhead", schedule.overhead);
     if (options.max_overhead) std::printf(" of %.4f allowed", *options.max_overhead);
-    std::printf("; a step takes %s, %s an example\n", format_duration(schedule.time).c_str(),
-                format_duration(Nanoseconds(schedule.time.value / found.batch)).c_str());
+    const std::string an_example =
+        flags.varies() == "batch"
+            ? ", " + format_duration(Nanoseconds(schedule.time.value / found.batch)) + " an example"
+            : "";
+    std::printf("; a step takes %s%s\n", format_duration(schedule.time).c_str(), an_example.c_str());
     std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(),
                 format_bytes(options.budget).c_str());
 }
@@ -184,8 +210,10 @@ void print(const LargestBatchOptions& options, const LargestBatch& found) {
 Result<Exit> maxbatch_command(const MaxBatchFlags& flags, const OutputFlags& output) {
     Result<LargestBatchOptions> options = options_from(flags);
     if (!options) return options.error();
-    if (const Result<std::filesystem::path> runtime = runtime_program("maxbatch"); !runtime)
-        return runtime.error();
+    if (!flags.is_function()) {
+        if (const Result<std::filesystem::path> runtime = runtime_program("maxbatch"); !runtime)
+            return runtime.error();
+    }
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
     const Result<TemporaryFolder> folder = TemporaryFolder::create();
@@ -195,14 +223,16 @@ Result<Exit> maxbatch_command(const MaxBatchFlags& flags, const OutputFlags& out
     const auto capture = [&](std::int64_t batch) -> Result<Graph> {
         Result<Graph> graph =
             capture_in_process(capture_arguments(flags, batch), folder->path() / "captured.graph.json");
-        if (!graph) return Error{"batch " + std::to_string(batch) + ": " + graph.error().message};
+        if (!graph) return Error{flags.varies() + " " + std::to_string(batch) + ": " + graph.error().message};
         return graph;
     };
     Result<LargestBatch> found = largest_batch(capture, *options, [&](std::int64_t batch, BatchEvent event) {
         const char* what = event == BatchEvent::capturing ? "capture"
                            : event == BatchEvent::fits    ? "fits"
                                                           : "too large";
-        if (shows) std::fprintf(stderr, "\r\033[Kbatch %lld: %s", static_cast<long long>(batch), what);
+        if (shows)
+            std::fprintf(stderr, "\r\033[K%s %lld: %s", flags.varies().c_str(), static_cast<long long>(batch),
+                         what);
     });
     if (shows) std::fprintf(stderr, "\r\033[K");
     if (!found) return found.error();
@@ -212,7 +242,7 @@ Result<Exit> maxbatch_command(const MaxBatchFlags& flags, const OutputFlags& out
     if (output.json)
         print_json(to_json(flags, *options, *found));
     else
-        print(*options, *found);
+        print(flags, *options, *found);
     return found->schedule ? Exit::success : Exit::negative;
 }
 
@@ -225,11 +255,16 @@ void add_maxbatch_command(const Commands& commands) {
         "maxbatch", "the largest batch that a budget allows",
         "rematlas maxbatch resnet50.pt --input 'f32[B,3,112,112]' --budget 2GiB --max-overhead 1.25", output,
         [] { return maxbatch_command(flags, output); });
-    app->add_option("model", flags.model, "TorchScript file or exported program that takes any batch")
+    app->add_option(
+           "model", flags.model,
+           "TorchScript file or exported program that takes any batch, or package.module:function that takes "
+           "a keyword batch")
         ->required();
     app->add_option("--input", flags.inputs, "as for capture, with B for the batch: 'i64[B,256]<4096'")
-        ->allow_extra_args(false)
-        ->required();
+        ->allow_extra_args(false);
+    app->add_option("--vary", flags.vary, "of a function: the keyword that varies; default: batch");
+    app->add_option("--optimizer", flags.optimizer, "as for capture")->capture_default_str();
+    app->add_option("--optimizer-options", flags.optimizer_options, "as for capture");
     app->add_option("--budget", flags.budget, "bytes (16GiB)")->required();
     app->add_option("--max-overhead", flags.max_overhead, "most time allowed, 1.25 = +25 %; default: any")
         ->check(CLI::Range(1.0, 1e6));

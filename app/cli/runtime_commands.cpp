@@ -1,15 +1,13 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "app/cli/capture_process.h"
 #include "app/cli/command.h"
+#include "app/cli/python_package.h"
 
 namespace rematlas {
 
@@ -26,17 +24,6 @@ void add_runtime_commands(const Commands& commands) {
 
 namespace {
 
-/// package.module:function; cuda:1 is none.
-bool names_python_function(std::string_view word) {
-    const std::size_t colon = word.find(':');
-    if (colon == 0 || colon == std::string_view::npos || colon + 1 == word.size()) return false;
-    if (std::isdigit(static_cast<unsigned char>(word[colon + 1]))) return false;
-    const auto is_of_names = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(colon),
-                       [&](char c) { return is_of_names(c) || c == '.'; }) &&
-           std::all_of(word.begin() + static_cast<std::ptrdiff_t>(colon) + 1, word.end(), is_of_names);
-}
-
 /// Of the options' values only the inputs of a capture have the same form, bool:true.
 bool is_for_python(int argc, char** argv) {
     for (int i = 2; i < argc; ++i)
@@ -44,16 +31,14 @@ bool is_for_python(int argc, char** argv) {
     return false;
 }
 
-/// The interpreter where the rematlas package is installed: that of the wheel, else the active environment's.
 Result<void> hand_over_to_python(int argc, char** argv) {
-    const char* of_wheel = std::getenv("REMATLAS_PYTHON");
+    std::vector<std::string> command = python_package();
     std::vector<char*> words;
-    for (const char* word : {of_wheel ? of_wheel : "python3", "-m", "rematlas"})
-        words.push_back(const_cast<char*>(word));
+    for (std::string& word : command) words.push_back(word.data());
     words.insert(words.end(), argv + 1, argv + argc);
     words.push_back(nullptr);
     ::execvp(words[0], words.data());
-    return Error{std::string(words[0]) + ": cannot start: " + std::strerror(errno)};
+    return Error{command.front() + ": cannot start: " + std::strerror(errno)};
 }
 
 }  // namespace

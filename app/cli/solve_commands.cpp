@@ -14,6 +14,7 @@
 #include "core/graph/graph_file.h"
 #include "core/pins/pinned_ops.h"
 #include "core/planning/config.h"
+#include "core/planning/least_budget.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/planning/sweep.h"
@@ -31,6 +32,7 @@ struct SolveFlags {
     std::vector<std::string> pins;
     int threads = 1;
     std::uint64_t seed = 1;
+    double max_overhead = 0;  ///< 0: none is given
     bool arena = false;
     CopyFlags copies;
 };
@@ -165,9 +167,15 @@ Result<void> choose_solver(const SolveFlags& flags, SolveRequest& request) {
 Result<SolveRequest> request_from(const SolveFlags& flags, const StepBytes& step) {
     SolveRequest request{.arena = flags.arena,
                          .limits = {.seed = flags.seed, .threads = flags.threads, .cache = cache_folder()}};
-    const Result<Bytes> budget = budget_flag(flags.budget, step);
-    if (!budget) return budget.error();
-    request.budget = *budget;
+    if ((flags.max_overhead > 0) == !flags.budget.empty())
+        return Error{"--budget or --max-overhead is needed, and not both"};
+    if (flags.max_overhead > 0 && flags.arena)
+        return Error{"--arena: bounds the arena by a budget, which --max-overhead does not have"};
+    if (!flags.budget.empty()) {
+        const Result<Bytes> budget = budget_flag(flags.budget, step);
+        if (!budget) return budget.error();
+        request.budget = *budget;
+    }
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     request.limits.time = std::chrono::nanoseconds(time->value);
@@ -178,6 +186,26 @@ Result<SolveRequest> request_from(const SolveFlags& flags, const StepBytes& step
     }
     if (const Result<void> chosen = choose_solver(flags, request); !chosen) return chosen.error();
     return request;
+}
+
+/// Writes and tells what was found.
+Result<Exit> tell(const SolveFlags& flags, const OutputFlags& output, const Graph& graph,
+                  const Schedule& schedule, std::optional<Bytes> least_proven) {
+    if (!flags.out.empty()) {
+        if (const Result<void> written = write_schedule(schedule, flags.out); !written)
+            return written.error();
+    }
+    if (output.json) {
+        json told = schedule_json(graph, schedule);
+        if (least_proven) told["least_proven_bytes"] = least_proven->value;
+        print_json(told);
+        return Exit::success;
+    }
+    print_schedule(graph, schedule);
+    if (least_proven)
+        std::printf("%-10s no schedule of at most %.4g of the time needs less than %s\n", "least",
+                    flags.max_overhead, format_bytes(*least_proven).c_str());
+    return Exit::success;
 }
 
 Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
@@ -196,24 +224,22 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     if (!copies) return copies.error();
     request->copies = *copies;
     request->limits.stop = catch_interrupt();
+    if (flags.max_overhead > 0) {
+        const Result<LeastBudget> least =
+            least_budget({*graph, flat}, *request, flags.max_overhead, solve_progress(output));
+        if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
+        if (!least) return least.error();
+        return tell(flags, output, *graph, least->schedule, least->proven);
+    }
     const Result<Outcome> outcome = solve(Problem{*graph, flat}, *request, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
     if (!outcome) return outcome.error();
     if (outcome->infeasible()) {
-        const InfeasibleAnswer answer(*graph, flat, request->solver, *outcome);
+        const InfeasibleAnswer answer(*graph, flat, request->solver, request->copies.what, *outcome);
         output.json ? print_json(answer.as_json()) : answer.print();
         return Exit::negative;
     }
-    const Schedule& schedule = *outcome->schedule();
-    if (!flags.out.empty()) {
-        if (const Result<void> written = write_schedule(schedule, flags.out); !written)
-            return written.error();
-    }
-    if (output.json)
-        print_json(schedule_json(*graph, schedule));
-    else
-        print_schedule(*graph, schedule);
-    return Exit::success;
+    return tell(flags, output, *graph, *outcome->schedule(), std::nullopt);
 }
 
 Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) {
@@ -334,8 +360,11 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("graph", flags.graph, "a .graph.json file")->required();
     app->add_option("--budget", flags.budget,
                     "bytes (2GiB, 512MiB), a share of the peak without recomputation (60%) or of what is not "
-                    "resident in it ('60% of activations')")
-        ->required();
+                    "resident in it ('60% of activations')");
+    app->add_option(
+           "--max-overhead", flags.max_overhead,
+           "in place of a budget: the least memory at which the step takes no more, 1.1 = +10 % time")
+        ->check(CLI::Range(1.0, 1e6));
     add_pin_option(*app, flags.pins);
     app->add_option("--solver", flags.solver, "one of " + names + "; default: atlas");
     app->add_option("--milp", flags.milp,

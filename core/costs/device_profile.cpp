@@ -27,6 +27,14 @@ double share_or(const Fields& fields, const char* key, double otherwise) {
     return value;
 }
 
+std::map<std::string, double> shares(const Fields& file, const char* key) {
+    std::map<std::string, double> found;
+    if (!file.has(key)) return found;
+    const Fields fields(file.at(key), key);
+    for (const auto& [dtype, share] : file.at(key).items()) found[dtype] = share_or(fields, dtype.c_str(), 1);
+    return found;
+}
+
 std::map<std::string, double> rates(const Fields& file, const char* key) {
     std::map<std::string, double> found;
     const Fields fields(file.at(key), key);
@@ -41,30 +49,30 @@ Bytes size_or(const Fields& fields, const char* key, std::int64_t otherwise) {
     return Bytes(bytes);
 }
 
-constexpr std::string_view known_keys[] = {
-    "format",
-    "version",
-    "name",
-    "kind",
-    "memory_bytes",
-    "matmul_flops",
-    "convolution_flops",
-    "vector_flops",
-    "memory_bytes_per_second",
-    "launch_ns",
-    "matmul_efficiency",
-    "convolution_efficiency",
-    "attention_efficiency",
-    "memory_efficiency",
-    "to_host_bytes_per_second",
-    "to_device_bytes_per_second",
-    "to_host_contended_bytes_per_second",
-    "to_device_contended_bytes_per_second",
-    "copy_latency_ns",
-    "least_copy_bytes",
-    "matmul_workspace_bytes",
-    "capability",
-    "sources"};
+constexpr std::string_view known_keys[] = {"format",
+                                           "version",
+                                           "name",
+                                           "kind",
+                                           "memory_bytes",
+                                           "matmul_flops",
+                                           "convolution_flops",
+                                           "vector_flops",
+                                           "memory_bytes_per_second",
+                                           "launch_ns",
+                                           "matmul_efficiency",
+                                           "matmul_efficiencies",
+                                           "convolution_efficiency",
+                                           "attention_efficiency",
+                                           "memory_efficiency",
+                                           "to_host_bytes_per_second",
+                                           "to_device_bytes_per_second",
+                                           "to_host_contended_bytes_per_second",
+                                           "to_device_contended_bytes_per_second",
+                                           "copy_latency_ns",
+                                           "least_copy_bytes",
+                                           "matmul_workspace_bytes",
+                                           "capability",
+                                           "sources"};
 
 DeviceProfile read(const json& object) {
     const Fields file(object, "");
@@ -82,6 +90,7 @@ DeviceProfile read(const json& object) {
     if (launch < 0 || launch > 1'000'000'000) file.fail("launch_ns is out of range");
     profile.launch = Nanoseconds(launch);
     profile.matmul_efficiency = share_or(file, "matmul_efficiency", 1);
+    profile.matmul_efficiencies = shares(file, "matmul_efficiencies");
     profile.convolution_efficiency = share_or(file, "convolution_efficiency", profile.matmul_efficiency);
     profile.attention_efficiency = share_or(file, "attention_efficiency", profile.matmul_efficiency);
     profile.memory_efficiency = share_or(file, "memory_efficiency", 1);
@@ -115,8 +124,8 @@ Result<DeviceProfile> device_profile(const std::string& name) {
     for (const BuiltinProfile& profile : builtin_profiles())
         if (profile.name == name) return identified(parse_device_profile(profile.text, name), name);
     if (!name.ends_with(".json"))
-        return Error{"device profile '" + name + "' is not known; there are " + listed(device_profile_names()) +
-                     ", or a .json file"};
+        return Error{"device profile '" + name + "' is not known; there are " +
+                     listed(device_profile_names()) + ", or a .json file"};
     const Result<std::string> text = read_file(name);
     if (!text) return text.error();
     return identified(parse_device_profile(*text, name), std::filesystem::path(name).stem().string());

@@ -8,6 +8,7 @@
 //     {"format": "rematlas.device", "version": 1, "name": "NVIDIA H200 SXM", "kind": "cuda",
 //      "memory_bytes": ..., "matmul_flops": {"f32": ..., "bf16": ...}, "vector_flops": {"f32": ...},
 //      "memory_bytes_per_second": ..., "launch_ns": ..., "matmul_efficiency": 0.7,
+//      "matmul_efficiencies": {"bf16": 0.8},
 //      "convolution_efficiency": 0.5, "memory_efficiency": 0.8, "to_host_bytes_per_second": ...,
 //      "to_device_bytes_per_second": ..., "to_host_contended_bytes_per_second": ..., "to_device_contended_bytes_per_second": ...,
 //      "copy_latency_ns": ..., "least_copy_bytes": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
@@ -34,8 +35,9 @@ struct DeviceProfile {
     std::map<std::string, double> convolution_flops = {};  ///< where they differ from those of products
     std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
-    Nanoseconds launch = {};       ///< of any op
-    double matmul_efficiency = 1;  ///< share of the peak that large products reach
+    Nanoseconds launch = {};                                 ///< of any op
+    double matmul_efficiency = 1;                            ///< share of the peak that large products reach
+    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, where it is another one
     double convolution_efficiency = 1;
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach

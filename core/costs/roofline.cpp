@@ -113,8 +113,11 @@ Nanoseconds roofline(const DeviceProfile& profile, const OpCall& call) {
     const Work work = work_of(call);
     const std::string dtype = call.arguments.empty() ? "f32" : call.arguments.front().dtype;
     double rate = rate_of(profile.vector_flops, dtype);
-    if (work.engine == Engine::matmul)
-        rate = rate_of(profile.matmul_flops, dtype) * profile.matmul_efficiency;
+    if (work.engine == Engine::matmul) {
+        const auto share = profile.matmul_efficiencies.find(dtype);
+        rate = rate_of(profile.matmul_flops, dtype) *
+               (share == profile.matmul_efficiencies.end() ? profile.matmul_efficiency : share->second);
+    }
     if (work.engine == Engine::attention)
         rate = rate_of(profile.matmul_flops, dtype) * profile.attention_efficiency;
     if (work.engine == Engine::convolution)

@@ -1,5 +1,7 @@
 #include "runtime/training/plan_class.h"
 
+#include <set>
+
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/checking/check.h"
@@ -122,6 +124,11 @@ std::string TorchPlan::answer() {
     std::int64_t outputs = 0;
     for (const int operand : tape.outputs)
         if (operand != no_operand) outputs += graph.tensors[tape.operands[operand].tensor].bytes.value;
+    std::set<TensorId> written;
+    for (const Op& op : graph.ops)
+        if (op.phase != Phase::optimizer) written.insert(op.mutates.begin(), op.mutates.end());
+    std::int64_t written_bytes = 0;
+    for (TensorId tensor : written) written_bytes += graph.tensors[tensor].bytes.value;
     const json none = json::object();
     const json& origin = graph.provenance && graph.provenance->is_object() ? *graph.provenance : none;
     json item = {{"ops", graph.ops.size()},
@@ -131,6 +138,7 @@ std::string TorchPlan::answer() {
                  {"resident_bytes", planner->residents().value},
                  {"gradient_bytes", gradients},
                  {"output_bytes", outputs},
+                 {"written_bytes", written_bytes},
                  {"kept_by_loss_bytes", planner->kept_by_loss().value},
                  {"unused_outputs", tape.unused_outputs},
                  {"busy", planner->busy()}};

@@ -62,6 +62,8 @@ class CopySearch {
           repeats_(annealing::repeats_of(problem.graph)) {}
 
     Answer run() {
+        if (Infeasible none = infeasible_from(problem_, budget_, smallest_); none.proven)
+            return with_hint(std::move(none));
         if (nothing_leaves()) return without_copies(limits_.time, progress_);
         start_without_copies();
         if (moves_weights(problem_.copies.what)) start_from_offmate();
@@ -73,10 +75,7 @@ class CopySearch {
             start_from_larger_budgets();
         if (!is_over()) race();
         if (best_) return *std::move(best_);
-        Infeasible none = infeasible_from(problem_, budget_, smallest_);
-        if (const auto& host = problem_.copies.host_budget)
-            none.reason = "with at most " + format_bytes(*host) + " on the host";
-        return none;
+        return told_of_host(infeasible_from(problem_, budget_, smallest_));
     }
 
   private:
@@ -85,6 +84,19 @@ class CopySearch {
         const annealing::CopyGraph* graph;
         CopyState state;
     };
+
+    Infeasible told_of_host(Infeasible none) const {
+        if (const auto& host = problem_.copies.host_budget)
+            none.reason = "with at most " + format_bytes(*host) + " on the host";
+        return none;
+    }
+
+    /// With a peak that is reached without copies, which takes a moment: the budget is below the bound there too.
+    Infeasible with_hint(Infeasible none) {
+        const Answer plain = without_copies(limits_.time);
+        if (const auto* why = std::get_if<Infeasible>(&plain)) none.smallest_found = why->smallest_found;
+        return told_of_host(std::move(none));
+    }
 
     /// None where no update can run there.
     static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {

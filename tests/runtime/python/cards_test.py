@@ -1,6 +1,7 @@
 """Steps for a card that is not there: recorded from shapes, planned, and left as they were."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -46,6 +47,20 @@ class LooksAtMask(nn.Module):
     def forward(self, x, mask):
         y = self.linear(x)
         return y if mask.all() else y.masked_fill(~mask, 0.0).tanh()
+
+
+class DecidesOnce(nn.Module):
+    """Its first forward sets what the others find, as the problem_type of classifiers of transformers."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.config = {"loss": None}
+
+    def forward(self, x):
+        if self.config["loss"] is None:
+            self.config["loss"] = "square"
+        return self.linear(x).square().mean()
 
 
 class AsksTheCard(nn.Module):
@@ -130,6 +145,11 @@ class Steps(unittest.TestCase):
         self.assertFalse(torch.cuda.is_available() or torch.cuda.is_initialized())
         with self.assertRaises((RuntimeError, AssertionError)):
             torch.zeros(2, device="cuda")
+
+    def test_are_those_of_a_module_that_has_decided(self):
+        model = DecidesOnce()
+        self.assertIn("aten::mean", names(graph(model, torch.randn(2, 8))))
+        self.assertIsNone(model.config["loss"])
 
     def test_leave_the_model_as_it_was(self):
         model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Dropout(0.5)).eval()
@@ -301,6 +321,26 @@ class Fits(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
+    def test_maxbatch_takes_a_function(self):
+        here = pathlib.Path(__file__).parent
+        environment = os.environ | {"REMATLAS_PYTHON": sys.executable}
+        words = ["maxbatch", "cards_test:wide", "--device", "meta", "--device-profile", "h100", "--json"]
+        words += ["--optimizer", "adamw", "--budget", "100MiB", "--max-overhead", "1.2", "--time-limit", "5s"]
+        done = subprocess.run(
+            [str(rematlas.library.folder() / "rematlas"), *words],
+            capture_output=True,
+            text=True,
+            cwd=here,
+            env=environment,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertGreater(found["batch"], found["without_recomputation"])
+        self.assertEqual(found["varies"], "batch")
+        model, args = wide(batch=found["without_recomputation"])
+        plan = graph_of_step(model, args, {}, AbsentDevice("h100"), optimizer=("adamw", {}))
+        self.assertLessEqual(plan.answer().whole_peak_bytes, 100 * MIB)
+
     def test_capture_writes_the_graph(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "x.graph.json"

@@ -54,6 +54,7 @@ class PlanAnswer:
     resident_bytes: int
     gradient_bytes: int
     output_bytes: int
+    written_bytes: int  # of buffers that the step writes to
     kept_by_loss_bytes: int
     unused_outputs: list
     torch: str = ""  # the version that the step was recorded with

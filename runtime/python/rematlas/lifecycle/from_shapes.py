@@ -46,7 +46,8 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
     try:
         with generators_put_back("cpu" if card else call.device):
             recorded_as = card.recorded_as if card else call.device
-            return Twin(module, call, hooks, used, kept.shared, recorded_as).record()
+            twin = Twin(module, call, hooks, used, kept.shared, recorded_as)
+            return twin.record(settles=card is not None)
     except Unknown:
         raise
     except Exception as error:
@@ -72,16 +73,21 @@ class Twin:
         self.counted = frozenset()  # the same of what it counts or logs by
         self.places = {}  # see `places_of`
 
-    def record(self) -> Recorded:
+    def record(self, settles=False) -> Recorded:
         """Records two steps, which must be of one course. Steps in which attributes are set for the first
-        time come before them."""
+        time come before them; and where the module `settles`, one that is refused."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
                 renew_parameters(
                     self.twin, self.recorded_as
                 )  # the region of autocast keeps what it has cast the last ones to
-            found, set_now = when_free(self.step, evicting.in_force is not None)
+            try:
+                found, set_now = when_free(self.step, evicting.in_force is not None)
+            except Unknown:
+                if step > 0 or not settles:
+                    raise
+                continue  # what a first forward decides is decided now
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now

@@ -34,8 +34,9 @@ class Original:
     def note_answer(self, number, answer, is_from_shapes) -> None:
         self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
         # A comparison holds the original's gradients beside the replay, unless what is in the way can be
-        # evicted.
-        self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + answer.gradient_bytes
+        # evicted, and what the step writes to as it was before, after the original and after the replay.
+        held = answer.gradient_bytes + 3 * answer.written_bytes
+        self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 
     def needed_for_comparison(self) -> int:
         """Returns the bytes of a step in which the plan is compared with the original."""
