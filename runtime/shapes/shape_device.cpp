@@ -5,15 +5,6 @@
 namespace rematlas {
 namespace {
 
-/// Nobody draws from it.
-class NoGenerator final : public GeneratorState {
-  public:
-    bool equals(const GeneratorState&) const override { return true; }
-    std::uint64_t digest() const override { return 0; }
-    std::optional<std::int64_t> distance_to(const GeneratorState&) const override { return 0; }
-    void advance(std::int64_t) override {}
-};
-
 class ShapeDevice final : public DeviceRuntime {
   public:
     explicit ShapeDevice(const DeviceProfile& profile) : profile_(profile), cuda_(profile.kind == "cuda") {}
@@ -43,16 +34,17 @@ class ShapeDevice final : public DeviceRuntime {
     void synchronize() override {}
     std::int64_t now() override { return 0; }
     std::unique_ptr<Marks> marks(std::size_t) override { return nullptr; }
-    std::unique_ptr<GeneratorState> generator_state() const override {
-        return std::make_unique<NoGenerator>();
-    }
-    void set_generator_state(const GeneratorState&) override {}
-    void seed_generator(std::uint64_t) override {}
+    // The host's generator stands for the device's. Nothing is drawn from it: recorders move it on where a kernel
+    // would have drawn, and programs that put it back for a second run (checkpoints) put the same one back.
+    std::unique_ptr<GeneratorState> generator_state() const override { return host_->generator_state(); }
+    void set_generator_state(const GeneratorState& state) override { host_->set_generator_state(state); }
+    void seed_generator(std::uint64_t seed) override { host_->seed_generator(seed); }
     void copy(c10::Storage&, const c10::Storage&) override {}
 
   private:
     DeviceProfile profile_;
     bool cuda_;
+    std::unique_ptr<DeviceRuntime> host_ = cpu_runtime();
 };
 
 }  // namespace

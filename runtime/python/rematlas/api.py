@@ -155,7 +155,9 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     region of torch.autocast, which torch does not open where there is no card. `solver`, `config`,
     `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`.
     """
-    if options.get("device_profile") is not None:
+    if options.get("device_profile", "") is None:
+        del options["device_profile"]
+    if "device_profile" in options:
         args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
         return plan_for_card(model, args, budget, kwargs or {}, options)
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())

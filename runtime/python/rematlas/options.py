@@ -73,7 +73,8 @@ def check_numbers(given) -> None:
 
 
 def check_time_limit(time_limit) -> None:
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+    is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and 0 < time_limit < float("inf")):
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
 
 

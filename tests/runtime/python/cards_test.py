@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -49,6 +50,35 @@ class LooksAtMask(nn.Module):
         return y if mask.all() else y.masked_fill(~mask, 0.0).tanh()
 
 
+class Checkpoints(nn.Module):
+    """Its backward draws the masks of dropout once more."""
+
+    def __init__(self, reentrant=False):
+        super().__init__()
+        self.reentrant = reentrant
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Dropout(0.2), nn.Linear(32, 16)) for _ in range(3)
+        )
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=self.reentrant)
+        return x
+
+
+class Casts(nn.Module):
+    """A region of autocast within its forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, x):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            y = self.first(x).relu()
+        return self.second(y.float())
+
+
 class DecidesOnce(nn.Module):
     """Its first forward sets what the others find, as the problem_type of classifiers of transformers."""
 
@@ -71,9 +101,12 @@ class AsksTheCard(nn.Module):
 
     def forward(self, x):
         cuda = torch.cuda
-        said = (cuda.is_available(), cuda.get_device_capability(), x.is_cuda, cuda.get_rng_state().shape)
+        said = (cuda.is_available(), cuda.get_device_capability(), x.is_cuda, cuda.get_rng_state().dtype)
         torch.cuda.synchronize()
-        if said != (True, (9, 0), True, (16,)) or torch.tensor([1, 2], device=x.device).tolist() != [1, 2]:
+        if said != (True, (9, 0), True, torch.uint8) or torch.tensor([1, 2], device=x.device).tolist() != [
+            1,
+            2,
+        ]:
             raise ValueError(f"the card says {said}")
         return torch.utils.checkpoint.checkpoint(self.linear, x, use_reentrant=False)
 
@@ -109,6 +142,39 @@ class Steps(unittest.TestCase):
                         for found in (real, shapes)
                     )
                     self.assertEqual(of_real, of_shapes, part)
+
+    def test_are_those_that_really_run_with_random_numbers_and_casts(self):
+        for make, rows in ((Checkpoints, 4), (Casts, 16)):
+            model, x = make(), torch.randn(rows, 16)
+            real, shapes = json.loads(graph_of(model, (x,))), graph(model, x, card="cpu")
+            self.assertEqual(names(real), names(shapes))
+            self.assertEqual([op["inputs"] for op in real["ops"]], [op["inputs"] for op in shapes["ops"]])
+
+    def test_draw_each_mask_of_a_checkpoint_once_more(self):
+        found = graph(Checkpoints(), torch.randn(4, 16))
+        drawn = [set(op["outputs"]) for op in found["ops"] if op["name"] == "aten::native_dropout"]
+        masks = [
+            [tensor for tensor in op["inputs"] if any(tensor in made for made in drawn)]
+            for op in found["ops"]
+            if op["name"] == "aten::native_dropout_backward"
+        ]
+        self.assertEqual(len(drawn), 3)
+        self.assertEqual(len(masks), 3)
+        self.assertEqual(len({tensor for found in masks for tensor in found}), 3)
+
+    def test_of_several_threads_take_turns(self):
+        model = nn.Sequential(nn.Embedding(64, 32), nn.Linear(32, 8))
+        texts, found = torch.zeros(2, 16, dtype=torch.long), []
+        threads = [
+            threading.Thread(target=lambda: found.extend(names(graph(model, texts)) for _ in range(4)))
+            for _ in range(3)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 12)
+        self.assertEqual(len(set(map(tuple, found))), 1)
 
     def test_of_a_model_on_the_meta_device_hold_all_residents(self):
         model, args, kwargs = large.gpt2_xl(batch=1, length=1024)
@@ -302,6 +368,23 @@ class Fits(unittest.TestCase):
         self.assertRegex(
             done.stdout, r"(?s)card +memory +as it is +recomputed\nh100 +80 GiB +x1.00, .*\nt4 +"
         )
+
+    def test_refuses_what_is_no_question(self):
+        model, args = wide()
+        for given, why in (
+            ({"cards": []}, "expected names such as h100"),
+            ({"cards": "cpu"}, "does not say how much memory"),
+            ({"max_overhead": 0.5}, "at least 1"),
+            ({"max_overhead": float("nan")}, "at least 1"),
+            ({"time_limit": -1}, "expected seconds"),
+            ({"optimizer": "lion", "cards": "h100"}, "expected .'adamw'"),
+            ({"optimizer": ("adamw", {"lr": float("nan")}), "cards": "h100"}, "expected a number"),
+        ):
+            with self.assertRaisesRegex(ValueError, why):
+                rematlas.fits(model, args, **given)
+        with self.assertRaisesRegex(TypeError, "torch.nn.Module"):
+            rematlas.fits(3, args, cards="h100")
+        self.assertEqual(len(rematlas.fits(model, args, cards="h100, h100")["cards"]), 1)
 
     def test_knows_all_cards(self):
         found = fits.known_cards()

@@ -7,6 +7,7 @@ with AbsentDevice("h100") as device:
 import contextlib
 import json
 import pathlib
+import threading
 import types
 from functools import partial
 from unittest import mock
@@ -33,17 +34,39 @@ NOTHING_RUNS = [
     (torch.cuda, "reset_peak_memory_stats", None),
 ]
 for module in (torch.cuda, torch.cuda.random):
-    NOTHING_RUNS += [
-        (module, "get_rng_state", torch.zeros(16, dtype=torch.uint8)),
-        (module, "set_rng_state", None),
-        (module, "manual_seed", None),
-        (module, "manual_seed_all", None),
-        (module, "initial_seed", 0),
-    ]
+    NOTHING_RUNS += [(module, name, None) for name in ("manual_seed", "manual_seed_all")]
+    NOTHING_RUNS += [(module, "initial_seed", 0)]
+
+# The host's generator stands for the device's, see runtime/shapes/shape_device.cpp.
+OF_HOSTS_GENERATOR = [
+    (torch.cuda, "get_rng_state", lambda *_: torch.random.get_rng_state()),
+    (torch.cuda, "set_rng_state", lambda state, *_: torch.random.set_rng_state(state)),
+]
+# One thread at a time is told of a device that is not there.
+TURN = threading.RLock()
+
+
+@contextlib.contextmanager
+def autocast_is_there():
+    """Within it torch.autocast("cuda") is made as where there is a card: torch switches a region off when it
+    is made, which for a decorator is when its module is imported."""
+    common = torch.cuda.amp.common
+    with contextlib.ExitStack() as entered:
+        if not torch.cuda.is_available():
+            entered.enter_context(
+                mock.patch.object(common, "amp_definitely_not_available", partial(tell, False))
+            )
+            entered.enter_context(mock.patch.object(torch.cuda, "is_bf16_supported", partial(tell, True)))
+        yield
 
 
 def tell(answer, *_, **__):
     return answer
+
+
+def told(answers) -> list:
+    """Returns functions that give these answers."""
+    return [(module, name, partial(tell, answer)) for module, name, answer in answers]
 
 
 class AbsentDevice(contextlib.ContextDecorator):
@@ -63,14 +86,14 @@ class AbsentDevice(contextlib.ContextDecorator):
 
     def __enter__(self):
         with contextlib.ExitStack() as entered:
+            entered.enter_context(TURN)
             if self.is_cuda:
-                says = self.facts_told()
+                functions = told(self.facts_told())
                 if not torch.cuda.is_available():
                     entered.enter_context(mock.patch.object(torch.cuda, "_initialized", True))
-                    says += NOTHING_RUNS
-                for module, name, answer in says:
-                    told = partial(tell, answer)
-                    entered.enter_context(mock.patch.object(module, name, told))
+                    functions += told(NOTHING_RUNS) + OF_HOSTS_GENERATOR
+                for module, name, function in functions:
+                    entered.enter_context(mock.patch.object(module, name, function))
                 ops.stand_in_for(self.profile)
                 entered.callback(ops.stand_in_for, "")
             # Autograd has no thread for a device that was not there when it began.

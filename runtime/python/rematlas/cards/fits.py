@@ -7,7 +7,7 @@ found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak
 import concurrent.futures
 import dataclasses
 import json
-import logging
+import math
 import os
 import typing
 
@@ -16,11 +16,11 @@ import torch
 from ..copies import Copies
 from ..errors import Refused, message
 from ..library import ops
+from ..options import check_time_limit
 from .absent_device import AbsentDevice
 from .plan_for_card import Asked
 from .recorded_step import graph_of_step
 
-log = logging.getLogger("rematlas")
 DRIVERS_BYTES = 640 << 20  # what CUDA 13 and its libraries keep of a card for themselves
 SECONDS_A_SOLVE = 4.0
 MOST = 1 << 20  # no larger value of what varies is tried
@@ -117,7 +117,7 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 
 def largest_value(steps, card, way, question, base, first) -> int:
-    """Returns a value of what varies that fits, of which a sixteenth more does not; 0 where not even 1 fits.
+    """Returns a value of what varies that fits, of which two percent more does not; 0 where not even 1 fits.
     Each value that decides was recorded and solved."""
     known = {base: first}
 
@@ -129,7 +129,7 @@ def largest_value(steps, card, way, question, base, first) -> int:
     low, high = (base, None) if first.fits else (0, base)
     while high is None and low < MOST:
         low, high = (2 * low, None) if fits_at(2 * low) else (low, 2 * low)
-    while high is not None and high - low > max(1, low // 16):
+    while high is not None and high - low > max(1, low // 64):
         middle = (low + high) // 2
         low, high = (middle, high) if fits_at(middle) else (low, middle)
     return low
@@ -178,10 +178,10 @@ def fits(
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
     that come with the package. `optimizer`, `values` and `autocast` are as in `plan` with `device_profile`.
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
-    each card and way, 4 by default. Returns {"cards": [{"card", "memory_bytes", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "largest"}]}]}, bytes of the device; "overhead" is the step's predicted
-    time over its time without recomputation, "bound" a proven lower bound on that. Raises Refused and
-    ValueError.
+    each card and way, 4 by default. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "ways":
+    [{"way", "fits", "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
+    "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
+    on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
     """
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     how = {"optimizer": optimizer, "values": values, "autocast": autocast}
@@ -189,13 +189,36 @@ def fits(
     return fits_of_steps(steps, cards, offload, max_overhead, time_limit)
 
 
+def cards_named(cards) -> list:
+    """Returns the cards of these names, each once; all that are known where `cards` is None."""
+    if cards is None:
+        cards = known_cards()
+    if isinstance(cards, str):
+        cards = cards.split(",")
+    names = list(dict.fromkeys(str(name).strip() for name in cards))
+    if not names or "" in names:
+        raise ValueError(f"rematlas: cards is {cards!r}; expected names such as h100")
+    found = [AbsentDevice(name) for name in names]
+    for card in found:
+        if room_of(card) <= 0:
+            raise ValueError(
+                f"rematlas: cards: the profile {card.profile} does not say how much memory there is"
+            )
+    return found
+
+
 def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
     """The same of steps that vary. `base`: the value of what varies that is asked about first."""
+    check_time_limit(time_limit)
+    if max_overhead is not None and not (
+        isinstance(max_overhead, (int, float)) and 1 <= max_overhead < math.inf
+    ):
+        raise ValueError(f"rematlas: max_overhead is {max_overhead!r}; expected a number of at least 1")
     ways = [Way("plain", "none"), Way("recompute", "none")]
     if offload != "none":
         Copies(offload, "pcie4", None, "cpu")  # raises ValueError for what is no choice
         ways.append(Way("offload", offload))
-    asked = [AbsentDevice(name) for name in cards or known_cards()]
+    asked = cards_named(cards)
     question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
     for card in asked:  # shapes are recorded one after the other: torch is told of one card at a time
         steps.on(card, base)

@@ -1,6 +1,7 @@
 """One training step of a model on a card that is not there."""
 
-import json
+import contextlib
+import math
 
 import torch
 
@@ -34,6 +35,8 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
     the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
     forward. Returns the plan, which has no schedule yet. Raises Refused.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
     structure_of_arguments, tensors = structure.flatten((tuple(args), dict(kwargs)))
     for tensor in tensors:
         if why := unfit_class("an argument", tensor):
@@ -47,15 +50,19 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
         with card:
             given = on_card(tensors, card, values)
             args, kwargs = structure.rebuild(structure_of_arguments, given)
-            region = torch.autocast(card.name.partition(":")[0], dtype=dtype, enabled=dtype is not None)
-            with region:
+            kind = card.name.partition(":")[0]
+            # A region around others would keep their casts of weights from one step to the next.
+            with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)
             plan = CompiledPlan.from_shapes(found.recording, type(model).__name__, True)
             if optimizer is not None:
                 plan = plan.with_optimizer(groups_of(optimizer, model), {})
     except (from_shapes.Unknown, RuntimeError) as error:
-        raise Refused(f"rematlas: the step cannot be recorded from shapes: {message(error)}") from None
+        why = message(error)
+        if "value" in why and "of a tensor" in why and not values:
+            why += "; with --values (values=True) the arguments have values"
+        raise Refused(f"rematlas: the step cannot be recorded from shapes: {why}") from None
     finally:
         for module, mode in training:
             module.training = mode
@@ -65,10 +72,21 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
     return plan
 
 
+def checked(optimizer) -> tuple:
+    """Returns the name of an optimizer and its options. Raises ValueError."""
+    name, options = (optimizer, {}) if isinstance(optimizer, str) else (*optimizer, {})[:2]
+    if name not in ("sgd", "adam", "adamw") or not isinstance(options, dict):
+        raise ValueError(f"rematlas: optimizer is {optimizer!r}; expected ('adamw', {{'lr': 1e-4}}), say")
+    for option, number in options.items():
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise ValueError(f"rematlas: optimizer: {option} is {number!r}; expected a number")
+    return name, options
+
+
 def groups_of(optimizer, model) -> list:
     """Returns which parameters are updated how, as the compiled part takes it. Raises Refused."""
-    if isinstance(optimizer, tuple):
-        name, options = optimizer
+    if isinstance(optimizer, (str, tuple)):
+        name, options = checked(optimizer)
         names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         return [{"optimizer": {"name": name} | options, "parameters": names}]
     if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
@@ -84,14 +102,3 @@ def groups_of(optimizer, model) -> list:
         }
         for group in optimizer.param_groups
     ]
-
-
-def graph_text(model, args, kwargs, card, **options) -> str:
-    """Returns the text of a graph file of `graph_of_step`."""
-    return graph_of_step(model, args, kwargs, card, **options).graph_text()
-
-
-def summary(text: str) -> dict:
-    """Returns the counts of ops and tensors of a graph file."""
-    graph = json.loads(text)
-    return {"ops": len(graph["ops"]), "tensors": len(graph["tensors"])}

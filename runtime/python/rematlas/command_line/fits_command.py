@@ -40,14 +40,11 @@ def fits(options) -> int:
     function = ModelFunction(options)
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
-    if options.max_overhead is not None and options.max_overhead < 1:
-        wrong(f"--max-overhead {options.max_overhead}: expected at least 1")
     how = {"optimizer": described_optimizer(options)} | shape_options(options)
     steps = Steps(lambda value: function.made(**({} if value is None else {varies: value})), how)
-    cards = None if options.cards is None else options.cards.split(",")
     try:
         found = fits_of_steps(
-            steps, cards, options.offload, options.max_overhead, options.time_limit, base=base
+            steps, options.cards, options.offload, options.max_overhead, options.time_limit, base=base
         )
     except ValueError as error:
         wrong(error)

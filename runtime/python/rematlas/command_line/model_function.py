@@ -5,6 +5,7 @@ import inspect
 import os
 import sys
 
+from ..cards.absent_device import autocast_is_there
 from ..errors import message
 
 
@@ -35,17 +36,21 @@ class ModelFunction:
             wrong(f"{self.name}: expected package.module:function")
         sys.path.insert(0, os.getcwd())
         try:
-            self.function = getattr(importlib.import_module(module), function)
+            with autocast_is_there():
+                self.function = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError, ValueError) as error:
             wrong(f"{self.name}: {error}")
         self.keywords = dict(map(keyword_of, options.set))
 
     def made(self, **keywords):
         """Returns (model, args, kwargs)."""
+        keywords = self.keywords | keywords
         try:
-            made = self.function(**(self.keywords | keywords))
+            with autocast_is_there():
+                made = self.function(**keywords)
         except Exception as error:
-            wrong(f"{self.name} raises {type(error).__name__}: {message(error)}")
+            given = ", ".join(f"{name}={value}" for name, value in keywords.items())
+            wrong(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}")
         if not (isinstance(made, tuple) and len(made) in (2, 3)):
             kind = type(made).__name__
             wrong(f"{self.name}: it returns a {kind}; expected (model, args) or (model, args, kwargs)")
