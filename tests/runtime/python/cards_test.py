@@ -19,6 +19,7 @@ from rematlas.api import graph_of
 from rematlas.cards import fits
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
+from rematlas_command.builds import minor_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
@@ -131,6 +132,8 @@ class Steps(unittest.TestCase):
 
     def test_of_small_models_are_those_that_really_run(self):
         for function in large.MODELS:
+            if function is large.qwen3_30b_a3b and minor_of(torch.__version__) == "2.11":
+                continue  # its shapes of grouped products are of bf16 alone
             with self.subTest(function.__name__):
                 torch.manual_seed(0)
                 model, args, kwargs = function(batch=2, length=16, small=True)
