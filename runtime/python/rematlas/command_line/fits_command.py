@@ -23,7 +23,9 @@ def add(commands) -> None:
         "--offload", choices=CHOICES, default="none", help="what may be copied to the host, as for solve"
     )
     parser.add_argument(
-        "--vary", metavar="KEYWORD", help="batch or length, say: the largest number of this keyword that fits"
+        "--vary",
+        metavar="KEYWORD",
+        help="batch or length, say: a number of this keyword that fits, of which two percent more does not",
     )
     parser.add_argument(
         "--max-overhead", type=float, metavar="1.1", help="the most time that counts as fitting"
