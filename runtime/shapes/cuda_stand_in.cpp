@@ -64,9 +64,9 @@ struct Hooks final : at::CUDAHooksInterface {
     void deviceSynchronize(c10::DeviceIndex) const override {}
 };
 
-/// Libtorch asks one object about CUDA as long as the process lives, and lets nobody replace that object. It
-/// is of a class without members, as `Hooks` is, so that its virtual functions may be replaced: the pointer to
-/// them is what the object begins with.
+/// Libtorch asks one object about CUDA as long as the process lives, and lets nobody replace that object. The
+/// object is of a class without members, as `Hooks` is, so that its virtual functions may be replaced: the
+/// object begins with the pointer to them.
 void*& functions_of(const at::CUDAHooksInterface& hooks) {
     return *reinterpret_cast<void**>(const_cast<at::CUDAHooksInterface*>(&hooks));
 }
@@ -117,8 +117,8 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool) {
     return self;
 }
 
-/// Libtorch makes small tensors past all modes (torch.tensor, lists of indices). On a device that is not there
-/// they have their values in host memory.
+/// Libtorch makes small tensors past all modes (torch.tensor, lists of indices). On a device that is not
+/// there these tensors have their values in host memory.
 std::unique_ptr<torch::Library> kernels_past_modes() {
     struct Silence final : c10::WarningHandler {
         void process(const c10::Warning&) override {}

@@ -83,13 +83,13 @@ namespace {
 
 using TwinDevice = ShapeKernels::TwinDevice;
 
-/// Of shapes alone.
+/// Here ops compute shapes alone.
 const TwinDevice meta_device{
     .type = c10::DeviceType::Meta,
     .twin = [](const c10::Storage& storage) { return meta_storage(storage.nbytes()); },
     .handed_over = [](const at::Tensor& made, c10::Device device) { return shape_from_meta(made, device); }};
 
-/// Of values, for a device that is not there.
+/// Here ops of a device that is not there compute values.
 const TwinDevice host_device{
     .type = c10::DeviceType::CPU,
     .twin = [](const c10::Storage& storage) { return relabelled(storage, c10::DeviceType::CPU); },

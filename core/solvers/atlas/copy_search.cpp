@@ -91,7 +91,8 @@ class CopySearch {
         return none;
     }
 
-    /// With a peak that is reached without copies, which takes a moment: the budget is below the bound there too.
+    /// Adds a peak that is reached without copies. The search for it takes a moment, for the budget is below
+    /// the bound without copies too.
     Infeasible with_hint(Infeasible none) {
         const Answer plain = without_copies(limits_.time);
         if (const auto* why = std::get_if<Infeasible>(&plain)) none.smallest_found = why->smallest_found;

@@ -158,7 +158,6 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     if options.get("device_profile", "") is None:
         del options["device_profile"]
     if "device_profile" in options:
-        args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
         return plan_for_card(model, args, budget, kwargs or {}, options)
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 

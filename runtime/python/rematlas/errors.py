@@ -23,6 +23,14 @@ class Infeasible(Refused):
         self.smallest_found = smallest_found
         self.works = works
 
+    @classmethod
+    def of(cls, text: str, shortage) -> "Infeasible":
+        """Returns the error of a planner's Shortage; `text` says why."""
+        found = shortage
+        return cls(
+            f"rematlas: {text}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
+        )
+
 
 class Thrashing(torch.OutOfMemoryError):
     """Running ops again took too much time under online eviction: the budget is kept in no reasonable time.

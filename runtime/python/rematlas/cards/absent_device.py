@@ -69,7 +69,7 @@ def told(answers) -> list:
     return [(module, name, partial(tell, answer)) for module, name, answer in answers]
 
 
-class AbsentDevice(contextlib.ContextDecorator):
+class AbsentDevice:
     """`profile` is the name of a device profile or the path of one. Raises ValueError that names what there
     is. Within its context torch takes the device to be there; nothing can run on it."""
 
@@ -121,11 +121,9 @@ class AbsentDevice(contextlib.ContextDecorator):
         return [(torch.cuda, name, answer) for name, answer in says.items()]
 
 
-def device_named(device: str, profile) -> AbsentDevice | None:
-    """Returns the device that is to be planned for without being there; None where no `profile` is given.
-    Raises ValueError where `device` ("cpu", "cuda", "cuda:0" or None) is not what the profile is of."""
-    if profile is None:
-        return None
+def device_named(device: str | None, profile) -> AbsentDevice:
+    """Returns the device of the profile. Raises ValueError where `device` ("cpu", "cuda", "cuda:0" or None)
+    is not what the profile is of."""
     found = AbsentDevice(profile)
     kind = None if device is None else str(device).partition(":")[0]
     if kind not in (None, "meta", found.facts["kind"]):

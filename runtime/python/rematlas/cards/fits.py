@@ -11,14 +11,11 @@ import math
 import os
 import typing
 
-import torch
-
 from ..copies import Copies
-from ..errors import Refused, message
 from ..library import ops
 from ..options import check_time_limit
 from .absent_device import AbsentDevice
-from .plan_for_card import Asked
+from .plan_for_card import Asked, solved
 from .recorded_step import graph_of_step
 
 DRIVERS_BYTES = 640 << 20  # what CUDA 13 and its libraries keep of a card for themselves
@@ -76,27 +73,17 @@ def room_of(card) -> int:
     return memory - DRIVERS_BYTES if card.is_cuda else memory
 
 
-def solved(plan, card, way, seconds):
-    """Returns the answer of a plan that is solved for all of the card."""
+def asked_of(card, way, seconds) -> Asked:
+    """Returns what a plan is made for that may take all of the card."""
     links = card.profile if way.offload != "none" else None
-    plan.start(
-        Asked(
-            budget=room_of(card),
-            solver="atlas",
-            config=None,
-            time_limit=seconds,
-            copies=Copies(way.offload, links, None, card.name, in_training=False),
-            lies_in_arena=card.is_cuda,
-        ),
-        frames=1,
-        other_bytes=0,
-        device=card.name,
+    return Asked(
+        budget=room_of(card),
+        solver="atlas",
+        config=None,
+        time_limit=seconds,
+        copies=Copies(way.offload, links, None, card.name, in_training=False),
+        lies_in_arena=card.is_cuda,
     )
-    plan.wait()
-    answer = plan.answer()
-    if answer.error is not None:
-        raise Refused(f"rematlas: {message(answer.error)}")
-    return answer
 
 
 def looked_at(steps, card, way, question, value=None) -> Found:
@@ -107,7 +94,7 @@ def looked_at(steps, card, way, question, value=None) -> Found:
         return Found(way.name, True, 1.0, whole, 1.0)
     if way.name == "plain":
         return Found(way.name, False, None, whole, None, needed_bytes=whole)
-    answer = solved(plan, card, way, question.seconds)
+    answer = solved(plan, card, asked_of(card, way, question.seconds))
     if answer.infeasible is not None:
         shortage = answer.infeasible
         needed = shortage.needed_bytes if shortage.proven else None
@@ -183,7 +170,6 @@ def fits(
     "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
     on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
     """
-    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     how = {"optimizer": optimizer, "values": values, "autocast": autocast}
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
     return fits_of_steps(steps, cards, offload, max_overhead, time_limit)

@@ -54,6 +54,16 @@ class Asked:
         return self.lies_in_arena
 
 
+def solved(compiled, card, asked):
+    """Solves a step of the card, and returns the planner's answer. Raises Refused."""
+    compiled.start(asked, frames=1, other_bytes=0, device=card.name)
+    compiled.wait()
+    answer = compiled.answer()
+    if answer.error is not None:
+        raise Refused(f"rematlas: {message(answer.error)}")
+    return answer
+
+
 def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
     """See `rematlas.plan`. Raises Refused, Infeasible, ValueError and TypeError."""
     options = CardOptions.of(given)
@@ -73,13 +83,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
     )
     how = {name: getattr(options, name) for name in ("optimizer", "values", "autocast")}
     compiled = graph_of_step(model, args, kwargs, card, **how)
-    compiled.start(asked, frames=1, other_bytes=0, device=card.name)
-    compiled.wait()
-    answer = compiled.answer()
-    if answer.error is not None:
-        raise Refused(f"rematlas: {message(answer.error)}")
+    answer = solved(compiled, card, asked)
     if answer.infeasible is not None:
-        found = answer.infeasible
-        text = f"rematlas: {infeasible_text(solver, answer)}"
-        raise Infeasible(text, found.needed_bytes, found.proven, found.smallest_found_bytes, found.works)
+        raise Infeasible.of(infeasible_text(solver, answer), answer.infeasible)
     return Plan(compiled.to_bytes())

@@ -37,7 +37,8 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
-    structure_of_arguments, tensors = structure.flatten((tuple(args), dict(kwargs)))
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    structure_of_arguments, tensors = structure.flatten((args, dict(kwargs)))
     for tensor in tensors:
         if why := unfit_class("an argument", tensor):
             raise Refused(f"rematlas: {why}")

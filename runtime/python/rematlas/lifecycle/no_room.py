@@ -77,5 +77,4 @@ class NoRoom:
         return infeasible_text(self.solver, self.answer) + self.about_updates
 
     def error(self) -> Infeasible:
-        found, text = self.answer.infeasible, f"rematlas: {self.text()}"
-        return Infeasible(text, found.needed_bytes, found.proven, found.smallest_found_bytes, found.works)
+        return Infeasible.of(self.text(), self.answer.infeasible)
