@@ -24,7 +24,10 @@ void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile, bool
             "--device-profile", flags.device_profile,
             "copies go over these links in place of the graph's: of a device (h200, a100, ...), of a kind "
             "(pcie3, pcie4, pcie5, c2c), or of a .json file of either");
-    app.add_option("--host-budget", flags.host_budget, "bytes that may lie on the host; default: any number");
+    app.add_option(
+        "--host-budget", flags.host_budget,
+        "bytes that may lie on the host; default: the memory of the graph's host where that is known, "
+        "else any number");
 }
 
 Result<Copies> copies_from(const CopyFlags& flags) {

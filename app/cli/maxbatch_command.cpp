@@ -27,8 +27,9 @@ namespace {
 using nlohmann::json;
 
 struct MaxBatchFlags {
-    std::string model, budget, device = "cpu", device_profile, loss = "output", solver = "atlas",
-                               time_limit = "60s", out, optimizer = "none", optimizer_options, vary;
+    std::string model, budget, device = "cpu", device_profile, host_profile, loss = "output",
+                               solver = "atlas", time_limit = "60s", out, optimizer = "none",
+                               optimizer_options, vary;
     std::vector<std::string> inputs;
     double max_overhead = 0;
     std::int64_t most = 65536;
@@ -79,6 +80,7 @@ std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int6
     if (!flags.optimizer_options.empty())
         words.insert(words.end(), {"--optimizer-options", flags.optimizer_options});
     if (is_of_capture(flags)) words.insert(words.end(), {"--device-profile", flags.device_profile});
+    if (!flags.host_profile.empty()) words.insert(words.end(), {"--host-profile", flags.host_profile});
     if (flags.is_function()) {
         if (flags.device == "meta") words.insert(words.end(), {"--device", "meta"});
         words.insert(words.end(), {"--set", flags.varies() + "=" + std::to_string(batch)});
@@ -273,6 +275,7 @@ void add_maxbatch_command(const Commands& commands) {
     app->add_option(
         "--device-profile", flags.device_profile,
         "as for capture; with --offload on a device, the links that copies go over, as for solve");
+    app->add_option("--host-profile", flags.host_profile, "as for capture");
     app->add_option("--loss", flags.loss, "as for capture")->capture_default_str();
     app->add_option("--solver", flags.solver, "as for solve")->capture_default_str();
     add_copy_options(*app, flags.copies, false);

@@ -1,4 +1,4 @@
-// The files of resources/devices and resources/links, built into the program. Their lists are written by CMake.
+// The files of resources/devices, resources/links and resources/hosts, built into the program. Their lists are written by CMake.
 #pragma once
 
 #include <span>
@@ -11,5 +11,6 @@ struct BuiltinProfile {
 };
 std::span<const BuiltinProfile> builtin_profiles();  ///< of devices
 std::span<const BuiltinProfile> builtin_links();
+std::span<const BuiltinProfile> builtin_hosts();
 
 }  // namespace rematlas

@@ -72,6 +72,7 @@ constexpr std::string_view known_keys[] = {"format",
                                            "least_copy_bytes",
                                            "matmul_workspace_bytes",
                                            "capability",
+                                           "host",
                                            "sources"};
 
 DeviceProfile read(const json& object) {
@@ -100,6 +101,9 @@ DeviceProfile read(const json& object) {
     profile.matmul_workspace = size_or(file, "matmul_workspace_bytes", 0);
     if (file.has("capability")) profile.capability = positive(file, "capability");
     if (profile.kind == "cuda" && profile.capability == 0) file.fail("capability is missing");
+    Result<HostProfile> host = host_profile(file.text_or("host", "server_share"));
+    if (!host) file.fail("host: " + host.error().message);
+    profile.host = host.take();
     profile.sources = sources_in(file);
     return profile;
 }

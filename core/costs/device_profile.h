@@ -12,7 +12,7 @@
 //      "convolution_efficiency": 0.5, "memory_efficiency": 0.8, "to_host_bytes_per_second": ...,
 //      "to_device_bytes_per_second": ..., "to_host_contended_bytes_per_second": ..., "to_device_contended_bytes_per_second": ...,
 //      "copy_latency_ns": ..., "least_copy_bytes": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
-//      "sources": {"matmul_flops": "..."}}
+//      "host": "desktop", "sources": {"matmul_flops": "..."}}
 #pragma once
 
 #include <map>
@@ -23,6 +23,7 @@
 #include "core/base/ids.h"
 #include "core/base/links.h"
 #include "core/base/result.h"
+#include "core/costs/host_profile.h"
 
 namespace rematlas {
 
@@ -42,6 +43,7 @@ struct DeviceProfile {
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
     Links links = {};                 ///< to the memory of the host
+    HostProfile host = {};            ///< that such devices mostly have; in the file a name, or a path
     Bytes matmul_workspace = {};      ///< held for good by the library of matrix products
     double capability = 0;            ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources = {};

@@ -24,6 +24,7 @@ LinkProfile read_links(const json& object) {
                                           "to_device_contended_bytes_per_second",
                                           "copy_latency_ns",
                                           "least_copy_bytes",
+                                          "host",
                                           "sources"};
     const Fields file(object, "");
     expect_format(file, kFormat, 1);
@@ -31,6 +32,7 @@ LinkProfile read_links(const json& object) {
     LinkProfile profile{.name = file.text("name"), .links = links_from(file), .sources = {}};
     if (!profile.links.both_ways()) file.fail("a speed is missing: bytes leave and come back");
     profile.sources = sources_in(file);
+    if (file.has("host")) profile.host = host_from(file.at("host"), "host");
     return profile;
 }
 
@@ -60,6 +62,7 @@ Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view n
 std::string link_profile_text(const LinkProfile& profile) {
     json object = {{"format", kFormat}, {"version", 1}, {"name", profile.name}, {"sources", profile.sources}};
     add_links(profile.links, object);
+    if (profile.host) add_host(*profile.host, object["host"]);
     return object.dump(2) + "\n";
 }
 

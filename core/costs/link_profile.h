@@ -9,15 +9,19 @@
 //
 //     {"format": "rematlas.links", "version": 1, "name": "PCI Express 5.0 x16", "to_host_bytes_per_second": ...,
 //      "to_device_bytes_per_second": ..., "sources": {"to_host_bytes_per_second": "..."}}
+//
+// A file that `rematlas links` wrote has the host of the links too, under "host" (host_profile.h).
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/links.h"
 #include "core/base/result.h"
+#include "core/costs/host_profile.h"
 
 namespace rematlas {
 
@@ -25,6 +29,7 @@ struct LinkProfile {
     std::string name;
     Links links;  ///< both ways
     std::map<std::string, std::string> sources;
+    std::optional<HostProfile> host = {};  ///< at the other end
 };
 
 /// Of links that come with the program; devices are not among them.

@@ -21,6 +21,7 @@ struct Device {
     std::string name;
     Bytes memory = {};  ///< 0 when unknown
     Links links = {};
+    Bytes host_memory = {};       ///< 0: not said, and no limit
     std::string kind = {};        ///< "cpu" or "cuda"; empty when unknown
     std::int64_t alignment = 64;  ///< bytes, of the addresses that its allocator gives
     /// None where nothing is reserved beyond what is alive.

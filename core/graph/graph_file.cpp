@@ -147,6 +147,8 @@ void read_device(const Fields& file, Graph& graph) {
     device.memory = Bytes(fields.integer_or("memory_bytes", 0));
     if (device.memory.value < 0) fields.fail("memory_bytes is negative");
     device.links = links_from(fields);
+    device.host_memory = Bytes(fields.integer_or("host_memory_bytes", 0));
+    if (device.host_memory.value < 0) fields.fail("host_memory_bytes is negative");
     device.kind = fields.text_or("kind", "");
     device.alignment = fields.integer_or("alignment_bytes", device.alignment);
     if (device.alignment < 1 || device.alignment > kMostAlignment)
@@ -213,6 +215,7 @@ json device_json(const Device& device) {
                  {"memory_bytes", device.memory.value},
                  {"alignment_bytes", device.alignment}};
     add_links(device.links, item);
+    if (device.host_memory.value > 0) item["host_memory_bytes"] = device.host_memory.value;
     if (device.allocator)
         item["allocator"] = {{"expandable_segments", device.allocator->expandable_segments},
                              {"large_segment_bytes", device.allocator->large_segment}};

@@ -50,6 +50,8 @@ Result<void> set_milp(SolveRequest& request, std::string_view library) {
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies) {
     if (copies.what == Offload::none) return copies;
     if (!copies.links.both_ways() && graph.device) copies.links = graph.device->links;
+    if (!copies.host_budget && graph.device && graph.device->host_memory.value > 0)
+        copies.host_budget = graph.device->host_memory;
     if (!copies.links.both_ways())
         return Error{"the graph's device has no links to the host; --device-profile names a device that has"};
     const SolverEntry* entry = find_solver(solver);

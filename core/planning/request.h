@@ -21,11 +21,12 @@ struct SolveRequest {
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
     Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
-    /// What may be copied to the host. Links that copy nothing stand for those of the graph's device.
+    /// What may be copied to the host. Links that copy nothing stand for those of the graph's device, and no budget of the
+    /// host for the memory of the graph's host, where that is known.
     Copies copies = {};
 };
 
-/// With the graph's links where there are no others. Errors: no links are known, or the solver copies no such
+/// With the graph's links, and the memory of its host, where there are no others. Errors: no links are known, or the solver copies no such
 /// things.
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 

@@ -85,13 +85,11 @@ void measure_on_device(Graph& graph, OpId id, const Tape& tape, DeviceRuntime& d
     op.workspace = Bytes(std::max<std::int64_t>(device.peak_bytes() - alive - made, 0));
 }
 
-/// Of a parameter, by an optimizer: what else ends a step has other bits on a host than on another device. One that
-/// can be skipped reads on the device whether it is.
+}  // namespace
+
 bool can_run_on_host(const TapeOp& op) {
     return op.name.starts_with("aten::_fused_") && op.skips == no_operand;
 }
-
-}  // namespace
 
 void measure_updates(Graph& graph, const Tape& tape, DeviceRuntime& device) {
     std::unordered_map<std::string, OpId> measured;

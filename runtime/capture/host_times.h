@@ -7,6 +7,10 @@
 
 namespace rematlas {
 
+/// Of a parameter, by an optimizer: what else ends a step has other bits on a host than on another device. One that
+/// can be skipped reads on the device whether it is.
+bool can_run_on_host(const TapeOp& op);
+
 /// Fills `host_time` of an optimizer's updates, whose `time` is known: on a host it is the same, for
 /// another device each distinct op is run on the host, on tensors that lie as its own (the median of a few
 /// runs).

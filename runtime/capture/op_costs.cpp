@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "core/costs/host_profile.h"
 #include "core/costs/roofline.h"
+#include "runtime/capture/host_times.h"
 #include "runtime/model/input_spec.h"
 
 namespace rematlas {
@@ -60,16 +62,22 @@ OpCall call_of(const TapeOp& op, const Graph& graph, const Tape& tape) {
 }  // namespace
 
 void predict_costs(CapturedStep& step, const DeviceProfile& profile) {
-    const DeviceProfile host = device_profile("cpu").take();
+    bool runs_there = false;
     for (OpId id : step.graph.ops.ids()) {
         const TapeOp& op = step.tape.ops[id];
         // The caller's loss is not ours to predict.
         const OpCall call = op.name == output_gradients_op ? OpCall{} : call_of(op, step.graph, step.tape);
         Op& planned = step.graph.ops[id];
         planned.time = roofline(profile, call);
-        if (planned.phase == Phase::optimizer)
-            planned.host_time = profile.kind == "cpu" ? planned.time : roofline(host, call);
+        planned.host_time.reset();
+        if (planned.phase != Phase::optimizer || !can_run_on_host(op)) continue;
+        planned.host_time = profile.kind == "cpu"
+                                ? planned.time
+                                : update_time(profile.host, call.bytes_read + call.bytes_written);
+        runs_there = true;
     }
+    if (runs_there && profile.kind != "cpu")
+        add_provenance(step.graph, {{"host_times", described(profile.host)}});
 }
 
 }  // namespace rematlas

@@ -6,7 +6,8 @@
 
 namespace rematlas {
 
-/// Fills `time` of each op by the roofline model. Workspaces of kernels are not known and stay zero.
+/// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's host.
+/// Workspaces of kernels are not known and stay zero.
 void predict_costs(CapturedStep& step, const DeviceProfile& profile);
 
 }  // namespace rematlas

@@ -13,7 +13,7 @@ namespace rematlas {
 namespace {
 
 struct CaptureFlags {
-    std::string model, output, device = "cpu", device_profile, loss = "output";
+    std::string model, output, device = "cpu", device_profile, host_profile, loss = "output";
     std::string optimizer = "none", optimizer_options;
     std::vector<std::string> inputs;
     int threads = 1, repeats = 9;
@@ -36,6 +36,8 @@ Result<std::optional<Optimizer>> optimizer_from(const CaptureFlags& flags) {
 Result<CaptureOptions> options_from(const CaptureFlags& flags) {
     if (flags.device != "meta" && !flags.device_profile.empty())
         return Error{"capture: --device-profile: goes with --device meta"};
+    if (flags.device != "meta" && !flags.host_profile.empty())
+        return Error{"capture: --host-profile: goes with --device meta"};
     const Result<std::optional<Optimizer>> optimizer = optimizer_from(flags);
     if (!optimizer) return optimizer.error();
     const auto loss = loss_from(flags.loss);
@@ -57,8 +59,13 @@ Result<Graph> capture_on(const CaptureFlags& flags, const CaptureOptions& option
     if (flags.device == "meta") {
         if (flags.device_profile.empty())
             return Error{"capture: --device meta: --device-profile names the device to plan for"};
-        const Result<DeviceProfile> profile = device_profile(flags.device_profile);
+        Result<DeviceProfile> profile = device_profile(flags.device_profile);
         if (!profile) return Error{"capture: --device-profile: " + profile.error().message};
+        if (!flags.host_profile.empty()) {
+            Result<HostProfile> host = host_profile(flags.host_profile);
+            if (!host) return Error{"capture: --host-profile: " + host.error().message};
+            profile->host = host.take();
+        }
         return capture_for(flags.model, options, *profile);
     }
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
@@ -131,6 +138,11 @@ void add_capture_command(CLI::App& app, Body& body) {
         ->capture_default_str();
     command->add_option("--device-profile", flags->device_profile,
                         "with --device meta: the device to plan for");
+    command->add_option(
+        "--host-profile", flags->host_profile,
+        "with --device meta: the host on which updates may run: desktop, workstation, "
+        "server_share, grace, or a .json file that `rematlas links` wrote; by default what such "
+        "a device mostly has");
     command->add_flag("--from-shapes", flags->from_shapes,
                       "never run the whole step: record from shapes, profile each op alone on the device");
     command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")

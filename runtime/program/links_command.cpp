@@ -5,6 +5,7 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
+#include "runtime/device/measure_host.h"
 #include "runtime/device/measure_links.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/progress_line.h"
@@ -19,7 +20,7 @@ struct LinksFlags {
     bool json = false, quiet = false, progress_json = false;
 };
 
-LinkProfile profile_of(const Links& links, const DeviceRuntime& device, Bytes bytes) {
+LinkProfile profile_of(const Links& links, HostProfile host, const DeviceRuntime& device, Bytes bytes) {
     const bool has_links = !device.device().is_cpu();
     const std::string how =
         "measured on " + device.name() + ": copies of " + format_bytes(bytes) +
@@ -28,7 +29,8 @@ LinkProfile profile_of(const Links& links, const DeviceRuntime& device, Bytes by
     LinkProfile profile{
         .name = has_links ? "host and " + device.name() : device.name() + ": copies within host memory",
         .links = links,
-        .sources = {}};
+        .sources = {},
+        .host = std::move(host)};
     profile.sources["to_host_bytes_per_second"] = how;
     profile.sources["to_device_bytes_per_second"] = "as to_host";
     profile.sources["to_host_contended_bytes_per_second"] = "the same, while bytes moved the other way";
@@ -49,9 +51,13 @@ void print(const LinkProfile& profile, const LinksFlags& flags) {
     way("to device", links.to_device_bytes_per_second, links.to_device_contended_bytes_per_second);
     std::printf("each copy   %.1f us before its bytes move; copies below %s are not worth it\n",
                 double(links.copy_latency.value) * 1e-3, format_bytes(links.least_copy).c_str());
+    std::printf("host        %s; it has %s\n", described(*profile.host).c_str(),
+                format_bytes(profile.host->memory).c_str());
     if (!flags.output.empty())
-        std::printf("%s: for rematlas solve --offload all --device-profile %s\n", flags.output.c_str(),
-                    flags.output.c_str());
+        std::printf(
+            "%s: for rematlas solve --offload all --device-profile %s, and for --host-profile of capture "
+            "and fits\n",
+            flags.output.c_str(), flags.output.c_str());
 }
 
 Result<Exit> run_links(const LinksFlags& flags) {
@@ -66,9 +72,11 @@ Result<Exit> run_links(const LinksFlags& flags) {
     ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     const Result<Links> links = measure_links(
         **device, {.bytes = *bytes, .progress = [&](double done) { progress.show("measure", done); }});
-    progress.clear();
     if (!links) return Error{"links: " + links.error().message};
-    const LinkProfile profile = profile_of(*links, **device, *bytes);
+    Result<HostProfile> host = measure_host(Bytes(4 * bytes->value));  // more than caches hold
+    progress.clear();
+    if (!host) return Error{"links: " + host.error().message};
+    const LinkProfile profile = profile_of(*links, host.take(), **device, *bytes);
     const std::string text = link_profile_text(profile);
     if (!flags.output.empty())
         if (Result<void> written = write_file(flags.output, text); !written) return written.error();
@@ -87,14 +95,15 @@ void add_links_command(CLI::App& app, Body& body) {
         app.add_subcommand("links",
                            "Measures how fast bytes move between the host and a device: each way alone, both "
                            "ways together, and what a "
-                           "small copy takes; on the CPU, which has no links, copies within host memory");
+                           "small copy takes; on the CPU, which has no links, copies within host memory. "
+                           "And how fast the host updates parameters in its own memory");
     command->footer("Example:\n  rematlas links --device cuda -o links.json");
     command->add_option("--device", flags->device, "cpu, cuda, or a GPU by its index: cuda:1")
         ->capture_default_str();
     command->add_option("--bytes", flags->bytes, "of a large copy; the device has two of these")
         ->capture_default_str();
     command->add_option("-o,--output", flags->output,
-                        "profile to write, which --device-profile of other commands reads");
+                        "profile to write, which --device-profile and --host-profile of other commands read");
     command->add_flag("--json", flags->json, "print one object: the profile");
     command->add_flag("--quiet", flags->quiet, "no progress");
     command->add_flag("--progress-json", flags->progress_json, "progress as JSON lines on standard error");

@@ -18,8 +18,11 @@ class ShapeDevice final : public DeviceRuntime {
     }
     std::int64_t library_workspace() const override { return profile_.matmul_workspace.value; }
     Device description() const override {
-        Device facts{
-            .name = profile_.name, .memory = profile_.memory, .links = profile_.links, .kind = profile_.kind};
+        Device facts{.name = profile_.name,
+                     .memory = profile_.memory,
+                     .links = profile_.links,
+                     .host_memory = profile_.host.memory,
+                     .kind = profile_.kind};
         if (cuda_) {
             facts.alignment = cuda_granularity;
             facts.allocator = CachingAllocatorOptions{};

@@ -8,7 +8,10 @@
 
 namespace rematlas {
 
-/// "cpu", "cuda:1". Throws c10::Error of one line.
+/// Between the device profile and the host profile in the name of a device that is not there.
+inline constexpr char host_separator = '\n';
+
+/// "cpu", "cuda:1", "meta:h100", "meta:h100\ndesktop" where the host is another one than such devices mostly have. Throws c10::Error of one line.
 std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name);
 
 }  // namespace rematlas

@@ -110,6 +110,8 @@ void define_ops_of_shapes(torch::Library& library) {
                     {"capability", profile.capability}}
             .dump();
     });
+    library.def("check_host_profile(str name) -> ()",
+                [](const std::string& name) { or_throw(host_profile(name)); });
     // Until it is called with an empty name, libtorch takes the device of this profile to be there.
     library.def("stand_in_for(str profile) -> ()", [](const std::string& name) {
         if (name.empty())

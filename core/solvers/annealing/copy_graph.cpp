@@ -36,10 +36,10 @@ Lists lists_of(Rows rows) {
 
 class CopyGraphBuilder {
   public:
-    CopyGraphBuilder(const Problem& problem, Bytes budget, bool updates_on_host)
+    CopyGraphBuilder(const Problem& problem, Bytes budget, const UpdateChoice& on_host)
         : problem_(problem),
           budget_(budget),
-          updates_on_host_(updates_on_host),
+          chosen_(on_host),
           graph_{.flat = problem.flat, .real_ops = problem.flat.op_count} {}
 
     CopyGraph build() {
@@ -56,7 +56,7 @@ class CopyGraphBuilder {
         if (moves_weights(what)) {
             const IdVector<TensorId, char> ends = may_end_on_host(problem_.graph, problem_.copies);
             graph_.ends_on_host.assign(ends.begin(), ends.end());
-            if (updates_on_host_) place_updates();
+            if (!chosen_.empty()) place_updates();
             add_residents();
         }
         add_waits();
@@ -85,7 +85,7 @@ class CopyGraphBuilder {
     }
 
     void place_updates() {
-        graph_.host = host_updates(problem_, graph_.may_leave);
+        graph_.host = host_updates(problem_, graph_.may_leave, chosen_);
         graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // and `home`
         FlatGraph& flat = graph_.flat;
         for (const HostUpdates::Run& run : graph_.host.runs) {
@@ -272,7 +272,7 @@ class CopyGraphBuilder {
 
     const Problem& problem_;
     const Bytes budget_;
-    const bool updates_on_host_;
+    const UpdateChoice& chosen_;
     CopyGraph graph_;
     Rows inputs_, outputs_;
     std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;  ///< by op, in the graph's order
@@ -280,8 +280,8 @@ class CopyGraphBuilder {
 
 }  // namespace
 
-CopyGraph copy_graph(const Problem& problem, Bytes budget, bool updates_on_host) {
-    return CopyGraphBuilder(problem, budget, updates_on_host).build();
+CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host) {
+    return CopyGraphBuilder(problem, budget, on_host).build();
 }
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {

@@ -58,8 +58,8 @@ struct CopyGraph {
 /// Tensors too small to be worth a copy do not leave: the smallest ones, as far as together they hold a two hundredth of all
 /// bytes that may, or of those below `links.least_copy` a tenth, and in any case no more than a sixteenth of the
 /// budget. (Where most are smaller than that, copies of them may still be worth it.)
-/// `updates_on_host`: all updates run there that can.
-CopyGraph copy_graph(const Problem& problem, Bytes budget, bool updates_on_host = false);
+/// `on_host`: of these updates those run there that can.
+CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
 /// The runs of the problem's ops as the search takes them, with what the CopyGraph has first, without those on the host. Ops
 /// of the optimizer run as soon as what they read and update is ready: what they free is a good part of the memory.

@@ -9,10 +9,11 @@ namespace {
 
 class Finder {
   public:
-    Finder(const Problem& problem, std::span<const std::uint8_t> may_leave)
+    Finder(const Problem& problem, std::span<const std::uint8_t> may_leave, const UpdateChoice& chosen)
         : graph_(problem.graph),
           flat_(problem.flat),
           may_leave_(may_leave),
+          chosen_(chosen),
           allowed_(rematlas::may_leave(problem.graph, problem.copies)),
           ends_there_(may_end_on_host(problem.graph, problem.copies)),
           touching_(problem.graph.tensors.size()) {
@@ -58,7 +59,7 @@ class Finder {
 
     bool can_run(OpId id) const {
         const Op& op = graph_.ops[id];
-        if (!is_update(id) || !op.host_time || !op.outputs.empty()) return false;
+        if (!is_update(id) || !chosen_[id.index()] || !op.host_time || !op.outputs.empty()) return false;
         const auto every = [](const std::vector<TensorId>& list, const auto& holds) {
             return std::all_of(list.begin(), list.end(), holds);
         };
@@ -87,6 +88,7 @@ class Finder {
     const Graph& graph_;
     const FlatGraph& flat_;
     const std::span<const std::uint8_t> may_leave_;
+    const UpdateChoice& chosen_;
     const IdVector<TensorId, char> allowed_, ends_there_;
     IdVector<TensorId, std::vector<OpId>>
         touching_;  ///< required ops that read or update it, in the graph's order
@@ -94,8 +96,9 @@ class Finder {
 
 }  // namespace
 
-HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave) {
-    return Finder(problem, may_leave).find();
+HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
+                         const UpdateChoice& chosen) {
+    return Finder(problem, may_leave, chosen).find();
 }
 
 }  // namespace rematlas::annealing

@@ -25,8 +25,12 @@ struct HostUpdates {
         both;  ///< residents that are only read, on the device too: in both places all the time
 };
 
-/// All that can. What they read, and update for others, must be worth a copy (`may_leave`, by tensor); nothing else may update
+/// Updates by op: whether it may run on the host. As a graph has ops, or empty where none may.
+using UpdateChoice = std::vector<std::uint8_t>;
+
+/// All of these that can. What they read, and update for others, must be worth a copy (`may_leave`, by tensor); nothing else may update
 /// the same residents, or read them later; and nobody may need what they make. Cost: linear.
-HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave);
+HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
+                         const UpdateChoice& chosen);
 
 }  // namespace rematlas::annealing

@@ -1,15 +1,15 @@
 #include "core/solvers/atlas/copy_search.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/base/sizes.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
-#include "core/solvers/annealing/anneal_copies.h"
+#include "core/solvers/annealing/copy_graph.h"
 #include "core/solvers/atlas/atlas.h"
+#include "core/solvers/atlas/copy_race.h"
 #include "core/solvers/offmate/offmate.h"
 #include "core/solving/answers.h"
 #include "core/solving/ordered_updates.h"
@@ -18,7 +18,6 @@ namespace rematlas {
 
 namespace {
 
-using annealing::CopyAnnealer;
 using annealing::CopyState;
 
 // Shares of the time limit.
@@ -28,24 +27,10 @@ constexpr double kActivationsShare = 0.4;  // for the answer with copies of acti
 constexpr double kPlainAgainShare = 0.35;  // for it once more, where copies gain little
 constexpr double kLittleGain = 0.01;       // of the time of the step
 constexpr double kLargerShare = 0.07;      // for that at each larger budget
-constexpr double kCopyRaceShare = 0.5;     // of what is left then: after it the best lane goes on alone
-
 /// Of what a link carries in a third of the step.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
 constexpr double kLeftToActivations[] = {0.9, 0.6};  // of the budget, where residents may leave
-
-constexpr double kFirstRoundShare = 0.4;  // of the race
-constexpr int kProbe = 1000;              // moves
-
-constexpr double kPrices[] = {0.01, 0.003, 0.03};
-constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
-constexpr double kMovesToCoolCopies = 100;  // for each op: a cycle with fewer moves starts less hot
-constexpr double kLeastCopyHeat = 0.03;
-constexpr std::uint64_t kLaneSeedStride = 0x9e3779b97f4a7c15u;
-constexpr double kCopyPatience =
-    5;  // times the moves to the best answer, after which nothing better is hoped for
-constexpr double kLeastCycles = 40;
 
 class CopySearch {
   public:
@@ -55,14 +40,14 @@ class CopySearch {
           budget_(budget),
           limits_(limits),
           options_(options),
-          progress_(progress),
           deadline_(limits),
+          progress_(progress),
+          incumbent_(progress_, deadline_),
           graph_(annealing::copy_graph(problem, budget)),
-          host_graph_(with_updates_on_host(problem, budget)),
-          repeats_(annealing::repeats_of(problem.graph)) {}
+          host_graph_(with_updates_on_host(problem, budget)) {}
 
     Answer run() {
-        if (Infeasible none = infeasible_from(problem_, budget_, smallest_); none.proven)
+        if (Infeasible none = infeasible_from(problem_, budget_, incumbent_.smallest); none.proven)
             return with_hint(std::move(none));
         if (nothing_leaves()) return without_copies(limits_.time, progress_);
         start_without_copies();
@@ -74,12 +59,11 @@ class CopySearch {
         else
             start_from_larger_budgets();
         if (!is_over()) race();
-        if (best_) return *std::move(best_);
-        return told_of_host(infeasible_from(problem_, budget_, smallest_));
+        if (incumbent_.best) return *std::move(incumbent_.best);
+        return told_of_host(infeasible_from(problem_, budget_, incumbent_.smallest));
     }
 
   private:
-    using Lane = std::unique_ptr<CopyAnnealer>;
     struct Start {
         const annealing::CopyGraph* graph;
         CopyState state;
@@ -99,11 +83,12 @@ class CopySearch {
         return told_of_host(std::move(none));
     }
 
-    /// None where no update can run there.
+    /// With all that can run there; none where no update can.
     static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {
         if (class_within(problem.graph, problem.copies.what) < ScheduleClass::with_host_ops)
             return std::nullopt;
-        annealing::CopyGraph graph = annealing::copy_graph(problem, budget, true);
+        const annealing::UpdateChoice all(problem.graph.ops.size(), 1);
+        annealing::CopyGraph graph = annealing::copy_graph(problem, budget, all);
         if (graph.host.runs.empty()) return std::nullopt;
         return graph;
     }
@@ -115,7 +100,9 @@ class CopySearch {
         for (int op = 0; op < graph_.real_ops; ++op) time += flat.required[op] ? flat.time[op] : 0;
         return Nanoseconds(time);
     }
-    bool is_over() const { return deadline_.passed() || (best_ && best_->time <= least_time()); }
+    bool is_over() const {
+        return deadline_.passed() || (incumbent_.best && incumbent_.best->time <= least_time());
+    }
 
     /// More than half of the budget, were they there.
     bool residents_are_heavy() const {
@@ -138,10 +125,10 @@ class CopySearch {
         const Answer answer = without_copies(share_of(limits_.time, share));
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) {
-            smallest_ = std::get<Infeasible>(answer).smallest_found;
+            incumbent_.smallest = std::get<Infeasible>(answer).smallest_found;
             return std::nullopt;
         }
-        offer(*found);
+        incumbent_.offer(*found);
         plain_time_ = std::min(plain_time_.value_or(found->time), found->time);
         return runs_of(found->steps);
     }
@@ -167,11 +154,11 @@ class CopySearch {
             starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return;
-        offer(*found);
-        if (!search.best_state_) return;
+        incumbent_.offer(*found);
+        if (!search.incumbent_.state) return;
         for (const annealing::CopyGraph* graph : graphs())
             starts_.push_back(
-                {graph, annealing::start_of(problem_, *graph, search.graph_, *search.best_state_)});
+                {graph, annealing::start_of(problem_, *graph, search.graph_, *search.incumbent_.state)});
     }
 
     /// Its choice of updates on the host and of residents that stay is its own.
@@ -182,7 +169,7 @@ class CopySearch {
         const Answer answer = make_offmate()->solve(problem_, budget_, limits, {});
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return;
-        offer(*found);
+        incumbent_.offer(*found);
         const annealing::CopyGraph& graph =
             host_runs(found->steps) > 0 && host_graph_ ? *host_graph_ : graph_;
         starts_.push_back({&graph, annealing::start_of(problem_, graph, found->steps)});
@@ -200,15 +187,15 @@ class CopySearch {
     void begin_with(const CopySearch& other) {
         began_plain_ = other.began_plain_;
         plain_ = other.plain_;
-        best_ = other.best_;
+        incumbent_.best = other.incumbent_.best;
+        incumbent_.smallest = other.incumbent_.smallest;
         plain_time_ = other.plain_time_;
-        smallest_ = other.smallest_;
     }
 
     /// The search without copies is the faster one.
     bool copies_gain_little() const {
-        if (!plain_time_ || !best_) return false;
-        const double gain = static_cast<double>((*plain_time_ - best_->time).value);
+        if (!plain_time_ || !incumbent_.best) return false;
+        const double gain = static_cast<double>((*plain_time_ - incumbent_.best->time).value);
         return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
     }
 
@@ -271,125 +258,34 @@ class CopySearch {
     }
 
     void race() {
-        std::vector<Lane> lanes;
-        for (const Start& start : starts_) {
-            lanes.push_back(lane_from(start, lanes.size()));
-            lanes.back()->make_room(deadline_);
-            take(*lanes.back());
-        }
-        if (is_over()) return;
-        const double started = deadline_.fraction();
-        double planned = first_cycle(*lanes.front(), lanes.size());
-        bool plain_again = options_.max_moves == 0;
-        for (std::size_t round = 0; !is_over(); ++round) {
-            for (Lane& lane : lanes)
-                if (!run_cycle(*lane, round, static_cast<std::uint64_t>(planned))) return;
-            std::stable_sort(lanes.begin(), lanes.end(),
-                             [](const Lane& a, const Lane& b) { return a->rank() < b->rank(); });
-            const bool last = race_is_over(started);
-            // Two to the end of the race: the one that is behind may have more to gain.
-            lanes.resize(last ? 1 : std::min(lanes.size(), std::max<std::size_t>((lanes.size() + 1) / 2, 2)));
-            if (last && std::exchange(plain_again, false) && copies_gain_little()) {
-                if (const auto runs = plain_runs(kPlainAgainShare))
-                    lanes.push_back(
-                        lane_from({&graph_, annealing::start_of(problem_, graph_, *runs)}, lanes.size()));
-            }
-            if (lanes.size() == 1 && has_stagnated()) return;
-            planned *= options_.cycle_growth;
-        }
-    }
-
-    /// Moves of each of so many lanes that take a part of the race together: on a large step fewer than the options say.
-    double first_cycle(CopyAnnealer& lane, std::size_t lanes) const {
-        const double most = options_.first_cycle;
-        if (options_.max_moves > 0 || most <= kProbe) return most;
-        const double before = deadline_.fraction();
-        lane.run_cycle(kProbe, kLeastCopyHeat, deadline_, [](const Solution&) { return true; });
-        const double a_move = (deadline_.fraction() - before) / kProbe;
-        const double part = kFirstRoundShare * kCopyRaceShare * (1 - deadline_.fraction());
-        return std::clamp(part / std::max(a_move * static_cast<double>(lanes), 1e-12), double{kProbe}, most);
-    }
-
-    Lane lane_from(const Start& start, std::size_t number) const {
-        return std::make_unique<CopyAnnealer>(
-            problem_, *start.graph, start.state,
-            annealing::CopyAnnealing{.budget = budget_,
-                                     .contended = number % 2 == 1,
-                                     .price = kPrices[number % std::size(kPrices)],
-                                     .seed = limits_.seed + options_.seed + kLaneSeedStride * number,
-                                     .repeats = &repeats_},
-            options_);
-    }
-
-    /// False: that was the last one.
-    bool run_cycle(CopyAnnealer& lane, std::size_t round, std::uint64_t moves) {
-        if (options_.max_moves > 0)
-            moves = std::min(moves, options_.max_moves - std::min(moves_, options_.max_moves));
-        if (moves == 0) return false;
-        const double cooled =
-            static_cast<double>(moves) / (kMovesToCoolCopies * std::max(graph_.real_ops, 1));
-        const double heat =
-            kCopyHeats[round % std::size(kCopyHeats)] * std::clamp(cooled, kLeastCopyHeat, 1.0);
-        const bool goes_on = lane.run_cycle(moves, heat, deadline_, [this, &lane](const Solution&) {
-            take(lane);
-            return !is_over();
-        });
-        take(lane);
-        moves_ += moves;
-        return goes_on;
-    }
-
-    bool race_is_over(double started) const {
-        if (options_.max_moves > 0)
-            return static_cast<double>(moves_) > kCopyRaceShare * static_cast<double>(options_.max_moves);
-        return deadline_.fraction() > started + kCopyRaceShare * (1 - started);
-    }
-
-    bool has_stagnated() const {
-        if (options_.max_moves > 0 || !best_) return false;
-        const double least = std::max(kLeastCycles * options_.first_cycle, static_cast<double>(found_at_));
-        return static_cast<double>(moves_) > kCopyPatience * least;
-    }
-
-    void take(CopyAnnealer& lane) {
-        if (lane.best() && offer(*lane.best())) best_state_ = lane.best_state();
-        if (best_) return;
-        if (const auto peak = lane.smallest_peak(); peak && *peak < smallest_.value_or(*peak + Bytes(1)))
-            smallest_ = peak;
-    }
-
-    /// Whether it is the best so far.
-    bool offer(const Solution& found) {
-        if (best_ && best_->time <= found.time) return false;
-        best_ = found;
-        best_->status = Status::feasible;
-        best_->bound.reset();
-        found_at_ = moves_;
-        if (progress_)
-            progress_({.overhead = best_->overhead,
-                       .peak = best_->peak,
-                       .bound = {},
-                       .fraction_done = deadline_.fraction()});
-        return true;
+        CopyRace race(problem_, budget_, limits_, options_, deadline_, incumbent_);
+        for (const Start& start : starts_) race.add(*start.graph, start.state);
+        std::optional<HostChoice> on_host;
+        if (host_graph_) on_host.emplace(problem_, host_graph_->host);
+        race.run({.on_host = on_host ? &*on_host : nullptr,
+                  .plain_again =
+                      [this](CopyRace& to) {
+                          if (!copies_gain_little()) return;
+                          if (const auto runs = plain_runs(kPlainAgainShare))
+                              to.add(graph_, annealing::start_of(problem_, graph_, *runs));
+                      },
+                  .least_time = least_time()});
     }
 
     const Problem& problem_;
     const Bytes budget_;
     const Limits& limits_;
     const AnnealingOptions& options_;
-    const Progress progress_;
     const Deadline deadline_;
+    const Progress progress_;
+    CopyIncumbent incumbent_;
     const annealing::CopyGraph graph_;
-    const std::optional<annealing::CopyGraph> host_graph_;
-    const annealing::Repeats repeats_;
+    const std::optional<annealing::CopyGraph>
+        host_graph_;  ///< with all updates on the host that can run there
     bool began_plain_ = false;
     std::vector<RunSequence> plain_;  ///< what was found without copies, and began a search with them
     std::vector<Start> starts_;
-    std::optional<Solution> best_;
-    std::optional<CopyState> best_state_;    ///< of the last lane that had the best answer
     std::optional<Nanoseconds> plain_time_;  ///< of the best answer without copies
-    std::optional<Bytes> smallest_;
-    std::uint64_t moves_ = 0, found_at_ = 0;
 };
 
 }  // namespace

@@ -153,7 +153,9 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     against the profile, `optimizer` is one of torch.optim, or ("adamw", {"lr": 1e-4}), and with `values=True`
     tensors among the arguments keep the values that they have. `autocast` ("bf16") puts the forward into a
     region of torch.autocast, which torch does not open where there is no card. `solver`, `config`,
-    `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`.
+    `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`;
+    `host_profile` describes the host on which updates may run (desktop, workstation, server_share, grace, or the path of a file that
+    `rematlas links` wrote; by default what such a card mostly has).
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]

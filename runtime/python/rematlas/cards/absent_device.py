@@ -6,6 +6,7 @@ with AbsentDevice("h100") as device:
 
 import contextlib
 import json
+import os
 import pathlib
 import threading
 import types
@@ -70,18 +71,22 @@ def told(answers) -> list:
 
 
 class AbsentDevice:
-    """`profile` is the name of a device profile or the path of one. Raises ValueError that names what there
-    is. Within its context torch takes the device to be there; nothing can run on it."""
+    """`profile` is the name of a device profile or the path of one, and `host` that of a host profile, by
+    default of the host that such devices mostly have. Raises ValueError that names what there is. Within its
+    context torch takes the device to be there; nothing can run on it."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, host=None):
         self.profile = str(profile)
         try:
             self.facts = json.loads(ops.device_facts(self.profile))
+            if host is not None:
+                ops.check_host_profile(os.fspath(host))
         except RuntimeError as error:
             raise ValueError(message(error)) from None
         self.is_cuda = self.facts["kind"] == "cuda"
         self.name = "cuda:0" if self.is_cuda else "cpu"  # as tensors have it
-        self.recorded_as = f"meta:{self.profile}"  # as the compiled part has it
+        # As the compiled part has it, see runtime/training/open_devices.h.
+        self.recorded_as = f"meta:{self.profile}" + ("" if host is None else f"\n{os.fspath(host)}")
         self.open = contextlib.ExitStack()
 
     def __enter__(self):
@@ -121,10 +126,10 @@ class AbsentDevice:
         return [(torch.cuda, name, answer) for name, answer in says.items()]
 
 
-def device_named(device: str | None, profile) -> AbsentDevice:
-    """Returns the device of the profile. Raises ValueError where `device` ("cpu", "cuda", "cuda:0" or None)
-    is not what the profile is of."""
-    found = AbsentDevice(profile)
+def device_named(device: str | None, profile, host=None) -> AbsentDevice:
+    """Returns the device of the profile, with this host. Raises ValueError where `device` ("cpu", "cuda",
+    "cuda:0" or None) is not what the profile is of."""
+    found = AbsentDevice(profile, host)
     kind = None if device is None else str(device).partition(":")[0]
     if kind not in (None, "meta", found.facts["kind"]):
         raise ValueError(

@@ -158,6 +158,7 @@ def fits(
     values=False,
     autocast=None,
     time_limit=None,
+    host_profile=None,
 ) -> dict:
     """Says for each card whether a training step of the model fits it as it is, with recomputation, and,
     where `offload` is not "none", with copies to the host over the card's own links.
@@ -165,18 +166,20 @@ def fits(
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
     that come with the package. `optimizer`, `values` and `autocast` are as in `plan` with `device_profile`.
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
-    each card and way, 4 by default. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "ways":
+    each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
+    has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "ways":
     [{"way", "fits", "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
     "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
     on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "values": values, "autocast": autocast}
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
-    return fits_of_steps(steps, cards, offload, max_overhead, time_limit)
+    return fits_of_steps(steps, cards_named(cards, host_profile), offload, max_overhead, time_limit)
 
 
-def cards_named(cards) -> list:
-    """Returns the cards of these names, each once; all that are known where `cards` is None."""
+def cards_named(cards, host=None) -> list:
+    """Returns the cards of these names, each once and with this host; all that are known where `cards` is
+    None."""
     if cards is None:
         cards = known_cards()
     if isinstance(cards, str):
@@ -184,7 +187,7 @@ def cards_named(cards) -> list:
     names = list(dict.fromkeys(str(name).strip() for name in cards))
     if not names or "" in names:
         raise ValueError(f"rematlas: cards is {cards!r}; expected names such as h100")
-    found = [AbsentDevice(name) for name in names]
+    found = [AbsentDevice(name, host) for name in names]
     for card in found:
         if room_of(card) <= 0:
             raise ValueError(
@@ -194,7 +197,8 @@ def cards_named(cards) -> list:
 
 
 def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
-    """The same of steps that vary. `base`: the value of what varies that is asked about first."""
+    """The same of steps that vary, on these AbsentDevices. `base`: the value of what varies that is asked
+    about first."""
     check_time_limit(time_limit)
     if max_overhead is not None and not (
         isinstance(max_overhead, (int, float)) and 1 <= max_overhead < math.inf
@@ -204,14 +208,13 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
     if offload != "none":
         Copies(offload, "pcie4", None, "cpu")  # raises ValueError for what is no choice
         ways.append(Way("offload", offload))
-    asked = cards_named(cards)
     question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
-    for card in asked:  # shapes are recorded one after the other: torch is told of one card at a time
+    for card in cards:  # shapes are recorded one after the other: torch is told of one card at a time
         steps.on(card, base)
     if base is not None:
-        return {"cards": [answered(steps, card, question, base) for card in asked]}
+        return {"cards": [answered(steps, card, question, base) for card in cards]}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return {"cards": list(pool.map(lambda card: answered(steps, card, question, None), asked))}
+        return {"cards": list(pool.map(lambda card: answered(steps, card, question, None), cards))}
 
 
 def gib(number) -> str:

@@ -16,6 +16,7 @@ class CardOptions:
 
     device: str | None = None
     device_profile: str
+    host_profile: str | None = None
     optimizer: object = None
     values: bool = False
     autocast: str | None = None
@@ -69,7 +70,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
     options = CardOptions.of(given)
     check_budget(budget, None)
     check_time_limit(options.time_limit)
-    card = device_named(options.device, options.device_profile)
+    card = device_named(options.device, options.device_profile, options.host_profile)
     solver, config = solver_of(options.solver, options.config)
     moves = options.offload != "none"
     links = options.links or (card.profile if moves else None)

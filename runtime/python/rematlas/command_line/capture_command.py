@@ -8,7 +8,7 @@ from ..cards.absent_device import AbsentDevice
 from ..cards.recorded_step import graph_of_step
 from .model_function import ModelFunction, add_function, wrong
 from .optimizer_options import add_optimizer, described_optimizer, made_optimizer
-from .shape_options import add_shape_options, shape_options
+from .shape_options import add_host_profile, add_shape_options, shape_options
 
 
 def add(commands) -> None:
@@ -23,6 +23,7 @@ def add(commands) -> None:
         help="meta: from shapes, for the card of --device-profile; by default where the model lies",
     )
     parser.add_argument("--device-profile", metavar="h100", help="with --device meta: the card to plan for")
+    add_host_profile(parser, "with --device meta: ")
     add_shape_options(parser, "with --device meta: ")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument(
@@ -57,16 +58,16 @@ def graph_for_card(options, model, args, kwargs) -> str:
         wrong("--device meta: --device-profile is missing: the card to plan for (h100, or a profile's path)")
     optimizer = described_optimizer(options)
     try:
-        card = AbsentDevice(options.device_profile)
+        card = AbsentDevice(options.device_profile, options.host_profile)
     except ValueError as error:
-        wrong(f"--device-profile {error}")
+        wrong(error)
     how = shape_options(options)
     return graph_of_step(model, args, kwargs, card, optimizer=optimizer, **how).graph_text()
 
 
 def check_device(options, model) -> None:
     """Of a step that really runs."""
-    for name in ("device_profile", "values", "autocast"):
+    for name in ("device_profile", "host_profile", "values", "autocast"):
         if getattr(options, name):
             wrong(f"--{name.replace('_', '-')}: goes with --device meta")
     own = {parameter.device.type for parameter in model.parameters()}

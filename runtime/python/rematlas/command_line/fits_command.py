@@ -2,11 +2,11 @@
 
 import json
 
-from ..cards.fits import Steps, fits_of_steps, text_of
+from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
 from .model_function import ModelFunction, add_function, wrong
 from .optimizer_options import add_optimizer, described_optimizer
-from .shape_options import add_shape_options, shape_options
+from .shape_options import add_host_profile, add_shape_options, shape_options
 
 
 def add(commands) -> None:
@@ -33,6 +33,7 @@ def add(commands) -> None:
     parser.add_argument(
         "--time-limit", type=float, metavar="SECONDS", help="for each card and way; 4 unless it is given"
     )
+    add_host_profile(parser, "of all cards; ")
     add_shape_options(parser)
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--quiet", action="store_true", help="no progress; there is none to show")
@@ -46,7 +47,12 @@ def fits(options) -> int:
     steps = Steps(lambda value: function.made(**({} if value is None else {varies: value})), how)
     try:
         found = fits_of_steps(
-            steps, options.cards, options.offload, options.max_overhead, options.time_limit, base=base
+            steps,
+            cards_named(options.cards, options.host_profile),
+            options.offload,
+            options.max_overhead,
+            options.time_limit,
+            base=base,
         )
     except ValueError as error:
         wrong(error)

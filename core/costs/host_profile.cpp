@@ -1,0 +1,115 @@
+#include "core/costs/host_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/costs/builtin_profiles.h"
+#include "core/costs/profile_fields.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kHostFormat = "rematlas.host", kLinksFormat = "rematlas.links";
+constexpr int kMostCores = 4096;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;
+constexpr std::int64_t kLongestLaunch = 1'000'000'000;
+
+std::int64_t within(const Fields& fields, const char* key, std::int64_t least, std::int64_t most) {
+    const std::int64_t value = fields.integer(key);
+    if (value < least || value > most) fields.fail(std::string(key) + " is out of range");
+    return value;
+}
+
+double bandwidth(const Fields& fields, const char* key) {
+    const double value = fields.number(key);
+    if (!std::isfinite(value) || value < 1e6 || value > 1e18)
+        fields.fail(std::string(key) + " is out of range");
+    return value;
+}
+
+/// A host's own file, or the host that stands in a file of links.
+HostProfile read_host(const json& object) {
+    const Fields file(object, "");
+    if (file.has("format") && file.text("format") == kLinksFormat) {
+        if (!file.has("host"))
+            file.fail("it is of links and says nothing of the host; `rematlas links` measures both");
+        return host_from(file.at("host"), "host");
+    }
+    expect_format(file, kHostFormat, 1);
+    return host_from(object, "");
+}
+
+double rate_of(const HostProfile& host) {
+    if (host.core_bytes_per_second == 0) return host.memory_bytes_per_second;
+    return std::min(host.memory_bytes_per_second, host.cores * host.core_bytes_per_second);
+}
+
+}  // namespace
+
+HostProfile host_from(const json& object, const std::string& place) {
+    const Fields fields(object, place);
+    constexpr std::string_view known[] = {"format",       "version",
+                                          "name",         "cores",
+                                          "memory_bytes", "memory_bytes_per_second",
+                                          "launch_ns",    "core_bytes_per_second",
+                                          "sources"};
+    refuse_unknown(fields, object, known);
+    HostProfile host{.name = fields.text("name")};
+    host.cores = static_cast<int>(within(fields, "cores", 1, kMostCores));
+    if (fields.has("memory_bytes")) host.memory = Bytes(within(fields, "memory_bytes", 0, kMostMemory));
+    host.memory_bytes_per_second = bandwidth(fields, "memory_bytes_per_second");
+    if (fields.has("core_bytes_per_second"))
+        host.core_bytes_per_second = bandwidth(fields, "core_bytes_per_second");
+    if (fields.has("launch_ns")) host.launch = Nanoseconds(within(fields, "launch_ns", 0, kLongestLaunch));
+    host.sources = sources_in(fields);
+    return host;
+}
+
+const std::vector<std::string>& host_profile_names() {
+    static const std::vector<std::string> names = names_of(builtin_hosts());
+    return names;
+}
+
+Result<HostProfile> parse_host_profile(std::string_view text, std::string_view name) {
+    return profile_in(text, name, &read_host);
+}
+
+Result<HostProfile> host_profile(const std::string& name) {
+    for (const BuiltinProfile& profile : builtin_hosts())
+        if (profile.name == name) return parse_host_profile(profile.text, name);
+    if (!name.ends_with(".json"))
+        return Error{"host profile '" + name.substr(0, 60) + "' is not known; there are " +
+                     listed(host_profile_names()) + ", or a .json file, which `rematlas links` writes"};
+    const Result<std::string> text = read_file(name);
+    if (!text) return text.error();
+    return parse_host_profile(*text, name);
+}
+
+void add_host(const HostProfile& host, json& object) {
+    object["name"] = host.name;
+    object["cores"] = host.cores;
+    if (host.memory.value > 0) object["memory_bytes"] = host.memory.value;
+    object["memory_bytes_per_second"] = host.memory_bytes_per_second;
+    if (host.core_bytes_per_second > 0) object["core_bytes_per_second"] = host.core_bytes_per_second;
+    if (host.launch.value > 0) object["launch_ns"] = host.launch.value;
+    object["sources"] = host.sources;
+}
+
+Nanoseconds update_time(const HostProfile& host, double bytes) {
+    const double seconds = std::min(bytes / rate_of(host), 1e6);
+    return Nanoseconds(
+        std::max<std::int64_t>(1, host.launch.value + static_cast<std::int64_t>(seconds * 1e9)));
+}
+
+std::string described(const HostProfile& host) {
+    char rate[64];
+    std::snprintf(rate, sizeof rate, ": updates move %.3g GB/s", rate_of(host) / 1e9);
+    return host.name + rate;
+}
+
+}  // namespace rematlas
