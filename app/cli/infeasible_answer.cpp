@@ -38,11 +38,13 @@ void InfeasibleAnswer::print_reason() const {
     const std::string works = known_to_work();
     const Bytes budget = outcome_.budget;
     if (answer_.proven) {
+        const bool of_host = asked_ != Offload::none && !answer_.reason.empty();
         std::fprintf(stderr,
                      "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s "
-                     "(%lld bytes), %s more%s\n",
+                     "(%lld bytes)%s, %s more%s\n",
                      format_bytes(budget).c_str(), static_cast<long long>(budget.value),
                      format_bytes(answer_.needed).c_str(), static_cast<long long>(answer_.needed.value),
+                     of_host ? (" " + answer_.reason).c_str() : "",
                      format_bytes(answer_.needed - budget).c_str(), works.c_str());
     } else {
         std::string found =

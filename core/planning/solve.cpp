@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/sizes.h"
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_footprint.h"
 #include "core/bounds/least_memory.h"
@@ -54,6 +55,8 @@ void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits,
     answer.proven = answer.needed > budget;
     answer.op = bound.op;
     answer.dominant = std::move(bound.tensors);
+    if (copies && problem.copies.host_budget)
+        answer.reason = "with at most " + format_bytes(*problem.copies.host_budget) + " on the host";
 }
 
 /// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest

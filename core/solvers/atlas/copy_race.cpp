@@ -31,6 +31,13 @@ constexpr double kFirstStepDown = 0.04;
 constexpr double kLeastStepDown = 0.004;
 constexpr std::size_t kCyclesToCatchUp = 2;
 
+/// The updates of the host run one after the other.
+Nanoseconds time_on_host(const CopyGraph& graph) {
+    std::int64_t time = 0;
+    for (const annealing::HostUpdates::Run& run : graph.host.runs) time += run.time;
+    return Nanoseconds(time);
+}
+
 }  // namespace
 
 bool CopyIncumbent::offer(const Solution& found) {
@@ -70,6 +77,7 @@ bool CopyRace::is_over() const {
 }
 
 void CopyRace::add(const CopyGraph& graph, const CopyState& state) {
+    if (incumbent_.best && time_on_host(graph) >= incumbent_.best->time) return;
     const std::size_t number = begun_++;
     lanes_.push_back(std::make_unique<CopyAnnealer>(
         problem_, graph, state,

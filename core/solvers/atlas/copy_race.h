@@ -56,7 +56,7 @@ class CopyRace {
     CopyRace(const Problem& problem, Bytes budget, const Limits& limits, const AnnealingOptions& options,
              const Deadline& deadline, CopyIncumbent& incumbent);
 
-    /// A lane. `graph` must outlive the race.
+    /// A lane, where its updates leave it a chance to be the best. `graph` must outlive the race.
     void add(const annealing::CopyGraph& graph, const annealing::CopyState& state);
     /// Until the time is over, or nothing better is hoped for.
     void run(const RaceTask& task);

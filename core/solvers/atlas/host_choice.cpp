@@ -47,7 +47,8 @@ HostChoice::Chosen HostChoice::within(double time, double backlog) const {
 annealing::UpdateChoice HostChoice::done_by(Nanoseconds until) const {
     const auto time = static_cast<double>(until.value);
     Chosen chosen = within(time, time);
-    const double enough = kEnoughWork * chosen.work;
+    const bool has_all = chosen.ops.size() == updates_.size();
+    const double enough = has_all ? chosen.work : kEnoughWork * chosen.work;
     double low = 0, high = time;
     for (int i = 0; i < kHalvings; ++i) {
         const double backlog = (low + high) / 2;

@@ -82,9 +82,10 @@ def why_infeasible(solver, answer) -> str:
             f" schedule of the step needs at least {in_bytes(found.needed_bytes)} more"
         )
     if found.proven:
+        of_host = f" {found.reason}" if "on the host" in found.reason else ""
         return (
             f"infeasible: the step's share of the budget is {budget} bytes; every schedule needs at least "
-            f"{found.needed_bytes} bytes, {found.needed_bytes - budget} more"
+            f"{found.needed_bytes} bytes{of_host}, {found.needed_bytes - budget} more"
         )
     smallest = f", its smallest is {found.smallest_found_bytes} bytes" if found.smallest_found_bytes else ""
     reason = f" ({found.reason})" if found.reason else ""

@@ -437,11 +437,44 @@ class Commands(unittest.TestCase):
             self.assertEqual(found["provenance"]["captured"], "from shapes")
             self.assertIn("NVIDIA H100", found["provenance"]["times"])
 
+    def test_the_host_decides_how_long_updates_take_there(self):
+        model, args = wide(batch=4)
+        adamw = {"optimizer": ("adamw", {})}
+        slow, fast = (
+            json.loads(graph_of_step(model, args, {}, AbsentDevice("h100", host), **adamw).graph_text())
+            for host in ("desktop", "workstation")
+        )
+        self.assertIn("desktop", slow["provenance"]["host_times"])
+        self.assertNotIn("host_memory_bytes", slow["device"])
+        pairs = [(a, b) for a, b in zip(slow["ops"], fast["ops"]) if "host_time_ns" in a]
+        self.assertTrue(pairs)
+        for a, b in pairs:
+            self.assertEqual(a["time_ns"], b["time_ns"])
+            ratio = (a["host_time_ns"] - 10000) / max(b["host_time_ns"] - 10000, 1)
+            if a["host_time_ns"] > 100_000:
+                self.assertAlmostEqual(ratio, 245 / 70, delta=0.02)
+
+    def test_the_memory_of_the_host_is_a_budget(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "host.json"
+            host = {"format": "rematlas.host", "version": 1, "name": "small", "cores": 2}
+            host |= {"memory_bytes_per_second": 2e10, "memory_bytes": 4096}
+            path.write_text(json.dumps(host))
+            model, args = wide(batch=4, width=1024)
+            how = {"device_profile": "h100", "optimizer": ("adamw", {}), "time_limit": 1, "offload": "all"}
+            with self.assertRaisesRegex(rematlas.Infeasible, "4.00 KiB on the host"):
+                rematlas.plan(model, args, "50%", host_profile=str(path), **how)
+            rematlas.plan(model, args, "50%", **how)
+            with self.assertRaisesRegex(ValueError, "laptop"):
+                rematlas.plan(model, args, "50%", host_profile="laptop", **how)
+
     def test_capture_refuses_in_one_line(self):
         for words, why in (
             (("--device", "meta"), "--device-profile is missing"),
             (("--device", "meta", "--device-profile", "h101"), "h101"),
             (("--device-profile", "h100"), "goes with --device meta"),
+            (("--host-profile", "desktop"), "goes with --device meta"),
+            (("--device", "meta", "--device-profile", "h100", "--host-profile", "laptop"), "laptop"),
             (("--values",), "goes with --device meta"),
         ):
             done = command("capture", "large:gpt2_xl", *words, cwd=ROOT / "resources" / "models")

@@ -5,11 +5,19 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 DEVICE = os.environ.get("REMATLAS_TEST_DEVICE", "cpu")
 GRAPH = pathlib.Path(__file__).parents[3] / "resources" / "graphs" / "gpt.graph.json"
+
+MODEL = """
+import torch
+
+def make():
+    return torch.nn.Linear(64, 64), (torch.zeros(8, 64),)
+"""
 
 
 class Links(unittest.TestCase):
@@ -55,6 +63,22 @@ class Links(unittest.TestCase):
         links = json.loads((self.folder / "s.schedule.json").read_text())["links"]
         self.assertEqual(links, {field: told[field] for field in links})
         self.assertIn("to_host_contended_bytes_per_second", links)
+
+    def test_the_same_file_describes_the_host(self):
+        host = json.loads(self.measured("-o", "mine.json", "--json"))["host"]
+        self.assertGreater(host["memory_bytes_per_second"], 0)
+        self.assertEqual(host["memory_bytes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        self.assertRegex(self.measured(), r"host +a measured host .*: updates move [0-9.]+ GB/s")
+        (self.folder / "net.py").write_text(MODEL)
+        program = [sys.executable, "-m", "rematlas", "capture", "net:make", "--optimizer", "adamw"]
+        card = ["--device", "meta", "--device-profile", "h100", "--host-profile", "mine.json"]
+        done = subprocess.run(
+            [*program, *card, "-o", "x.graph.json"], cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        graph = json.loads((self.folder / "x.graph.json").read_text())
+        self.assertIn("a measured host", graph["provenance"]["host_times"])
+        self.assertEqual(graph["device"]["host_memory_bytes"], host["memory_bytes"])
 
     def test_it_says_of_what_its_figures_are(self):
         text = self.measured()

@@ -136,7 +136,8 @@ void walk(const Graph& graph, std::uint64_t seed, int moves, const Repeats* repe
     const Links& links = graph.device->links;
     const Problem problem{graph, flat, {.what = what, .links = links}};
     const std::int64_t budget = (least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2;
-    const CopyGraph copy = copy_graph(problem, Bytes(budget), updates_on_host);
+    const UpdateChoice on_host = updates_on_host ? UpdateChoice(graph.ops.size(), 1) : UpdateChoice();
+    const CopyGraph copy = copy_graph(problem, Bytes(budget), on_host);
     const CopyState start = start_of(problem, copy, required_once(flat));
     RunProfile profile(copy.flat, budget, start.runs);
     const bool contended =
