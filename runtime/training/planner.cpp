@@ -211,6 +211,15 @@ std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_
     return enough;
 }
 
+/// Ops of training run on the device.
+std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph) {
+    const auto runs_there = [](const Op& op) { return op.host_time.has_value(); };
+    if (std::none_of(graph->ops.begin(), graph->ops.end(), runs_there)) return graph;
+    Graph on_device = *graph;
+    for (Op& op : on_device.ops) op.host_time.reset();
+    return std::make_shared<const Graph>(std::move(on_device));
+}
+
 /// `request` is of the step: its budget in bytes.
 PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss, bool in_arena,
                      Bytes whole_peak) {
@@ -407,8 +416,9 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
         if (operand != no_operand) request.copies.held.push_back(tape_.operands[operand].tensor);
     future_ = std::async(
         std::launch::async,
-        [graph = graph_, request = std::move(request), budget = *budget, frames, beside, in_arena,
-         kept = kept_by_loss_, step = StepBytes{.peak = whole_peak(frames), .resident = residents_}] {
+        [graph = request.copies.in_training ? without_host_ops(graph_) : graph_, request = std::move(request),
+         budget = *budget, frames, beside, in_arena, kept = kept_by_loss_,
+         step = StepBytes{.peak = whole_peak(frames), .resident = residents_}] {
             PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena, step.peak);
             answer.budget = budget;
             answer.beside = beside;

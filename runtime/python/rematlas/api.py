@@ -154,8 +154,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     tensors among the arguments keep the values that they have. `autocast` ("bf16") puts the forward into a
     region of torch.autocast, which torch does not open where there is no card. `solver`, `config`,
     `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`;
-    `host_profile` describes the host on which updates may run (desktop, workstation, server_share, grace, or
-    the path of a file that `rematlas links` wrote; by default what such a card mostly has).
+    `host_profile` (desktop, or the path of a file that `rematlas links` wrote) says how much memory the host
+    has, where `host_budget` does not.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]
