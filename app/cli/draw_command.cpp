@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/fits_file.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
@@ -21,6 +22,11 @@ Result<void> draw_any(const std::string& path, const std::string& out, const std
         const Result<std::optional<Graph>> graph = graph_if_known(*sweep, path, graph_path);
         if (!graph) return graph.error();
         return draw_sweep_file(*sweep, out, *graph ? &**graph : nullptr);
+    }
+    if (*kind == FileKind::fits) {
+        const Result<Fits> fits = read_fits(path);
+        if (!fits) return fits.error();
+        return draw_fits_file(*fits, out);
     }
     if (*kind == FileKind::graph) {
         const Result<Graph> graph = read_graph(path);
@@ -48,15 +54,15 @@ void add_draw_command(const Commands& commands) {
     static OutputFlags output;
     static std::string path, out, graph, schedule;
     static std::optional<int> depth;
-    CLI::App* app =
-        commands.add("draw", "a picture of a graph, a schedule or a sweep, without a display",
-                     "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
-                         if (const Result<void> drawn = draw_any(path, out, graph, schedule, depth); !drawn)
-                             return drawn.error();
-                         if (output.json) print_json({{"file", out}});
-                         return Exit::success;
-                     });
-    app->add_option("file", path, "a graph, schedule, plan or sweep")->required();
+    CLI::App* app = commands.add(
+        "draw", "a picture of a graph, a schedule, a sweep or an answer of fits, without a display",
+        "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
+            if (const Result<void> drawn = draw_any(path, out, graph, schedule, depth); !drawn)
+                return drawn.error();
+            if (output.json) print_json({{"file", out}});
+            return Exit::success;
+        });
+    app->add_option("file", path, "a graph, schedule, plan, sweep, or what fits --json wrote")->required();
     app->add_option("-o,--output", out, "a .svg, .png or .pdf file")->required();
     app->add_option("--depth", depth,
                     "levels of blocks that are expanded (graphs; default: as many as stay readable)")

@@ -14,7 +14,8 @@ Result<FileKind> our_file(const std::filesystem::path& path) {
         return Error{path.string() + ": cannot open"};
     const FileKind kind = file_kind(path);
     if (kind == FileKind::unknown || kind == FileKind::model)
-        return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
+        return Error{path.string() +
+                     ": is neither a graph, a schedule, a plan, a sweep nor an answer of fits"};
     return kind;
 }
 
@@ -39,6 +40,8 @@ Result<Schedule> schedule_in(const std::filesystem::path& path) {
                 path.string() +
                 ": is a sweep, not a schedule; draw, report and export take sweeps, and solve makes a "
                 "schedule for one of its budgets"};
+        case FileKind::fits:
+            return Error{path.string() + ": is an answer of fits, not a schedule; draw takes it"};
         case FileKind::model:
             return Error{path.string() + ": is a model, not a schedule; capture makes a graph of it"};
         case FileKind::schedule:

@@ -53,6 +53,9 @@ Result<Reported> read_reported(const std::vector<std::string>& paths, const std:
         if (*kind == FileKind::graph)
             return Error{
                 path + ": is a graph; a report is on a schedule or a sweep of it (rematlas solve makes one)"};
+        if (*kind == FileKind::fits)
+            return Error{path +
+                         ": is an answer of fits; a report is on a schedule or a sweep (draw takes it)"};
         const bool sweep = *kind == FileKind::sweep;
         if (sweep ? out.sweep.has_value() : out.schedule.has_value())
             return Error{path + ": a report is on one schedule and one sweep at most"};

@@ -28,6 +28,7 @@ FileKind file_kind(const std::filesystem::path& path) {
     const std::pair<const char*, FileKind> formats[] = {{"\"rematlas.plan\"", FileKind::plan},
                                                         {"\"rematlas.schedule\"", FileKind::schedule},
                                                         {"\"rematlas.sweep\"", FileKind::sweep},
+                                                        {"\"rematlas.fits\"", FileKind::fits},
                                                         {"\"rematlas.graph\"", FileKind::graph}};
     for (const auto& [format, kind] : formats)
         if (start.find(format) != std::string::npos) return kind;
@@ -37,9 +38,9 @@ FileKind file_kind(const std::filesystem::path& path) {
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::pair<const char*, FileKind> endings[] = {
         {".graph.json", FileKind::graph}, {".schedule.json", FileKind::schedule},
-        {".sweep.json", FileKind::sweep}, {".plan", FileKind::plan},
-        {".pt", FileKind::model},         {".pth", FileKind::model},
-        {".pt2", FileKind::model},
+        {".sweep.json", FileKind::sweep}, {".fits.json", FileKind::fits},
+        {".plan", FileKind::plan},        {".pt", FileKind::model},
+        {".pth", FileKind::model},        {".pt2", FileKind::model},
         {".torchscript", FileKind::model}};
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;

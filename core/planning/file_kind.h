@@ -5,7 +5,7 @@
 
 namespace rematlas {
 
-enum class FileKind { model, graph, schedule, plan, sweep, unknown };
+enum class FileKind { model, graph, schedule, plan, sweep, fits, unknown };
 
 /// By the "format" field near the start of the file, whatever its name; where there is none, such as in a file that is
 /// missing or is no text, by the ending of its name, in capitals or not.

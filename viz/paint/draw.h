@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/planning/fits_file.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 
@@ -33,6 +34,9 @@ Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const S
 /// recomputation and the least peak that any schedule can have.
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
                              const Graph* graph = nullptr);
+
+/// A row for each card: how much of its memory the step takes in each way, and at what cost.
+Result<void> draw_fits_file(const Fits& fits, const std::filesystem::path& path);
 
 /// Errors: an extension of no picture. For those who would else know it only after a long computation.
 Result<void> check_picture_path(const std::filesystem::path& path);

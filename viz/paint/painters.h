@@ -5,6 +5,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/planning/fits_file.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
@@ -36,6 +37,8 @@ Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const
                                     PictureFormat format);
 
 Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format);
+
+Result<std::string> draw_fits(const Fits& fits, PictureFormat format);
 
 /// How a picture looks that stands in a page: no header, since the page says what it is.
 struct PageStyle {

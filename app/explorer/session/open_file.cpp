@@ -80,6 +80,10 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
             if (!graph) return graph.error();
             return Opened{.graph = *graph, .schedule = nullptr, .sweep = {}, .path = path};
         }
+        case FileKind::fits:
+            return Error{
+                .message = path.string() +
+                           ": an answer of rematlas fits has no graph; rematlas draw makes a picture of it"};
         case FileKind::model:
             return Error{.message =
                              path.string() + ": a model has to be captured first; open it in the window"};

@@ -427,6 +427,27 @@ class Commands(unittest.TestCase):
         plan = graph_of_step(model, args, {}, AbsentDevice("h100"), optimizer=("adamw", {}))
         self.assertLessEqual(plan.answer().whole_peak_bytes, 100 * MIB)
 
+    def test_fits_writes_its_answer_and_draws_it(self):
+        here = pathlib.Path(__file__).parent
+        with tempfile.TemporaryDirectory() as folder:
+            answer, picture = pathlib.Path(folder) / "x.fits.json", pathlib.Path(folder) / "x.svg"
+            cards = ("--cards", "h100,t4", "--set", "width=64", "--json")
+            done = command(
+                "fits", "cards_test:wide", *cards, "-o", str(answer), "--plot", str(picture), cwd=here
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(done.stdout)
+            self.assertEqual(json.loads(answer.read_text()), found)
+            self.assertEqual((found["format"], found["name"]), ("rematlas.fits", "cards_test:wide"))
+            self.assertIn("cards_test:wide: on which cards it fits", picture.read_text())
+            for wrong, why in (
+                (("--plot", "x.gif"), "ends in .svg"),
+                (("-o", f"{folder}/no/x"), "No such file"),
+            ):
+                done = command("fits", "cards_test:wide", *cards, *wrong, cwd=here)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(why, done.stderr)
+
     def test_capture_writes_the_graph(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "x.graph.json"

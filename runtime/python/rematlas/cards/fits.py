@@ -20,6 +20,7 @@ from .recorded_step import graph_of_step
 
 DRIVERS_BYTES = 640 << 20  # what CUDA 13 and its libraries keep of a card for themselves
 SECONDS_A_SOLVE = 4.0
+FORMAT = {"format": "rematlas.fits", "version": 1}
 MOST = 1 << 20  # no larger value of what varies is tried
 
 
@@ -212,9 +213,9 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
     for card in cards:  # shapes are recorded one after the other: torch is told of one card at a time
         steps.on(card, base)
     if base is not None:
-        return {"cards": [answered(steps, card, question, base) for card in cards]}
+        return FORMAT | {"cards": [answered(steps, card, question, base) for card in cards]}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return {"cards": list(pool.map(lambda card: answered(steps, card, question, None), cards))}
+        return FORMAT | {"cards": list(pool.map(lambda card: answered(steps, card, question, None), cards))}
 
 
 def gib(number) -> str:

@@ -1,12 +1,18 @@
 """python -m rematlas fits"""
 
 import json
+import pathlib
+import subprocess
+import tempfile
 
+from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
 from .model_function import ModelFunction, add_function, wrong
 from .optimizer_options import add_optimizer, described_optimizer
 from .shape_options import add_host_profile, add_shape_options, shape_options
+
+PICTURES = (".svg", ".png", ".pdf")
 
 
 def add(commands) -> None:
@@ -36,10 +42,35 @@ def add(commands) -> None:
     add_host_profile(parser, "of all cards; ")
     add_shape_options(parser)
     parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument(
+        "-o", "--output", metavar="x.fits.json", help="writes that object, which `rematlas draw` reads"
+    )
+    parser.add_argument("--plot", metavar="x.svg", help="draws a picture: .svg, .png or .pdf")
     parser.add_argument("--quiet", action="store_true", help="no progress; there is none to show")
 
 
+def written(found, path) -> None:
+    try:
+        pathlib.Path(path).write_text(json.dumps(found))
+    except OSError as error:
+        wrong(f"{path}: {error.strerror}")
+
+
+def draw(found, path) -> None:
+    """The compiled program draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = pathlib.Path(folder) / "x.fits.json"
+        written(found, answer)
+        done = subprocess.run(
+            [library.folder() / "rematlas", "draw", answer, "-o", path], capture_output=True, text=True
+        )
+    if done.returncode != 0:
+        wrong(done.stderr.strip())
+
+
 def fits(options) -> int:
+    if options.plot is not None and pathlib.Path(options.plot).suffix.lower() not in PICTURES:
+        wrong(f"--plot {options.plot}: a picture ends in {', '.join(PICTURES)}")
     function = ModelFunction(options)
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
@@ -56,6 +87,11 @@ def fits(options) -> int:
         )
     except ValueError as error:
         wrong(error)
+    found |= {"name": function.name, "varies": varies or ""}
+    if options.output is not None:
+        written(found, options.output)
+    if options.plot is not None:
+        draw(found, options.plot)
     if options.json:
         print(json.dumps(found))
     else:

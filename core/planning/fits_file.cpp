@@ -1,0 +1,80 @@
+#include "core/planning/fits_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr double kMostOverhead = 1e9;
+
+Bytes bytes_in(const Fields& fields, const char* key) {
+    const std::int64_t bytes = fields.integer(key);
+    if (bytes < 0 || bytes > kMostBytes) fields.fail(std::string(key) + " is out of range");
+    return Bytes(bytes);
+}
+
+std::optional<Bytes> bytes_if(const Fields& fields, const char* key) {
+    if (!fields.has(key)) return std::nullopt;
+    return bytes_in(fields, key);
+}
+
+FitsWay read_way(const Fields& fields) {
+    FitsWay way{.name = fields.text("way"), .fits = fields.boolean_or("fits", false)};
+    if (way.name != "plain" && way.name != "recompute" && way.name != "offload")
+        fields.fail("way '" + way.name.substr(0, 60) + "' is not known");
+    if (fields.has("overhead")) way.overhead = fields.number("overhead");
+    if (way.overhead && !(*way.overhead >= 0 && *way.overhead <= kMostOverhead))
+        fields.fail("overhead is out of range");
+    way.peak = bytes_if(fields, "peak_bytes");
+    way.needed = bytes_if(fields, "needed_bytes");
+    if (fields.has("largest")) way.largest = fields.integer("largest");
+    return way;
+}
+
+FitsCard read_card(const json& object, const std::string& place) {
+    const Fields fields(object, place);
+    FitsCard card{.id = fields.text("card"), .name = fields.text_or("name", fields.text("card"))};
+    card.memory = bytes_in(fields, "memory_bytes");
+    card.room = fields.has("room_bytes") ? bytes_in(fields, "room_bytes") : card.memory;
+    std::size_t number = 0;
+    for (const json& way : fields.array("ways"))
+        card.ways.push_back(read_way(Fields(way, place + ".ways[" + std::to_string(number++) + "]")));
+    return card;
+}
+
+Fits read(const json& object) {
+    const Fields file(object, "");
+    expect_format(file, "rematlas.fits", 1);
+    Fits fits{.name = file.text_or("name", ""), .varies = file.text_or("varies", "")};
+    std::size_t number = 0;
+    for (const json& card : file.array("cards"))
+        fits.cards.push_back(read_card(card, "cards[" + std::to_string(number++) + "]"));
+    if (fits.cards.empty()) file.fail("cards is empty");
+    return fits;
+}
+
+}  // namespace
+
+Result<Fits> parse_fits(std::string_view text, std::string_view name) {
+    const Result<json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    try {
+        return read(*parsed);
+    } catch (const FieldError& failure) {
+        return Error{std::string(name) + ": " + failure.message};
+    }
+}
+
+Result<Fits> read_fits(const std::filesystem::path& path) {
+    const Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    return parse_fits(*text, path.string());
+}
+
+}  // namespace rematlas

@@ -1,0 +1,15 @@
+// Any bytes are read as an answer of fits or refused with one line.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/planning/fits_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(bytes), size);
+    const auto read = rematlas::parse_fits(text, "fits");
+    if (!read && read.error().message.find('\n') != std::string::npos) std::abort();
+    return 0;
+}
