@@ -70,7 +70,7 @@ TEST(FitsPicture, SaysWhatFitsAndAtWhatCost) {
     }
     const std::string svg = *read_file(folder / "x.svg");
     EXPECT_EQ(xml_fault(svg), "");
-    for (const char* words : {"RTX 4090", "does not fit: 60.5 GiB", "too slow: +31 %", "+25.8 %; batch 7",
+    for (const char* words : {"RTX 4090", "does not fit: 60.5 GiB", "too slow: +31.0 %", "+25.8 %; batch 7",
                               "no more time", "h100"})
         EXPECT_NE(svg.find(words), std::string::npos) << words;
     EXPECT_FALSE(draw_fits_file(*fits, folder / "x.gif"));
