@@ -6,7 +6,8 @@
 
 namespace rematlas {
 
-/// Fills `time` of each op by the roofline model. Workspaces of kernels are not known and stay zero.
+/// Fills `time` of each op by the roofline model. Workspaces of kernels are not known and stay zero. A recorded
+/// update takes as long as the calls that it stands for; it has a workspace, and runs on the device alone.
 void predict_costs(CapturedStep& step, const DeviceProfile& profile);
 
 }  // namespace rematlas

@@ -17,6 +17,7 @@ class CardOptions:
     device: str | None = None
     device_profile: str
     optimizer: object = None
+    master_weights: str | None = None
     values: bool = False
     autocast: str | None = None
     solver: str = "atlas"
@@ -81,7 +82,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
         copies=Copies(options.offload, links, options.host_budget, card.name),
         lies_in_arena=card.is_cuda,
     )
-    how = {name: getattr(options, name) for name in ("optimizer", "values", "autocast")}
+    how = {name: getattr(options, name) for name in ("optimizer", "master_weights", "values", "autocast")}
     compiled = graph_of_step(model, args, kwargs, card, **how)
     answer = solved(compiled, card, asked)
     if answer.infeasible is not None:
