@@ -47,6 +47,7 @@ def graph_of_step(
     for tensor in tensors:
         if why := unfit_class("an argument", tensor):
             raise Refused(f"rematlas: {why}")
+    check_classes(model)
     if autocast not in TYPES_OF_AUTOCAST:
         raise ValueError(f"rematlas: autocast is {autocast!r}; expected 'bf16', 'f16' or None")
     dtype = TYPES_OF_AUTOCAST[autocast]
@@ -81,6 +82,17 @@ def graph_of_step(
     packed = StepPlan(plan, found.returned, sums=sums, other_bytes=0, frames=1)
     plan.pack(packed.packing(model, found.reads_kept).text())
     return plan
+
+
+def check_classes(model) -> None:
+    """Raises Refused where the model holds tensors whose bytes their class alone knows."""
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if unfit_class(name, tensor):
+            raise Refused(
+                f"rematlas: {name} is a {type(tensor).__name__}, a class of tensors with __torch_dispatch__,"
+                " whose bytes are not those that it shows: call torchao.utils.unwrap_tensor_subclass(model),"
+                " or where that leaves it hold the quantized numbers in buffers that the forward dequantizes"
+            )
 
 
 def chosen_of(optimizer, master_weights) -> Chosen | None:

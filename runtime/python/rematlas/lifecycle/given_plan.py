@@ -39,8 +39,8 @@ def why_no_updates(call_plan, ending) -> str:
     owner = call_plan.owner
     if not ending:
         return (
-            "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it where it is of"
-            " a TorchScript file; a plan for a card that is not there trains when it is made without optimizer"
+            "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it where it is"
+            " of a TorchScript file; for a card that is not there make it without an optimizer"
         )
     if owner.updates is None:
         return "it ends with the updates of an optimizer: give optimizer="
