@@ -21,6 +21,10 @@ from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.recorded_update import LATE_STEP, named_in, tell_step
 from rematlas.library import ops
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "resources" / "models"))
+import adapters  # noqa: E402
+
 FEW_BYTES = 64  # numbers that the program makes for itself
 UPDATE = "rematlas::recorded_update"
 HAS_TORCHAO = importlib.util.find_spec("torchao") is not None
@@ -327,6 +331,22 @@ class FrozenParts(unittest.TestCase):
         self.assertEqual(
             [op["name"] for op in real["ops"]], [op["name"] for op in found["ops"] if op["name"] != UPDATE]
         )
+
+    def test_of_large_models_are_those_that_really_run(self):
+        for function in adapters.MODELS:
+            with self.subTest(function.__name__):
+                model, args, kwargs = function(batch=2, length=16, small=True)
+                real = json.loads(graph_of(model, args, kwargs))
+                optimizer = ("adamw", {"foreach": False})
+                shapes = json.loads(
+                    graph_of_step(model, args, kwargs, AbsentDevice("cpu"), optimizer=optimizer).graph_text()
+                )
+                ops_of = [[op["name"] for op in found["ops"]] for found in (real, shapes)]
+                self.assertEqual(ops_of[0], [name for name in ops_of[1] if name != UPDATE])
+                trained = [one for one in model.parameters() if one.requires_grad]
+                self.assertEqual(len(updates(shapes)), len(trained))
+                states = sum(2 * one.nbytes + 4 for one in trained)
+                self.assertEqual(held(shapes, "optimizer_state"), states)
 
     def test_of_four_bits_are_dequantized_again(self):
         x = torch.randn(16, 512)
