@@ -29,7 +29,7 @@ using nlohmann::json;
 struct MaxBatchFlags {
     std::string model, budget, device = "cpu", device_profile, host_profile, loss = "output",
                                solver = "atlas", time_limit = "60s", out, optimizer = "none",
-                               optimizer_options, vary;
+                               optimizer_options, master_weights, vary;
     std::vector<std::string> inputs;
     double max_overhead = 0;
     std::int64_t most = 65536;
@@ -79,6 +79,7 @@ std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int6
     std::vector<std::string> words{flags.model, "--optimizer", flags.optimizer};
     if (!flags.optimizer_options.empty())
         words.insert(words.end(), {"--optimizer-options", flags.optimizer_options});
+    if (!flags.master_weights.empty()) words.insert(words.end(), {"--master-weights", flags.master_weights});
     if (is_of_capture(flags)) words.insert(words.end(), {"--device-profile", flags.device_profile});
     if (!flags.host_profile.empty()) words.insert(words.end(), {"--host-profile", flags.host_profile});
     if (flags.is_function()) {
@@ -267,6 +268,8 @@ void add_maxbatch_command(const Commands& commands) {
     app->add_option("--vary", flags.vary, "of a function: the keyword that varies; default: batch");
     app->add_option("--optimizer", flags.optimizer, "as for capture")->capture_default_str();
     app->add_option("--optimizer-options", flags.optimizer_options, "as for capture");
+    app->add_option("--master-weights", flags.master_weights,
+                    "of a function, with --device meta: f32, as for capture");
     app->add_option("--budget", flags.budget, "bytes (16GiB)")->required();
     app->add_option("--max-overhead", flags.max_overhead, "most time allowed, 1.25 = +25 %; default: any")
         ->check(CLI::Range(1.0, 1e6));

@@ -65,6 +65,12 @@ void predict_costs(CapturedStep& step, const DeviceProfile& profile) {
     bool runs_there = false;
     for (OpId id : step.graph.ops.ids()) {
         const TapeOp& op = step.tape.ops[id];
+        if (op.name == recorded_update_op) {
+            Nanoseconds time;
+            for (const OpCall& call : op.stands_for) time += roofline(profile, call);
+            step.graph.ops[id].time = time;
+            continue;
+        }
         // The caller's loss is not ours to predict.
         const OpCall call = op.name == output_gradients_op ? OpCall{} : call_of(op, step.graph, step.tape);
         Op& planned = step.graph.ops[id];

@@ -1,14 +1,13 @@
 #include "runtime/capture/optimizer_ops.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/MemoryFormat.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "runtime/capture/added_ops.h"
+#include "runtime/capture/gradient_layout.h"
 
 namespace rematlas {
 namespace {
@@ -25,29 +24,6 @@ bool is_dense(const Operand& operand) {
         next *= size;
     }
     return true;
-}
-
-std::vector<std::int64_t> row_major(c10::IntArrayRef sizes) {
-    std::vector<std::int64_t> strides(sizes.size(), 1);
-    for (std::size_t axis = sizes.size(); axis-- > 1;)
-        strides[axis - 1] = strides[axis] * std::max<std::int64_t>(sizes[axis], 1);
-    return strides;
-}
-
-/// How a copy has to lie.
-std::optional<c10::MemoryFormat> format_of(const Operand& operand) {
-    const c10::IntArrayRef sizes(operand.sizes);
-    if (lies_as(operand, row_major(sizes))) return c10::MemoryFormat::Contiguous;
-    if (sizes.size() == 4 && lies_as(operand, c10::get_channels_last_strides_2d(sizes)))
-        return c10::MemoryFormat::ChannelsLast;
-    if (sizes.size() == 5 && lies_as(operand, c10::get_channels_last_strides_3d(sizes)))
-        return c10::MemoryFormat::ChannelsLast3d;
-    return std::nullopt;
-}
-
-std::string module_of(const std::string& parameter) {
-    const std::size_t dot = parameter.rfind('.');
-    return dot == parameter.npos ? "" : parameter.substr(0, dot);
 }
 
 class Updates : private AddedOps {

@@ -288,6 +288,10 @@ PreparedOp BoundModel::prepare(OpId id) {
         TORCH_CHECK(complete, "does not say what it makes");
         return prepared;
     }
+    TORCH_CHECK(
+        op.name != recorded_update_op,
+        "stands for updates that were recorded from shapes, for planning only: plan without an optimizer, "
+        "or with a fused one, whose updates run by a plan");
     if (op.name.starts_with("aten::_fused_adam") || op.name.starts_with("aten::_fused_sgd"))
         check_alike(tape, op);
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());

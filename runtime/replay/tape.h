@@ -13,6 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/result.h"
+#include "core/costs/roofline.h"
 #include "core/graph/graph.h"
 #include "runtime/model/input_spec.h"
 #include "runtime/model/optimizer.h"
@@ -83,6 +84,9 @@ struct TapeOp {
     /// Per returned tensor, of a step that was recorded from shapes in this process: how it must lie in
     /// memory. Files do not have it.
     std::vector<Geometry> expected = {};
+    /// Of an op of the name `recorded_update_op`: the calls of ATen that it stands for, in order, from which
+    /// its time comes. Files do not have them.
+    std::vector<OpCall> stands_for = {};
 };
 
 /// A parameter or buffer of the model.
@@ -133,6 +137,10 @@ struct Tape {
 
 /// The name of the op that stands for the caller's loss: from the outputs to their gradients.
 constexpr std::string_view output_gradients_op = "rematlas::output_gradients";
+
+/// The name of an op that stands for a part of an optimizer's step as it was recorded (capture/update_ops.h). A
+/// step that has one is for planning only.
+constexpr std::string_view recorded_update_op = "rematlas::recorded_update";
 
 nlohmann::json to_json(const Tape& tape);
 

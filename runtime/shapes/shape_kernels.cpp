@@ -249,8 +249,9 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
     }
     if (!known) return false;
     std::size_t bytes = 0;
-    // Views take no memory, writes none of their own.
-    const bool takes_memory = std::all_of(schema.returns().begin(), schema.returns().end(),
+    // Views take no memory, writes none of their own; those to lists return nothing.
+    const bool takes_memory = !schema.returns().empty() &&
+                              std::all_of(schema.returns().begin(), schema.returns().end(),
                                           [](const c10::Argument& result) { return !result.alias_info(); });
     if (takes_memory && !op.hasTag(at::Tag::data_dependent_output) &&
         !op.hasTag(at::Tag::dynamic_output_shape)) {

@@ -5,11 +5,13 @@
 #include <torch/custom_class.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/solving/copies.h"
+#include "runtime/capture/update_recorder.h"
 #include "runtime/device/device.h"
 #include "runtime/model/named_tensor.h"
 #include "runtime/training/open_devices.h"
@@ -45,8 +47,27 @@ struct TorchRecording : torch::CustomClassHolder {
     std::shared_ptr<StepRecording> step;
 };
 
+/// torch.classes.rematlas.UpdateRecording: an optimizer's step from shapes (capture/update_recorder.h).
+struct TorchUpdateRecording : torch::CustomClassHolder {
+    /// `kinds`: parameter, gradient or state, one for each tensor.
+    TorchUpdateRecording(const std::vector<std::string>& kinds, const std::vector<std::string>& names,
+                         const std::vector<at::Tensor>& tensors, const std::string& device_name);
+    void begin();
+    void end();
+    /// Of a step that has ended.
+    const RecordedUpdate& update() const;
+    std::string facts() const;
+
+  private:
+    std::shared_ptr<DeviceRuntime> device_;
+    std::optional<UpdateRecorder> recorder_;
+    std::unique_ptr<DispatchModeGuard> guard_;
+    std::optional<RecordedUpdate> update_;
+};
+
 // They are defined in this order, for each takes the classes before it as arguments.
 void define_recording(torch::Library& library);
+void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);
 void define_comparison(torch::Library& library);
 void define_original(torch::Library& library);

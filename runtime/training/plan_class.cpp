@@ -76,6 +76,11 @@ TorchPlan::TorchPlan(const TorchPlan& plain, const std::string& groups, const st
           or_throw(plain.planner->with_optimizer(groups_from(groups), step_end_from(end), *plain.device))),
       passed_inputs(plain.passed_inputs) {}
 
+TorchPlan::TorchPlan(const TorchPlan& plain, const RecordedUpdate& update, const std::string& what)
+    : device(plain.device),
+      planner(or_throw(plain.planner->with_recorded_update(update, what, *plain.device))),
+      passed_inputs(plain.passed_inputs) {}
+
 TorchPlan::TorchPlan(const TorchPlan& recorded, const std::string& absent_device)
     : device(open_device_named(absent_device)),
       planner(recorded.planner->on_absent_device(*device)),
@@ -133,6 +138,7 @@ std::string TorchPlan::answer() {
     const json& origin = graph.provenance && graph.provenance->is_object() ? *graph.provenance : none;
     json item = {{"ops", graph.ops.size()},
                  {"torch", origin.value("torch", std::string())},
+                 {"updates", origin.value("optimizer", std::string())},
                  {"whole_peak_bytes", planner->whole_peak().value},
                  {"whole_held_bytes", (planner->whole_peak(2) - planner->whole_peak()).value},
                  {"resident_bytes", planner->residents().value},
@@ -244,6 +250,14 @@ void define_planning(torch::class_<TorchPlan>& plan) {
                      names.push_back(gradient.parameter);
                  return names;
              })
+        .def("trained_names",  // the parameters that the step makes gradients of
+             [](const PlanPtr& self) {
+                 std::vector<std::string> names;
+                 for (const GradientOf& gradient : self->planner->tape().gradients)
+                     if (gradient.operand != no_operand && gradient.input < 0)
+                         names.push_back(gradient.parameter);
+                 return names;
+             })
         .def("pack",
              [](const PlanPtr& self, const std::string& packing) { self->planner->note_packing(packing); })
         .def("packing", [](const PlanPtr& self) { return self->planner->tape().packing; })
@@ -271,6 +285,11 @@ void define_steps(torch::class_<TorchPlan>& plan) {
         .def("with_optimizer",
              [](const PlanPtr& self, const std::string& groups, const std::string& end) {
                  return c10::make_intrusive<TorchPlan>(*self, groups, end);
+             })
+        .def("with_recorded_update",
+             [](const PlanPtr& self, const c10::intrusive_ptr<TorchUpdateRecording>& recording,
+                const std::string& what) {
+                 return c10::make_intrusive<TorchPlan>(*self, recording->update(), what);
              })
         .def("bind_with_states",
              [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,

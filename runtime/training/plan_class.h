@@ -17,6 +17,8 @@ struct TorchPlan : torch::CustomClassHolder {
               const std::vector<NamedTensor>& there);
     TorchPlan(const std::string& path, const std::string& device_name);
     TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end);
+    /// See Planner::with_recorded_update.
+    TorchPlan(const TorchPlan& plain, const RecordedUpdate& update, const std::string& what);
     /// See Planner::on_absent_device.
     TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
 

@@ -18,7 +18,6 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
-#include "runtime/capture/host_times.h"
 #include "runtime/capture/op_costs.h"
 #include "runtime/capture/profile_ops.h"
 #include "runtime/capture/record_step.h"
@@ -350,28 +349,6 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
     return of(std::move(step), recording, loss, name, device, "from shapes",
               profile ? "roofline model of " + profile->name
                       : "median of each distinct op, run alone on random operands");
-}
-
-Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<OptimizerGroup>& groups,
-                                                         const StepEnd& end, DeviceRuntime& device) const {
-    CapturedStep step{.graph = *graph_, .tape = tape_};
-    for (const TapeOp& op : step.tape.ops)
-        if (op.guard || !op.result_sizes.empty())
-            return Error{"the program reads the value of a tensor (" + op.name +
-                         "), and by another one the step would take another course"};
-    if (Result<void> added = add_optimizer(step, groups, device, end); !added) return added.error();
-    if (const DeviceProfile* profile = device.profile_if_absent()) {
-        predict_costs(step, *profile);
-    } else {
-        measure_updates(step.graph, step.tape, device);
-        for (Op& op : step.graph.ops) op.host_time.reset();  // ops of training run on the device
-    }
-    add_provenance(step.graph, {{"optimizer", "updates of the training's own optimizer"}});
-    step.graph.replay = nullptr;
-    if (Result<void> valid = validate(step.graph); !valid) return valid.error();
-    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
-    planner->kept_by_loss_ = kept_by_loss_;
-    return planner;
 }
 
 Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecording& recording,

@@ -17,6 +17,7 @@
 #include "core/planning/request.h"
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/optimizer_ops.h"
+#include "runtime/capture/update_recorder.h"
 #include "runtime/training/step_recording.h"
 
 namespace rematlas {
@@ -50,6 +51,12 @@ class Planner {
     /// are updated already.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
                                                     const StepEnd& end, DeviceRuntime& device) const;
+    /// The same step, recorded from shapes, with an optimizer's step behind it as it was recorded too; for
+    /// planning only. `what` says in one sentence how the updates run; it becomes part of the graph's provenance
+    /// ("optimizer"). Errors: a tensor that the step does not know; a device that is there.
+    Result<std::shared_ptr<Planner>> with_recorded_update(const RecordedUpdate& update,
+                                                          const std::string& what,
+                                                          DeviceRuntime& device) const;
     /// The same step, recorded from shapes, on another device of its kind and capability that is not there:
     /// other costs, and another library's workspace.
     std::shared_ptr<Planner> on_absent_device(DeviceRuntime& device) const;

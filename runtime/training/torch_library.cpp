@@ -192,6 +192,7 @@ void define_ops(torch::Library& library) {
 
 TORCH_LIBRARY(rematlas, library) {
     define_recording(library);
+    define_update_recording(library);
     define_plan(library);
     define_comparison(library);
     define_original(library);

@@ -39,6 +39,10 @@ class Plan:
     def ends_with_updates(self) -> bool:
         return bool(self.compiled("cpu").state_names())
 
+    def updates(self) -> str:
+        """Says how the updates of an optimizer run with which the step ends; empty where it has none."""
+        return self.compiled("cpu").answer().updates
+
     def torch(self) -> str:
         """Returns the version of torch that it was made with."""
         return self.compiled("cpu").answer().torch

@@ -136,6 +136,7 @@ def answered(steps, card, question, base) -> dict:
         "name": card.facts["name"],
         "memory_bytes": card.facts["memory_bytes"],
         "room_bytes": room_of(card),
+        "updates": steps.on(card, base).answer().updates,
         "ways": ways,
     }
 
@@ -153,6 +154,7 @@ def fits(
     kwargs=None,
     *,
     optimizer=None,
+    master_weights=None,
     cards=None,
     offload="none",
     max_overhead=None,
@@ -165,15 +167,16 @@ def fits(
     where `offload` is not "none", with copies to the host over the card's own links.
 
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    that come with the package. `optimizer`, `values` and `autocast` are as in `plan` with `device_profile`.
+    that come with the package. `optimizer`, `master_weights`, `values` and `autocast` are as in `plan` with
+    `device_profile`; "updates" says how the updates run, and what they take.
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
     each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
-    has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "ways":
-    [{"way", "fits", "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
+    has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
+    "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
     "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
     on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
     """
-    how = {"optimizer": optimizer, "values": values, "autocast": autocast}
+    how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
     return fits_of_steps(steps, cards_named(cards, host_profile), offload, max_overhead, time_limit)
 
@@ -235,6 +238,9 @@ def text_of(found, varies=None) -> str:
         f"x1.10: the step takes 10 % longer than as it is. Of each card {gib(DRIVERS_BYTES)} are left to the"
         " driver."
     )
+    lines += [
+        f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates
+    ]
     return "\n".join(lines)
 
 

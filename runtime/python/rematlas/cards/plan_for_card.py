@@ -18,6 +18,7 @@ class CardOptions:
     device_profile: str
     host_profile: str | None = None
     optimizer: object = None
+    master_weights: str | None = None
     values: bool = False
     autocast: str | None = None
     solver: str = "atlas"
@@ -82,7 +83,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
         copies=Copies(options.offload, links, options.host_budget, card.name),
         lies_in_arena=card.is_cuda,
     )
-    how = {name: getattr(options, name) for name in ("optimizer", "values", "autocast")}
+    how = {name: getattr(options, name) for name in ("optimizer", "master_weights", "values", "autocast")}
     compiled = graph_of_step(model, args, kwargs, card, **how)
     answer = solved(compiled, card, asked)
     if answer.infeasible is not None:

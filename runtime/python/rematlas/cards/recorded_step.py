@@ -1,7 +1,6 @@
 """One training step of a model on a card that is not there."""
 
 import contextlib
-import math
 
 import torch
 
@@ -15,6 +14,8 @@ from ..library import ops
 from ..lifecycle import from_shapes
 from ..lifecycle.step_plan import StepPlan
 from ..updates.optimizers import described
+from .optimizers import Chosen
+from .recorded_update import with_recorded_update
 
 ANY_SIZE = 1 << 62
 TYPES_OF_AUTOCAST = {None: None, "bf16": torch.bfloat16, "f16": torch.float16}
@@ -26,12 +27,16 @@ def on_card(tensors, card, keeps_values) -> list:
     return [one.requires_grad_(tensor.requires_grad) for one, tensor in zip(made, tensors)]
 
 
-def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, autocast=None) -> CompiledPlan:
+def graph_of_step(
+    model, args, kwargs, card, *, optimizer=None, master_weights=None, values=False, autocast=None
+) -> CompiledPlan:
     """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
     anywhere, on the meta device too, and stay as they are.
 
-    `optimizer`: of torch.optim, or (name, options) as `rematlas capture` has them; its updates end the step,
-    as fused ops. `values`: tensors among the arguments have on the card the values that they have here, which
+    `optimizer`: a torch.optim.Optimizer, or (name, options) as `rematlas capture` has them; its updates end
+    the step: fused ops where a plan can run them, else as its own step was recorded. `master_weights`: "f32",
+    for copies that are updated in place of parameters of fewer bits. `answer().updates` tells of both.
+    `values`: tensors among the arguments have on the card the values that they have here, which
     the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
     forward. Returns the plan, which has no schedule yet. Raises Refused.
     """
@@ -42,9 +47,11 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
     for tensor in tensors:
         if why := unfit_class("an argument", tensor):
             raise Refused(f"rematlas: {why}")
+    check_classes(model)
     if autocast not in TYPES_OF_AUTOCAST:
         raise ValueError(f"rematlas: autocast is {autocast!r}; expected 'bf16', 'f16' or None")
     dtype = TYPES_OF_AUTOCAST[autocast]
+    chosen = chosen_of(optimizer, master_weights)
     training = [(module, module.training) for module in model.modules()]
     model.train()
     try:
@@ -57,8 +64,12 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)
             plan = CompiledPlan.from_shapes(found.recording, type(model).__name__, True)
-            if optimizer is not None:
-                plan = plan.with_optimizer(groups_of(optimizer, model), {})
+            if chosen is not None and chosen.is_fused:
+                plan = plan.with_optimizer(groups_of(chosen, model), {})
+            elif chosen is not None:
+                plan = with_recorded_update(plan, chosen, model, card)
+    except Refused:
+        raise
     except (from_shapes.Unknown, RuntimeError) as error:
         why = message(error)
         if "value" in why and "of a tensor" in why and not values:
@@ -73,28 +84,34 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
     return plan
 
 
-def checked(optimizer) -> tuple:
-    """Returns the name of an optimizer and its options. Raises ValueError."""
-    name, options = (optimizer, {}) if isinstance(optimizer, str) else (*optimizer, {})[:2]
-    if name not in ("sgd", "adam", "adamw") or not isinstance(options, dict):
-        raise ValueError(f"rematlas: optimizer is {optimizer!r}; expected ('adamw', {{'lr': 1e-4}}), say")
-    for option, number in options.items():
-        if not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise ValueError(f"rematlas: optimizer: {option} is {number!r}; expected a number")
-    return name, options
+def check_classes(model) -> None:
+    """Raises Refused where the model holds tensors whose bytes their class alone knows."""
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if unfit_class(name, tensor):
+            raise Refused(
+                f"rematlas: {name} is a {type(tensor).__name__}, a class of tensors with __torch_dispatch__,"
+                " whose bytes are not those that it shows: call torchao.utils.unwrap_tensor_subclass(model),"
+                " or where that leaves it hold the quantized numbers in buffers that the forward dequantizes"
+            )
 
 
-def groups_of(optimizer, model) -> list:
-    """Returns which parameters are updated how, as the compiled part takes it. Raises Refused."""
-    if isinstance(optimizer, (str, tuple)):
-        name, options = checked(optimizer)
-        names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
-        return [{"optimizer": {"name": name} | options, "parameters": names}]
-    if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
-        raise Refused(
-            "rematlas: the optimizer of a step that is planned from shapes is a torch.optim.SGD, Adam or"
-            f" AdamW, this is a {type(optimizer).__name__}"
+def chosen_of(optimizer, master_weights) -> Chosen | None:
+    """Raises ValueError and TypeError for what is no choice."""
+    if optimizer is not None:
+        return Chosen.of(optimizer, master_weights)
+    if master_weights is not None:
+        raise ValueError(
+            "rematlas: master_weights goes with an optimizer, which updates them: give optimizer"
         )
+    return None
+
+
+def groups_of(chosen, model) -> list:
+    """Returns which parameters are updated how by a fused optimizer, as the compiled part takes it."""
+    if chosen.instance is None:
+        names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+        return [{"optimizer": {"name": chosen.name} | chosen.options, "parameters": names}]
+    optimizer = chosen.instance
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     return [
         {

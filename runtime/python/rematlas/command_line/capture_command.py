@@ -7,7 +7,7 @@ from ..api import graph_of
 from ..cards.absent_device import AbsentDevice
 from ..cards.recorded_step import graph_of_step
 from .model_function import ModelFunction, add_function, wrong
-from .optimizer_options import add_optimizer, described_optimizer, made_optimizer
+from .optimizer_options import add_optimizer, made_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
 
@@ -56,13 +56,12 @@ def capture(options) -> int:
 def graph_for_card(options, model, args, kwargs) -> str:
     if options.device_profile is None:
         wrong("--device meta: --device-profile is missing: the card to plan for (h100, or a profile's path)")
-    optimizer = described_optimizer(options)
+    ends = step_end_options(options)
     try:
         card = AbsentDevice(options.device_profile, options.host_profile)
     except ValueError as error:
         wrong(error)
-    how = shape_options(options)
-    return graph_of_step(model, args, kwargs, card, optimizer=optimizer, **how).graph_text()
+    return graph_of_step(model, args, kwargs, card, **ends, **shape_options(options)).graph_text()
 
 
 def check_device(options, model) -> None:

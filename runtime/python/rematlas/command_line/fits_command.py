@@ -9,7 +9,7 @@ from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
 from .model_function import ModelFunction, add_function, wrong
-from .optimizer_options import add_optimizer, described_optimizer
+from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -74,7 +74,7 @@ def fits(options) -> int:
     function = ModelFunction(options)
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
-    how = {"optimizer": described_optimizer(options)} | shape_options(options)
+    how = step_end_options(options) | shape_options(options)
     steps = Steps(lambda value: function.made(**({} if value is None else {varies: value})), how)
     try:
         found = fits_of_steps(

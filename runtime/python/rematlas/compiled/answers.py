@@ -58,6 +58,7 @@ class PlanAnswer:
     kept_by_loss_bytes: int
     unused_outputs: list
     torch: str = ""  # the version that the step was recorded with
+    updates: str = ""  # how those of the optimizer run, where the step ends with them
     step_budget_bytes: int | None = None
     beside_bytes: int = 0
     others_bytes: int = 0  # that the other open forwards hold while one runs

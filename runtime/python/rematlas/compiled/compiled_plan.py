@@ -45,6 +45,15 @@ class CompiledPlan:
         """Returns the same step with updates by these groups at its end. It has no schedule yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
+    def trained_names(self) -> list:
+        """Returns the names of the parameters that the step makes gradients of."""
+        return self.made.trained_names()
+
+    def with_recorded_update(self, recording, what: str):
+        """Returns the same step, which was recorded from shapes, with an optimizer's step behind it, of an
+        UpdateRecording that has ended. `what` says how the updates run."""
+        return CompiledPlan(self.made.with_recorded_update(recording, what))
+
     def on_card(self, recorded_as: str):
         """Returns the same step, which was recorded from shapes, on another card of the same capability that
         is not there. It has no schedule yet."""

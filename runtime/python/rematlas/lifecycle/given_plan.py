@@ -38,7 +38,10 @@ def why_no_updates(call_plan, ending) -> str:
     """Takes a plan that ends with updates. Says why it cannot run; empty where it can."""
     owner = call_plan.owner
     if not ending:
-        return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
+        return (
+            "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it where it is"
+            " of a TorchScript file; for a card that is not there make it without an optimizer"
+        )
     if owner.updates is None:
         return "it ends with the updates of an optimizer: give optimizer="
     return owner.updates.take_given(owner.context(), call_plan.plan, ending)

@@ -1,0 +1,139 @@
+"""Which optimizer ends a step that is planned from shapes.
+
+chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
+chosen.is_fused                  # False: its step is recorded as it runs, behind the backward
+chosen.made(parameters)          # a torch.optim.AdamW
+"""
+
+import dataclasses
+import importlib
+import inspect
+import math
+
+import torch
+
+from ..errors import Refused
+from ..updates.optimizers import unfit
+
+TYPES_OF_MASTERS = {None: None, "f32": torch.float32}
+FUSED = ("sgd", "adam", "adamw")  # as names, they are the fused ones, whose updates a plan can run
+OF_TORCH = {
+    name.lower(): name
+    for name in (
+        *("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "Adamax", "Adadelta", "ASGD"),
+        *("Rprop", "Adafactor", "Muon"),
+    )
+    if hasattr(torch.optim, name)
+}
+OF_TORCHAO = {
+    name.lower(): name for name in ("Adam8bit", "AdamW8bit", "Adam4bit", "AdamW4bit", "AdamFp8", "AdamWFp8")
+}
+NAMES = (*OF_TORCH, *OF_TORCHAO)
+# What says how the updates run, and not with which numbers.
+FORMS = ("foreach", "capturable")
+
+
+def class_named(name):
+    """Returns the optimizer's class. Raises ValueError for a name that is none, and Refused where torchao is
+    not installed."""
+    if name in OF_TORCH:
+        return getattr(torch.optim, OF_TORCH[name])
+    if name not in OF_TORCHAO:
+        raise ValueError(f"rematlas: optimizer {name!r}: expected one of {', '.join(NAMES)}")
+    try:
+        return getattr(importlib.import_module("torchao.optim"), OF_TORCHAO[name])
+    except (ImportError, AttributeError) as error:
+        raise Refused(
+            f"rematlas: optimizer {name}: torchao.optim.{OF_TORCHAO[name]} cannot be imported ({error}):"
+            " install torchao (pip install torchao)"
+        ) from None
+
+
+def options_of(name) -> dict:
+    """Returns the options that are numbers or flags, each with its type: float or bool. The two numbers of
+    `betas` are beta1 and beta2."""
+    found = {}
+    for option, parameter in inspect.signature(class_named(name).__init__).parameters.items():
+        default = parameter.default
+        if option == "betas":
+            found |= {"beta1": float, "beta2": float}
+        elif isinstance(default, bool) or option in FORMS:
+            found[option] = bool
+        elif isinstance(default, (int, float, torch.Tensor)):
+            found[option] = float
+    return {
+        option: kind for option, kind in found.items() if option not in ("params", "differentiable", "fused")
+    }
+
+
+def checked(optimizer) -> tuple:
+    """Returns the name of an optimizer and its options. Raises ValueError."""
+    name, options = (optimizer, {}) if isinstance(optimizer, str) else (*optimizer, {})[:2]
+    if name not in NAMES or not isinstance(options, dict):
+        raise ValueError(
+            f"rematlas: optimizer is {optimizer!r}; expected ('adamw', {{'lr': 1e-4}}), say, with one of"
+            f" {', '.join(NAMES)}, or an instance of torch.optim.Optimizer"
+        )
+    known = options_of(name)
+    for option, number in options.items():
+        if option not in known:
+            raise ValueError(f"rematlas: optimizer: {name} has no option {option}; it has {', '.join(known)}")
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise ValueError(f"rematlas: optimizer: {option} is {number!r}; expected a number")
+    return name, options
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """An optimizer by its name, with its options, or as an instance."""
+
+    name: str
+    options: dict
+    instance: torch.optim.Optimizer | None
+    masters: (
+        torch.dtype | None
+    )  # the type of the copies that are updated in place of parameters of fewer bits
+
+    @classmethod
+    def of(cls, optimizer, master_weights=None) -> "Chosen":
+        """Raises ValueError and TypeError for what is no optimizer."""
+        if master_weights not in TYPES_OF_MASTERS:
+            raise ValueError(f"rematlas: master_weights is {master_weights!r}; expected 'f32' or None")
+        masters = TYPES_OF_MASTERS[master_weights]
+        if isinstance(optimizer, (str, tuple)):
+            return cls(*checked(optimizer), None, masters)
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise TypeError(
+                f"rematlas: optimizer is a {type(optimizer).__name__}; expected ('adamw', {{'lr': 1e-4}}),"
+                " say, or an instance of torch.optim.Optimizer"
+            )
+        return cls(type(optimizer).__name__, {}, optimizer, masters)
+
+    @property
+    def is_fused(self) -> bool:
+        """Says whether its updates are fused ops that a plan can run itself."""
+        if self.masters is not None:
+            return False
+        if self.instance is not None:
+            return unfit(self.instance) is None
+        return self.is_fused_by_name and not self.options.get("dampening")
+
+    @property
+    def is_fused_by_name(self) -> bool:
+        return self.name in FUSED and not any(form in self.options for form in FORMS)
+
+    def made(self, parameters) -> torch.optim.Optimizer:
+        """Returns a new one of these parameters, by its name. What torch says against its options is
+        raised."""
+        options = {
+            option: bool(number) if kind is bool else number
+            for option, kind in options_of(self.name).items()
+            if (number := self.options.get(option)) is not None
+        }
+        if "beta1" in options or "beta2" in options:
+            made_class = class_named(self.name)
+            default = inspect.signature(made_class.__init__).parameters["betas"].default
+            options["betas"] = (options.pop("beta1", default[0]), options.pop("beta2", default[1]))
+        if self.is_fused_by_name:
+            options["fused"] = True
+        return class_named(self.name)(parameters, **options)
