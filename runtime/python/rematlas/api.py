@@ -59,6 +59,7 @@ def apply(
     links=None,
     host_budget=None,
     device=None,
+    chunk_loss=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -99,6 +100,9 @@ def apply(
     `accumulate` and `clip_norm` say what comes before its steps; the budget need not hold the parameters.
     `device`: where such a model trains, which lies on the host alone ("cuda"); by default where its
     parameters are.
+
+    `chunk_loss`: so many chunks of tokens, or "auto", in which a causal language model of transformers
+    computes its head and its loss, see `chunked_loss`; in train mode its output then has no logits.
     """
     given = dict(locals())
     del given["model"]

@@ -21,6 +21,7 @@ class CrossEntropy:
     label_smoothing: float = 0.0
     weight: Tensor | None = None  # of each class
     upcast: bool = True
+    change: typing.Callable | None = None  # what is done to logits first
 
     def __post_init__(self):
         check_reduction(self.reduction, "the loss")
@@ -51,6 +52,8 @@ class CrossEntropy:
         return self.weight[targets.where(is_counted, 0)].where(is_counted, 0).sum()
 
     def value(self, logits, targets, reduction) -> Tensor:
+        if self.change is not None:
+            logits = self.change(logits)
         if self.upcast and logits.dtype in SHORT:
             logits = logits.float()
         return functional.cross_entropy(
