@@ -157,7 +157,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     against the profile, `optimizer` is one of torch.optim, or ("adamw", {"lr": 1e-4}), and with `values=True`
     tensors among the arguments keep the values that they have. `autocast` ("bf16") puts the forward into a
     region of torch.autocast, which torch does not open where there is no card. `solver`, `config`,
-    `time_limit`, `offload`, `links` (by default those of the card) and `host_budget` are as in `apply`.
+    `time_limit`, `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss` are as in
+    `apply`.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]
@@ -166,9 +167,9 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 
 
-def graph_of(model, args, kwargs=None, optimizer=None) -> str:
-    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step. Raises
-    Refused."""
+def graph_of(model, args, kwargs=None, optimizer=None, **options) -> str:
+    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step.
+    `options` are as in `apply`. Raises Refused."""
 
     def text():
         graph = of(model).graph_text()
@@ -176,7 +177,8 @@ def graph_of(model, args, kwargs=None, optimizer=None) -> str:
             raise Refused(f"rematlas: {status(model).reason}")
         return graph
 
-    return recorded(model, args, "100%", kwargs, {"solver": "keep-all", "optimizer": optimizer}, text)
+    asked = {**options, "solver": "keep-all", "optimizer": optimizer}
+    return recorded(model, args, "100%", kwargs, asked, text)
 
 
 def recorded(model, args, budget, kwargs, options, result):

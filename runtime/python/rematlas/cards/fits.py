@@ -13,6 +13,7 @@ import typing
 
 from ..copies import Copies
 from ..library import ops
+from ..loss_head.chunking import check_chunk_loss
 from ..options import check_time_limit
 from .absent_device import AbsentDevice
 from .plan_for_card import Asked, solved
@@ -136,6 +137,7 @@ def answered(steps, card, question, base) -> dict:
         "memory_bytes": card.facts["memory_bytes"],
         "room_bytes": room_of(card),
         "ways": ways,
+        "loss_head": steps.on(card, base).loss_head(),
     }
 
 
@@ -158,19 +160,24 @@ def fits(
     values=False,
     autocast=None,
     time_limit=None,
+    chunk_loss=None,
 ) -> dict:
     """Says for each card whether a training step of the model fits it as it is, with recomputation, and,
     where `offload` is not "none", with copies to the host over the card's own links.
 
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    that come with the package. `optimizer`, `values` and `autocast` are as in `plan` with `device_profile`.
+    that come with the package. `optimizer`, `values`, `autocast` and `chunk_loss` are as in `plan` with
+    `device_profile`.
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
     each card and way, 4 by default. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "ways":
-    [{"way", "fits", "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
+    [{"way", "fits", "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}], "loss_head"}]}, bytes of
+    the device. "loss_head" says, as `rematlas inspect --json` does, what head and loss take of the peak of
+    the step as it is, and what they would take in 2, 4 and 8 chunks of tokens; else it is None.
     "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
     on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
     """
-    how = {"optimizer": optimizer, "values": values, "autocast": autocast}
+    check_chunk_loss(chunk_loss)
+    how = {"optimizer": optimizer, "values": values, "autocast": autocast, "chunk_loss": chunk_loss}
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
     return fits_of_steps(steps, cards, offload, max_overhead, time_limit)
 
@@ -231,6 +238,7 @@ def text_of(found, varies=None) -> str:
         f"x1.10: the step takes 10 % longer than as it is. Of each card {gib(DRIVERS_BYTES)} are left to the"
         " driver."
     )
+    lines.extend(dict.fromkeys(card["loss_head"]["text"] for card in found["cards"] if card["loss_head"]))
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from ..errors import Refused, message
 from ..library import ops
 from ..lifecycle import from_shapes
 from ..lifecycle.step_plan import StepPlan
+from ..loss_head.chunking import Chunking
 from ..updates.optimizers import described
 
 ANY_SIZE = 1 << 62
@@ -26,14 +27,16 @@ def on_card(tensors, card, keeps_values) -> list:
     return [one.requires_grad_(tensor.requires_grad) for one, tensor in zip(made, tensors)]
 
 
-def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, autocast=None) -> CompiledPlan:
+def graph_of_step(
+    model, args, kwargs, card, *, optimizer=None, values=False, autocast=None, chunk_loss=None
+) -> CompiledPlan:
     """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
     anywhere, on the meta device too, and stay as they are.
 
     `optimizer`: of torch.optim, or (name, options) as `rematlas capture` has them; its updates end the step,
     as fused ops. `values`: tensors among the arguments have on the card the values that they have here, which
     the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
-    forward. Returns the plan, which has no schedule yet. Raises Refused.
+    forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule yet. Raises Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -46,6 +49,7 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
         raise ValueError(f"rematlas: autocast is {autocast!r}; expected 'bf16', 'f16' or None")
     dtype = TYPES_OF_AUTOCAST[autocast]
     training = [(module, module.training) for module in model.modules()]
+    chunking = Chunking(model, chunk_loss, "raise")
     model.train()
     try:
         with card:
@@ -65,6 +69,7 @@ def graph_of_step(model, args, kwargs, card, *, optimizer=None, values=False, au
             why += "; with --values (values=True) the arguments have values"
         raise Refused(f"rematlas: the step cannot be recorded from shapes: {why}") from None
     finally:
+        chunking.remove()
         for module, mode in training:
             module.training = mode
     sums = found.recording.sums_gradients()

@@ -104,7 +104,7 @@ class ChunkedLoss:
         targets = targets.reshape(-1, *targets.shape[len(tokens) :])
         several = (*self.head.parameters(), *self.loss.parameters())
         parameters = list(dict.fromkeys(parameter for parameter in several if parameter.requires_grad))
-        work = Work(self.head, self.loss, self.chunk_size(len(hidden)), Autocast(str(hidden.device)))
+        work = Work(self.head, self.loss, self.chunk_size(len(hidden)), autocast_on(hidden.device))
         return HeadAndLoss.apply(work, hidden, targets, *parameters)
 
     __call__._torchdynamo_disable = True
@@ -150,6 +150,11 @@ def chunks_for(head, tokens: int) -> int:
     return chunks
 
 
+def autocast_on(device) -> Autocast | None:
+    """Returns the settings of autocast now; None for devices that have none."""
+    return Autocast(str(device)) if torch.amp.is_autocast_available(device.type) else None
+
+
 @dataclasses.dataclass(frozen=True)
 class Work:
     """What one call computes, and how."""
@@ -157,12 +162,13 @@ class Work:
     head: torch.nn.Module
     loss: typing.Any  # CrossEntropy or TokenLoss
     size: int  # tokens of a chunk
-    autocast: Autocast  # as it was in the forward
+    autocast: Autocast | None  # as it was in the forward
 
     def again(self):
         """Returns a context with the autocast of the forward."""
-        is_on = self.autocast.enabled or Autocast(self.autocast.device).enabled
-        return self.autocast.again() if is_on else contextlib.nullcontext()
+        if self.autocast is None or not (self.autocast.enabled or Autocast(self.autocast.device).enabled):
+            return contextlib.nullcontext()
+        return self.autocast.again()
 
     def parts(self, hidden, targets) -> list:
         return list(zip(hidden.split(self.size), targets.split(self.size)))

@@ -50,8 +50,12 @@ def is_plain_linear(head, autocast) -> bool:
         and "forward" not in head.__dict__
         and not runs_hooks(head)
         and type(head.weight) is torch.nn.Parameter
-        and (not autocast.enabled or head.weight.dtype in OF_AUTOCAST)
+        and (not is_on(autocast) or head.weight.dtype in OF_AUTOCAST)
     )
+
+
+def is_on(autocast) -> bool:
+    return autocast is not None and autocast.enabled
 
 
 class LinearHead:
@@ -59,8 +63,8 @@ class LinearHead:
 
     def __init__(self, head, autocast):
         self.parameters = head.weight, head.bias
-        self.dtype = autocast.dtype if autocast.enabled else head.weight.dtype
-        self.casts_input = autocast.enabled
+        self.casts_input = is_on(autocast)
+        self.dtype = autocast.dtype if self.casts_input else head.weight.dtype
         self.weight = head.weight.detach().to(self.dtype)
         self.bias = None if head.bias is None else head.bias.detach().to(self.dtype)
 
