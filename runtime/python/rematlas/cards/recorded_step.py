@@ -74,7 +74,7 @@ def graph_of_step(
             module.training = mode
     sums = found.recording.sums_gradients()
     packed = StepPlan(plan, found.returned, sums=sums, other_bytes=0, frames=1)
-    plan.pack(packed.packing(model, found.reads_kept).text())
+    plan.pack(packed.packing(model, found.reads_kept)._replace(chunk_loss=chunk_loss).text())
     return plan
 
 

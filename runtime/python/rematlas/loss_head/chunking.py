@@ -68,7 +68,7 @@ class Chunking:
         if self.forward is None:
             return ""
         if self.largest is None:
-            return "head and loss will be computed by chunks of tokens; there has been no loss yet"
+            return f"head and loss are computed by chunks of tokens (chunk_loss={self.forward.chunks!r})"
         tokens, size, vocabulary = self.largest
         return (
             f"head and loss of {tokens} tokens are computed in {-(-tokens // size)} chunks: logits and their"

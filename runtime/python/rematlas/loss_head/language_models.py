@@ -139,6 +139,12 @@ class OfModel:
         return self.changes.made(logits).float()
 
 
+def chunks_of(module):
+    """Returns in how many chunks the module computes head and loss; None where it computes them as ever."""
+    forward = module.__dict__.get("forward")
+    return forward.chunks if isinstance(forward, ChunkedForward) else None
+
+
 def found_forward(model, chunks, note=None) -> ChunkedForward:
     """Returns what computes head and loss of the model by chunks. Raises Refused, in one sentence that says
     why it cannot, and what to do."""
