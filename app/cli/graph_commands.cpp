@@ -18,6 +18,7 @@
 #include "core/planning/solve.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/held.h"
+#include "core/schedule/loss_head.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -49,6 +50,7 @@ struct Inspection {
     std::optional<Bytes> least_with_copies;   ///< where there are links to the host
     Bytes smallest_known;
     std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
+    std::optional<LossHeadMemory> loss_head;       ///< where it is the peak
     std::vector<TensorId> heaviest;
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
@@ -120,6 +122,7 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     result.keep_all_peak = Bytes(cost.peak);
     result.peak_op = OpId(keep_all[cost.peak_run]);
     result.peak_parts = parts_at(graph, lower(flat, keep_all), result.peak_op);
+    result.loss_head = loss_head_at_peak(graph, flat);
     result.least_peak = least_memory(flat, {.time = std::chrono::nanoseconds(search_time.value)}).bytes;
     if (links.both_ways()) result.least_with_copies = least_needed({graph, flat, {.what = Offload::all}});
     if (graph.device && graph.device->allocator) {
@@ -155,6 +158,7 @@ json inspection_json(const Graph& graph, const Inspection& found) {
         out["allocated_peak_bytes"] = found.caching->allocated.value;
         out["reserved_peak_bytes"] = found.caching->reserved.value;
     }
+    if (found.loss_head) out["loss_head"] = json_of(*found.loss_head);
     std::int64_t time = 0;
     for (std::size_t p = 0; p < found.phases.size(); ++p) {
         const PhaseSum& sum = found.phases[p];
@@ -214,6 +218,7 @@ void print_inspection(const Graph& graph, const Inspection& found) {
     std::printf("  %-34s %12s\n", "resident", format_bytes(found.resident_sum).c_str());
     for (const auto& [kind, bytes] : found.residents)
         std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
+    if (found.loss_head) std::printf("\n%s\n", told(*found.loss_head).c_str());
     std::printf("\nheaviest tensors\n");
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];

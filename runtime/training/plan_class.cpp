@@ -7,6 +7,7 @@
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/homes.h"
+#include "core/schedule/loss_head.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/optimizer_ops.h"
@@ -197,6 +198,11 @@ std::string TorchPlan::last() const {
         .dump();
 }
 
+std::string TorchPlan::loss_head() const {
+    const auto found = loss_head_at_peak(planner->graph(), flatten(planner->graph()));
+    return found ? json_of(*found).dump() : "null";
+}
+
 std::string TorchPlan::graph_text() {
     CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
     if (Result<void> made = make_replayable(step, step.graph.name); !made)
@@ -267,6 +273,7 @@ void define_planning(torch::class_<TorchPlan>& plan) {
                  for (const Binding& binding : self->planner->tape().bindings) names.push_back(binding.name);
                  return names;
              })
+        .def("loss_head", [](const PlanPtr& self) { return self->loss_head(); })
         .def("graph_text", [](const PlanPtr& self) { return self->graph_text(); })
         .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
 }

@@ -36,6 +36,8 @@ struct TorchPlan : torch::CustomClassHolder {
     nlohmann::json works(const PlanAnswer& answer, const Infeasible& infeasible) const;
     std::string answer();
     std::string last() const;
+    /// What `json_of` a LossHeadMemory says, or "null".
+    std::string loss_head() const;
     std::string graph_text();
     void save(const std::string& path);
     std::shared_ptr<DeviceRuntime> device;

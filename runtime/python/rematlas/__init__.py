@@ -37,6 +37,7 @@ if not is_build_asked():
         load_config,
         save_config,
     )
+    from .loss_head.chunked_loss import ChunkedLoss, chunked_loss
     from .plan_file import Plan
     from .training_status import Status
 
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DTR",
     "Checkmate",
+    "ChunkedLoss",
     "HRockmate",
     "HiRemate",
     "Hiremate",
@@ -59,6 +61,7 @@ __all__ = [
     "Thrashing",
     "apply",
     "check_config",
+    "chunked_loss",
     "evict",
     "fits",
     "from_config",

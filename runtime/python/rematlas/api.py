@@ -59,6 +59,7 @@ def apply(
     links=None,
     host_budget=None,
     device=None,
+    chunk_loss=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -99,6 +100,9 @@ def apply(
     `accumulate` and `clip_norm` say what comes before its steps; the budget need not hold the parameters.
     `device`: where such a model trains, which lies on the host alone ("cuda"); by default where its
     parameters are.
+
+    `chunk_loss`: so many chunks of tokens, or "auto", in which a causal language model of transformers
+    computes its head and its loss, see `chunked_loss`; in train mode its output then has no logits.
     """
     given = dict(locals())
     del given["model"]
@@ -152,8 +156,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     recorded from shapes, and model and arguments may lie on the meta device. `device` ("cuda") is checked
     against the profile, and with `values=True` tensors among the arguments keep the values that they have.
     `autocast` ("bf16") puts the forward into a region of torch.autocast, which torch does not open where
-    there is no card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card) and
-    `host_budget` are as in `apply`; `host_profile` (desktop, or the path of a file that `rematlas links`
+    there is no card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card),
+    `host_budget` and `chunk_loss` are as in `apply`; `host_profile` (desktop, or the path of a file that `rematlas links`
     wrote) says how much memory the host has, where `host_budget` does not.
 
     There `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), or any torch.optim.Optimizer. Of the
@@ -174,9 +178,9 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 
 
-def graph_of(model, args, kwargs=None, optimizer=None) -> str:
-    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step. Raises
-    Refused."""
+def graph_of(model, args, kwargs=None, optimizer=None, **options) -> str:
+    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step.
+    `options` are as in `apply`. Raises Refused."""
 
     def text():
         graph = of(model).graph_text()
@@ -184,7 +188,8 @@ def graph_of(model, args, kwargs=None, optimizer=None) -> str:
             raise Refused(f"rematlas: {status(model).reason}")
         return graph
 
-    return recorded(model, args, "100%", kwargs, {"solver": "keep-all", "optimizer": optimizer}, text)
+    asked = {**options, "solver": "keep-all", "optimizer": optimizer}
+    return recorded(model, args, "100%", kwargs, asked, text)
 
 
 def recorded(model, args, budget, kwargs, options, result):

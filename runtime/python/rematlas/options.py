@@ -8,6 +8,7 @@ from .compiled import configurations
 from .compiled.memory import budget_bytes, fits_tensors_loosely
 from .copies import Copies
 from .fallback.fallback import CHOICES
+from .loss_head.chunking import check_chunk_loss
 from .plan_file import Plan
 from .updates.optimizers import of_another_model, unfit
 
@@ -32,6 +33,7 @@ class Options:
     accumulate: int
     clip_norm: float | None
     scaler: torch.amp.GradScaler | None  # that is enabled
+    chunk_loss: int | str | None
     copies: Copies
 
     def in_arena(self, device: str) -> bool:
@@ -46,6 +48,7 @@ class Options:
         check_choices(given)
         check_budget(given["budget"], given["plan"])
         check_optimizer(module, given)
+        check_chunk_loss(given["chunk_loss"])
         home = next(module.parameters(), torch.empty(0)).device
         device = str(torch.empty(0, device=given.pop("device") or home).device)
         copies = Copies(given.pop("offload"), given.pop("links"), given.pop("host_budget"), device)

@@ -187,6 +187,16 @@ class Status:
         """What online eviction has done since it is in force; None where it is not."""
         return self._planned.fallback.status()
 
+    @property
+    def chunk_loss(self) -> str:
+        """Says how head and loss are computed where chunks of tokens were asked for; else empty."""
+        return self._planned.chunking.text()
+
+    @property
+    def chunk_loss_saves_bytes(self) -> int:
+        """Of the largest loss so far: what its chunks take less than the logits and gradients at once."""
+        return self._planned.chunking.saved_bytes
+
     def wait(self, seconds=None) -> "Status":
         """Blocks until no planning is under way."""
         end = None if seconds is None else time.monotonic() + seconds
@@ -218,6 +228,8 @@ class Status:
         if self.reason and self.state != "planned" and self.reason != "; ".join(self.left_alone):
             lines.append(self.reason)
         lines.extend(self.left_alone)
+        if self.chunk_loss:
+            lines.append(self.chunk_loss)
         if self.why_original:
             lines.append(
                 f"the last step that a plan should have run, and the original did: {self.why_original}"

@@ -17,6 +17,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/cli/command_line.h"
+#include "tests/core/support/headed_step.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
 #include "tests/core/support/update_on_host.h"
@@ -106,6 +107,19 @@ TEST_F(CommandLine, inspect_tells_the_parts_of_the_peak) {
     for (const auto& [kind, bytes] : object["peak_parts"].items()) sum += bytes.get<std::int64_t>();
     EXPECT_EQ(sum, object["keep_all_peak_bytes"]);
     EXPECT_TRUE(object["peak_parts"].contains("workspace"));
+}
+
+TEST_F(CommandLine, inspect_tells_what_the_loss_head_takes_where_it_is_the_peak) {
+    HeadedStep step = language_model_step();
+    ASSERT_TRUE(write_graph(step.graph, file("head.graph.json")));
+    const Ran ran = run("inspect " + file("head.graph.json") + " --json");
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const json head = json::parse(ran.out)["loss_head"];
+    EXPECT_EQ(head["bytes"], 3 * HeadedStep::kLogits);
+    for (const json& one : head["in_chunks"])
+        EXPECT_EQ(one["bytes"], 3 * HeadedStep::kLogits / one["chunks"].get<int>());
+    EXPECT_THAT(run("inspect " + file("head.graph.json")).out, HasSubstr(head["text"].get<std::string>()));
+    EXPECT_FALSE(json::parse(run("inspect " + file("g.graph.json") + " --json").out).contains("loss_head"));
 }
 
 TEST_F(CommandLine, inspect_tells_the_least_with_copies_where_there_is_a_link) {

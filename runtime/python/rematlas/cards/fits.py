@@ -13,6 +13,7 @@ import typing
 
 from ..copies import Copies
 from ..library import ops
+from ..loss_head.chunking import check_chunk_loss
 from ..options import check_time_limit
 from .absent_device import AbsentDevice
 from .plan_for_card import Asked, solved
@@ -138,6 +139,7 @@ def answered(steps, card, question, base) -> dict:
         "room_bytes": room_of(card),
         "updates": steps.on(card, base).answer().updates,
         "ways": ways,
+        "loss_head": steps.on(card, base).loss_head(),
     }
 
 
@@ -162,21 +164,26 @@ def fits(
     autocast=None,
     time_limit=None,
     host_profile=None,
+    chunk_loss=None,
 ) -> dict:
     """Says for each card whether a training step of the model fits it as it is, with recomputation, and,
     where `offload` is not "none", with copies to the host over the card's own links.
 
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    that come with the package. `optimizer`, `master_weights`, `values` and `autocast` are as in `plan` with
-    `device_profile`; "updates" says how the updates run, and what they take.
+    that come with the package. `optimizer`, `master_weights`, `values`, `autocast` and `chunk_loss` are as in
+    `plan` with `device_profile`; "updates" says how the updates run, and what they take.
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
     each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
     has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}]}]}, bytes of the device.
+    "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}], "loss_head"}]}, bytes of the device.
     "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
-    on that, "needed_bytes" proven where the way does not fit. Raises Refused, ValueError and TypeError.
+    on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `rematlas inspect --json`
+    does, what head and loss take of the peak of the step as it is, and what they would take in 2, 4 and 8
+    chunks of tokens; else it is None. Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
+    check_chunk_loss(chunk_loss)
+    how["chunk_loss"] = chunk_loss
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
     return fits_of_steps(steps, cards_named(cards, host_profile), offload, max_overhead, time_limit)
 
@@ -241,6 +248,7 @@ def text_of(found, varies=None) -> str:
     lines += [
         f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates
     ]
+    lines.extend(dict.fromkeys(card["loss_head"]["text"] for card in found["cards"] if card["loss_head"]))
     return "\n".join(lines)
 
 

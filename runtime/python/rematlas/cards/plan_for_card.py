@@ -4,10 +4,19 @@ import dataclasses
 
 from ..copies import Copies
 from ..errors import Infeasible, Refused, infeasible_text, message
+from ..loss_head.chunking import check_chunk_loss
 from ..options import check_budget, check_time_limit, solver_of
 from ..plan_file import Plan
 from .absent_device import device_named
 from .recorded_step import graph_of_step
+
+OF_STEP = (
+    "optimizer",
+    "master_weights",
+    "values",
+    "autocast",
+    "chunk_loss",
+)  # what says how a step is recorded
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,6 +36,7 @@ class CardOptions:
     offload: str = "none"
     links: str | None = None
     host_budget: int | str | None = None
+    chunk_loss: int | str | None = None
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":
@@ -71,6 +81,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
     options = CardOptions.of(given)
     check_budget(budget, None)
     check_time_limit(options.time_limit)
+    check_chunk_loss(options.chunk_loss)
     card = device_named(options.device, options.device_profile, options.host_profile)
     solver, config = solver_of(options.solver, options.config)
     moves = options.offload != "none"
@@ -83,7 +94,7 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
         copies=Copies(options.offload, links, options.host_budget, card.name),
         lies_in_arena=card.is_cuda,
     )
-    how = {name: getattr(options, name) for name in ("optimizer", "master_weights", "values", "autocast")}
+    how = {name: getattr(options, name) for name in OF_STEP}
     compiled = graph_of_step(model, args, kwargs, card, **how)
     answer = solved(compiled, card, asked)
     if answer.infeasible is not None:

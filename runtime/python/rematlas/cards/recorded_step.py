@@ -13,6 +13,7 @@ from ..errors import Refused, message
 from ..library import ops
 from ..lifecycle import from_shapes
 from ..lifecycle.step_plan import StepPlan
+from ..loss_head.chunking import Chunking
 from ..updates.optimizers import described
 from .optimizers import Chosen
 from .recorded_update import with_recorded_update
@@ -28,7 +29,16 @@ def on_card(tensors, card, keeps_values) -> list:
 
 
 def graph_of_step(
-    model, args, kwargs, card, *, optimizer=None, master_weights=None, values=False, autocast=None
+    model,
+    args,
+    kwargs,
+    card,
+    *,
+    optimizer=None,
+    master_weights=None,
+    values=False,
+    autocast=None,
+    chunk_loss=None,
 ) -> CompiledPlan:
     """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
     anywhere, on the meta device too, and stay as they are.
@@ -38,7 +48,7 @@ def graph_of_step(
     for copies that are updated in place of parameters of fewer bits. `answer().updates` tells of both.
     `values`: tensors among the arguments have on the card the values that they have here, which
     the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
-    forward. Returns the plan, which has no schedule yet. Raises Refused.
+    forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule yet. Raises Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -53,6 +63,7 @@ def graph_of_step(
     dtype = TYPES_OF_AUTOCAST[autocast]
     chosen = chosen_of(optimizer, master_weights)
     training = [(module, module.training) for module in model.modules()]
+    chunking = Chunking(model, chunk_loss, "raise")
     model.train()
     try:
         with card:
@@ -76,11 +87,12 @@ def graph_of_step(
             why += "; with --values (values=True) the arguments have values"
         raise Refused(f"rematlas: the step cannot be recorded from shapes: {why}") from None
     finally:
+        chunking.remove()
         for module, mode in training:
             module.training = mode
     sums = found.recording.sums_gradients()
     packed = StepPlan(plan, found.returned, sums=sums, other_bytes=0, frames=1)
-    plan.pack(packed.packing(model, found.reads_kept).text())
+    plan.pack(packed.packing(model, found.reads_kept)._replace(chunk_loss=chunk_loss).text())
     return plan
 
 

@@ -37,7 +37,7 @@ def capture(options) -> int:
         text = graph_for_card(options, model, args, kwargs)
     else:
         check_device(options, model)
-        text = graph_of(model, args, kwargs, made_optimizer(options, model))
+        text = graph_of(model, args, kwargs, made_optimizer(options, model), chunk_loss=options.chunk_loss)
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     part = path.with_name(path.name + ".part")
     try:

@@ -1,4 +1,9 @@
-"""What is said of steps that are recorded from shapes: --values, --autocast and --host-profile."""
+"""What is said of recorded steps: --values, --autocast and --host-profile, of those from shapes, and
+--chunk-loss."""
+
+import argparse
+
+from ..loss_head.chunking import check_chunk_loss
 
 
 def add_shape_options(parser, where="") -> None:
@@ -8,6 +13,21 @@ def add_shape_options(parser, where="") -> None:
     parser.add_argument(
         "--autocast", choices=("bf16", "f16"), help=f"{where}torch.autocast around the forward"
     )
+    parser.add_argument(
+        "--chunk-loss",
+        type=chunks,
+        metavar="CHUNKS",
+        help="chunks of tokens in which a language model of transformers computes head and loss, or auto",
+    )
+
+
+def chunks(text: str):
+    asked = int(text) if text.isdecimal() else text
+    try:
+        check_chunk_loss(asked)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("rematlas: ")) from None
+    return asked
 
 
 def add_host_profile(parser, where="") -> None:
@@ -21,4 +41,4 @@ def add_host_profile(parser, where="") -> None:
 
 def shape_options(options) -> dict:
     """Returns them as `graph_of_step` takes them."""
-    return {"values": options.values, "autocast": options.autocast}
+    return {"values": options.values, "autocast": options.autocast, "chunk_loss": options.chunk_loss}

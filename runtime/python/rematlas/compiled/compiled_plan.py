@@ -129,6 +129,11 @@ class CompiledPlan:
     def packing(self) -> str:
         return self.made.packing()
 
+    def loss_head(self) -> dict | None:
+        """Returns what the loss head takes of the peak, as `rematlas inspect --json` has it; None where it is
+        not the peak."""
+        return json.loads(self.made.loss_head())
+
     def graph_text(self) -> str:
         return self.made.graph_text()
 

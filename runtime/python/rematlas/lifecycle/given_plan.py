@@ -1,6 +1,7 @@
 """The plan that `apply` was given, from a file."""
 
 from ..errors import message
+from ..loss_head.language_models import chunks_of
 from .packing import Packing
 from .step_plan import Returned, StepPlan
 
@@ -10,6 +11,12 @@ def take(call_plan) -> None:
     owner = call_plan.owner
     compiled = owner.options.plan.compiled(owner.device())
     packing = Packing.of(compiled)
+    if packing.chunk_loss != chunks_of(owner.module):
+        call_plan.refuse(
+            f"the plan was made with chunk_loss={packing.chunk_loss!r}, and its steps are others than those"
+            f" of the module here: give apply(chunk_loss={packing.chunk_loss!r}), or make a plan here"
+        )
+        return
     try:
         returned = Returned.unpacked(packing, owner.module)
     except Exception as error:

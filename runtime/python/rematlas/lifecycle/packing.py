@@ -18,6 +18,7 @@ class Packing(NamedTuple):
     effects: tuple = ()
     budget: int | None = None  # bytes that it was made for; None: a share, or nobody knows
     reads_kept: bool = False  # see Walk
+    chunk_loss: int | str | None = None  # of the forward that it is for, see `apply`
 
     def outputs(self) -> int:
         """How many tensors the caller gets."""

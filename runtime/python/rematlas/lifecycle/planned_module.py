@@ -25,6 +25,7 @@ from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks, device_memory
+from ..loss_head.chunking import Chunking
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
@@ -52,6 +53,7 @@ class PlannedModule(InPlaceOfCall):
         self.module = module
         self.options = options
         self.name = type(module).__name__
+        self.chunking = Chunking(module, options.chunk_loss, options.on_refuse)
         self.fallback = Fallback(module, options.budget_bytes, options.unplanned)
         self.peaks = StepPeaks(options.budget_bytes, options.unplanned)
         self.state = ModuleState(module)
@@ -426,6 +428,7 @@ class PlannedModule(InPlaceOfCall):
             self.close_past_forward()
         if self.updates is not None:
             self.updates.close()
+        self.chunking.remove()
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ import typing
 
 from ..calls import effects, structure
 from ..calls.assignments import dictionary_at, places_of
+from ..loss_head.language_models import chunks_of
 from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
@@ -181,4 +182,5 @@ class StepPlan:
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""
         template, sources = self.returned.template, self.returned.sources
-        return Packing(template, sources, self.sums, kept, ending, made, budget, reads_kept)
+        chunks = chunks_of(module)
+        return Packing(template, sources, self.sums, kept, ending, made, budget, reads_kept, chunks)

@@ -1,0 +1,221 @@
+"""The head of a language model and its loss, computed by chunks of tokens.
+
+    class Model(nn.Module):
+        def __init__(self):
+            ...
+            self.loss = rematlas.chunked_loss(self.head, "mean", chunks=8)
+
+        def forward(self, tokens, targets):
+            return self.loss(self.body(tokens), targets)  # was: cross_entropy(self.head(...), ...)
+
+The logits (tokens x vocabulary) and their gradients are the most memory of many steps, and no schedule takes
+them away, for they are there at once. By chunks those of one chunk are there at a time.
+
+The forward computes the loss of each chunk and drops its logits. The backward computes the logits of each
+chunk once more, and from them the chunk's gradients; those of the head's parameters are summed in one place.
+The gradients could be computed in the forward too, for a unit gradient of the loss, and be scaled in the
+backward: that saves the second product with the head's weights. It is not done, for three reasons. What the
+loss is multiplied by, as a GradScaler does for f16, would come after the gradients of the logits were rounded
+to f16, where small ones are zero by then. The gradient of the head's weights would be held from the forward
+to the backward, once for each open forward, and scaling it takes a copy of it. And forwards without a
+backward would compute it in vain. The second product takes about a third of the head's time, which is one or
+two percent of the step of a model of billions of parameters.
+
+To who records the ops below autograd the second logits are others than the first ones: a plan does not hold
+the logits of all chunks for the backward, as it may do with what a checkpoint computes again.
+"""
+
+import contextlib
+import dataclasses
+import typing
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from ..calls.modes import Autocast
+from .heads import Sums, check_leaves, made_head
+from .losses import CrossEntropy, TokenLoss, cross_entropy_of
+
+AUTO = "auto"
+TENSORS_OF_LOGITS = 3  # that the cross entropy has at once: the log of the softmax and two gradients
+
+
+def chunked_loss(
+    head, loss="mean", chunks=8, *, ignore_index=-100, label_smoothing=0.0, upcast=True, reduction=None
+) -> "ChunkedLoss":
+    """Returns a callable of (hidden, targets) that computes `loss(head(hidden), targets)` by chunks of
+    tokens.
+
+    `hidden` has the shape (..., width) and `targets` the same leading dimensions; the result is one number.
+    `head` is a torch.nn.Module from (tokens, width) to (tokens, vocabulary), in most models a
+    torch.nn.Linear, which treats each token by itself; it stays where it is, and its weight may be that of
+    the embedding. `chunks` says how many: a whole number, or "auto" for the fewest, a power of two, with
+    which the logits of a chunk and their gradients take no more than the head's parameters do.
+
+    `loss` is "mean" or "sum" for the cross entropy with `ignore_index` and `label_smoothing`, where "mean" is
+    over the targets of all chunks that are not ignored, and logits of fewer bits become f32 first (`upcast`);
+    or a torch.nn.CrossEntropyLoss; or any callable of (logits, targets) that returns one number, with
+    `reduction` "sum" where the loss of all tokens is the sum of those of their parts, or "mean" where it is
+    their mean, each part counting by its number of tokens.
+
+    The results differ from those of the plain computation as `ChunkedLoss.differences` says. There is no
+    gradient of a gradient. Raises TypeError and ValueError that say what is expected.
+    """
+    if not isinstance(head, torch.nn.Module):
+        raise TypeError(
+            f"rematlas: the head is a {type(head).__name__}; expected a torch.nn.Module, whose parameters are"
+            " known: put what the function computes into the forward of one"
+        )
+    is_count = isinstance(chunks, int) and not isinstance(chunks, bool) and chunks >= 1
+    if not is_count and chunks != AUTO:
+        raise ValueError(f"rematlas: chunks is {chunks!r}; expected a whole number of at least 1, or 'auto'")
+    if isinstance(loss, str):
+        if reduction is not None:
+            raise TypeError("rematlas: reduction is for a loss that is a callable, and the loss is a name")
+        return ChunkedLoss(head, CrossEntropy(loss, ignore_index, label_smoothing, None, upcast), chunks)
+    if (ignore_index, label_smoothing, upcast) != (-100, 0.0, True):
+        raise TypeError(
+            "rematlas: ignore_index, label_smoothing and upcast are for the losses 'mean' and 'sum'; a loss"
+            " that is a callable has its own"
+        )
+    known = cross_entropy_of(loss) if reduction is None else None
+    return ChunkedLoss(head, known or TokenLoss(loss, reduction), chunks)
+
+
+class ChunkedLoss:
+    """What `chunked_loss` returns. It keeps nothing between calls, and is no module: the parameters are those
+    of the head, which the model has, and of a loss that is a module."""
+
+    def __init__(self, head, loss, chunks):
+        self.head = head
+        self.loss = loss
+        self.chunks = chunks
+
+    def __call__(self, hidden, targets):
+        """Returns the loss, a tensor of one number. Raises ValueError where the shapes do not go together."""
+        tokens, width = hidden.shape[:-1], hidden.shape[-1]
+        if targets.shape[: len(tokens)] != tokens:
+            raise ValueError(
+                f"rematlas: targets of shape {tuple(targets.shape)} do not go with hidden states of shape"
+                f" {tuple(hidden.shape)}; a target for each token is expected"
+            )
+        self.loss.check(targets, tokens)
+        hidden = hidden.reshape(-1, width)
+        targets = targets.reshape(-1, *targets.shape[len(tokens) :])
+        several = (*self.head.parameters(), *self.loss.parameters())
+        parameters = list(dict.fromkeys(parameter for parameter in several if parameter.requires_grad))
+        work = Work(self.head, self.loss, self.chunk_size(len(hidden)), autocast_on(hidden.device))
+        return HeadAndLoss.apply(work, hidden, targets, *parameters)
+
+    __call__._torchdynamo_disable = True
+    __call__._torchdynamo_disable_msg = "a loss by chunks takes gradients within its backward"
+
+    def chunk_size(self, tokens: int) -> int:
+        """Returns how many of the tokens are in a chunk; the last one may have fewer."""
+        chunks = chunks_for(self.head, tokens) if self.chunks == AUTO else self.chunks
+        return max(1, -(-tokens // chunks))
+
+    @property
+    def differences(self) -> str:
+        """Says which results may differ from those of the plain computation, and by how much."""
+        return (
+            "With one chunk the loss and all gradients are those of the plain computation to the last bit."
+            " With several, the loss is the sum of theirs: it differs by at most chunks * 2**-24 of itself in"
+            " f32, beside the order in which a chunk's own terms are summed. The gradients of the head's"
+            " parameters are summed chunk by chunk in the type of the product, which rounds each sum once"
+            " more: by at most chunks * 2**-24 in f32, chunks * 2**-11 in f16 and chunks * 2**-8 in bf16 of"
+            " the largest partial sum. The gradient of a hidden state comes from its own token alone: it"
+            " differs where the device multiplies matrices of fewer rows by other kernels, as these round."
+        )
+
+
+def head_bytes(tokens: int, vocabulary: int) -> int:
+    """Returns the bytes that the cross entropy of so many tokens has at once in f32."""
+    return TENSORS_OF_LOGITS * 4 * tokens * vocabulary
+
+
+def chunks_for(head, tokens: int) -> int:
+    """Returns the fewest chunks, a power of two, with which the logits and their gradients take no more than
+    the head's parameters. Raises ValueError for a head that does not say how large its vocabulary is."""
+    vocabulary = getattr(head, "out_features", None)
+    if not isinstance(vocabulary, int):
+        raise ValueError(
+            f"rematlas: chunks is 'auto', and a {type(head).__name__} does not say how many logits it makes"
+            " (out_features): give the number of chunks"
+        )
+    room = sum(parameter.nbytes for parameter in head.parameters())
+    chunks = 1
+    while chunks < tokens and head_bytes(-(-tokens // chunks), vocabulary) > room:
+        chunks *= 2
+    return chunks
+
+
+def autocast_on(device) -> Autocast | None:
+    """Returns the settings of autocast now; None for devices that have none."""
+    return Autocast(str(device)) if torch.amp.is_autocast_available(device.type) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What one call computes, and how."""
+
+    head: torch.nn.Module
+    loss: typing.Any  # CrossEntropy or TokenLoss
+    size: int  # tokens of a chunk
+    autocast: Autocast | None  # as it was in the forward
+
+    def again(self):
+        """Returns a context with the autocast of the forward."""
+        if self.autocast is None or not (self.autocast.enabled or Autocast(self.autocast.device).enabled):
+            return contextlib.nullcontext()
+        return self.autocast.again()
+
+    def parts(self, hidden, targets) -> list:
+        return list(zip(hidden.split(self.size), targets.split(self.size)))
+
+
+class HeadAndLoss(torch.autograd.Function):
+    """The loss of all chunks. The logits of each are gone before those of the next one are made."""
+
+    @staticmethod
+    def forward(ctx, work, hidden, targets, *parameters):
+        ctx.work = work
+        ctx.save_for_backward(hidden, targets, *parameters)
+        chunks = work.parts(hidden, targets)
+        parts = work.loss.of_parts(targets, len(chunks))
+        head = made_head(work.head, work.autocast)
+        total = None
+        for part, wanted in chunks:
+            value = parts.of_part(head.logits(part), wanted)
+            total = value if total is None else total + value
+        return parts.finished(total)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        hidden, targets, *parameters = ctx.saved_tensors
+        work = ctx.work
+        chunks = work.parts(hidden, targets)
+        sums = Sums(parameters, len(chunks))
+        of_hidden = []
+        with work.again():
+            parts = work.loss.of_parts(targets, len(chunks))
+            gradient = parts.finished(gradient)
+            head = made_head(work.head, work.autocast)
+            others = [parameter for parameter in parameters if not head.is_summed_here(parameter)]
+            for part, wanted in chunks:
+                part = head.part(part)
+                with torch.enable_grad():
+                    value = parts.of_part(head.logits_with_gradients(part, sums), wanted)
+                if not of_hidden:
+                    check_leaves(value, [part, *others])
+                made = torch.autograd.grad(value, [part, *others], gradient, allow_unused=True)
+                del value
+                of_hidden.append(made[0])
+                for parameter, one in zip(others, made[1:]):
+                    sums.add(parameter, one)
+        of_parameters = (
+            None if found is None else found.to(parameter.dtype)
+            for parameter, found in zip(parameters, sums.found)
+        )
+        return None, torch.cat(of_hidden), None, *of_parameters

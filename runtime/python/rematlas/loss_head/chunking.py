@@ -1,0 +1,87 @@
+"""The option chunk_loss of `apply`: whether the steps of a module compute head and loss by chunks."""
+
+import logging
+import warnings
+
+from ..errors import Refused, RefusedWarning, caller_level, in_bytes, message
+from .chunked_loss import AUTO, head_bytes
+from .language_models import found_forward
+
+log = logging.getLogger("rematlas")
+
+
+def check_chunk_loss(asked) -> None:
+    """Raises ValueError for what is no choice."""
+    is_count = isinstance(asked, int) and not isinstance(asked, bool) and asked >= 1
+    if asked not in (None, AUTO) and not is_count:
+        raise ValueError(
+            f"rematlas: chunk_loss is {asked!r}; expected a whole number of chunks, 'auto' or None"
+        )
+
+
+class Chunking:
+    """It replaces the forward of the module where that is asked for, until it is removed. Where the head and
+    the loss of the module are not found it says why: as a warning, or as Refused where `on_refuse` is
+    "raise"."""
+
+    def __init__(self, module, asked, on_refuse):
+        self.module = module
+        self.forward = None
+        self.why_not = ""
+        self.largest = None  # (tokens, tokens of a chunk, size of the vocabulary) of the largest loss so far
+        if asked is None:
+            return
+        try:
+            self.forward = found_forward(module, asked, note_for(self))
+        except Refused as error:
+            if on_refuse == "raise":
+                raise
+            self.why_not = message(error)
+            warnings.warn(str(error), RefusedWarning, stacklevel=caller_level())
+            return
+        module.__dict__["forward"] = self.forward
+        log.info(
+            "rematlas: steps of this %s compute head and loss by chunks of tokens, %s of them; in train mode"
+            " their output has a loss and no logits",
+            type(module).__name__,
+            "as few as needed" if asked == AUTO else asked,
+        )
+
+    def note(self, tokens, size, vocabulary) -> None:
+        """A loss of so many tokens is computed by chunks of `size`."""
+        found = tokens, size, vocabulary
+        if self.largest is None or found > self.largest:
+            self.largest = found
+            log.info("rematlas: %s", self.text())
+
+    @property
+    def saved_bytes(self) -> int:
+        if self.largest is None:
+            return 0
+        tokens, size, vocabulary = self.largest
+        return head_bytes(tokens, vocabulary) - head_bytes(size, vocabulary)
+
+    def text(self) -> str:
+        """Says how head and loss are computed; empty where nobody has asked for chunks."""
+        if self.why_not:
+            return f"head and loss are computed as ever: {self.why_not}"
+        if self.forward is None:
+            return ""
+        if self.largest is None:
+            return f"head and loss are computed by chunks of tokens (chunk_loss={self.forward.chunks!r})"
+        tokens, size, vocabulary = self.largest
+        return (
+            f"head and loss of {tokens} tokens are computed in {-(-tokens // size)} chunks: logits and their"
+            f" gradients take {in_bytes(head_bytes(size, vocabulary))} in f32,"
+            f" {in_bytes(self.saved_bytes)} less than at once; the output has no logits"
+        )
+
+    def remove(self) -> None:
+        if self.module.__dict__.get("forward") is self.forward and self.forward is not None:
+            del self.module.__dict__["forward"]
+
+
+def note_for(chunking):
+    """Returns a function, for what a module's forward may change is looked for in the objects that it holds:
+    these notes change nothing of its course."""
+    return lambda *found: chunking.note(*found)

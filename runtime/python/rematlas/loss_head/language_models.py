@@ -1,0 +1,228 @@
+"""Causal language models of transformers, whose own forward computes logits and loss, by chunks of tokens.
+
+The forward runs as it is. While it does, its head returns what stands for logits (`LogitsToCome`), and its
+loss function, which gets that, computes head and loss by chunks. So nothing is known of a model's code but
+that it calls `get_output_embeddings()` and then `loss_function`. That this holds, and gives the same loss, a
+trial shows beforehand, on three tokens and without the model's body.
+"""
+
+import contextlib
+import sys
+import types
+
+import torch
+from torch.nn import functional
+
+from ..calls.module_hooks import runs_hooks
+from ..errors import Refused, message
+from .chunked_loss import ChunkedLoss
+from .logits_to_come import LogitsToCome
+from .losses import CrossEntropy
+
+BY_HAND = "compute its head and loss by rematlas.chunked_loss in its forward, and leave chunk_loss out"
+TRIED = 3  # tokens
+CLOSE = 2e-2  # the logits of a trial may be rounded to bf16
+
+
+class ChunkedForward:
+    """It stands in the place of the model's forward. In train mode, with labels, the output has the loss and
+    no logits; without labels, or in evaluation, it is as ever. `note` is told the tokens of each loss."""
+
+    def __init__(self, model, chunks, note=None):
+        self.model = model
+        self.chunks = chunks
+        self.note = note
+
+    def __getstate__(self):
+        return self.__dict__ | {"note": None}
+
+    def __call__(self, *args, **kwargs):
+        model = self.model
+        own_forward = type(model).forward
+        if not model.training or not torch.is_grad_enabled():
+            return own_forward(model, *args, **kwargs)
+        with self.without_logits() as loss:
+            output = own_forward(model, *args, **kwargs)
+        return loss.output_of(output)
+
+    @contextlib.contextmanager
+    def without_logits(self):
+        """Within it the head is asked once, and returns what stands for logits."""
+        head = self.model.get_output_embeddings()
+        loss = LossOfLogitsToCome(head, self.chunks, self.model.loss_function, self.note)
+
+        def forward_once(hidden):
+            del head.__dict__["forward"]
+            return LogitsToCome(hidden, head.out_features)
+
+        own_loss = self.model.__dict__.get("_loss_function", self)
+        head.__dict__["forward"] = forward_once
+        self.model.__dict__["_loss_function"] = loss
+        try:
+            yield loss
+        finally:
+            head.__dict__.pop("forward", None)
+            if own_loss is self:
+                del self.model.__dict__["_loss_function"]
+            else:
+                self.model.__dict__["_loss_function"] = own_loss
+
+
+class LossOfLogitsToCome:
+    """It stands in the place of `ForCausalLMLoss` of transformers."""
+
+    def __init__(self, head, chunks, original, note):
+        self.head = head
+        self.chunks = chunks
+        self.original = original
+        self.note = note
+        self.are_made = 0  # losses by chunks
+
+    def __call__(
+        self,
+        logits,
+        labels,
+        vocab_size,
+        num_items_in_batch=None,
+        ignore_index=-100,
+        shift_labels=None,
+        **kwargs,
+    ):
+        if not isinstance(logits, LogitsToCome):
+            given = {"num_items_in_batch": num_items_in_batch, "ignore_index": ignore_index}
+            return self.original(logits, labels, vocab_size, shift_labels=shift_labels, **given, **kwargs)
+        if vocab_size != self.head.out_features:
+            raise Refused(
+                f"rematlas: chunk_loss: the head makes {self.head.out_features} logits, and the loss is of"
+                f" {vocab_size} classes: {BY_HAND}"
+            )
+        if shift_labels is None:  # each token is to tell the next one
+            shift_labels = functional.pad(labels, (0, 1), value=ignore_index)[..., 1:]
+        targets = shift_labels.reshape(logits.hidden.shape[:-1]).to(logits.device)
+        reduction = "mean" if num_items_in_batch is None else "sum"
+        cross_entropy = CrossEntropy(reduction, ignore_index, change=OfModel(logits))
+        loss = ChunkedLoss(self.head, cross_entropy, self.chunks)
+        self.are_made += 1
+        if self.note is not None:
+            size = loss.chunk_size(targets.numel())
+            self.note(targets.numel(), size, vocab_size)
+        value = loss(logits.hidden, targets)
+        if num_items_in_batch is None:
+            return value
+        if isinstance(num_items_in_batch, torch.Tensor):
+            num_items_in_batch = num_items_in_batch.to(value.device)
+        return value / num_items_in_batch
+
+    def output_of(self, output):
+        """Returns the model's output with logits where no loss took their place, and with None else."""
+
+        def real(value):
+            if not isinstance(value, LogitsToCome):
+                return value
+            return None if self.are_made else value.made(self.head(value.hidden))
+
+        if isinstance(output, tuple):
+            return tuple(map(real, output))
+        found = [name for name, value in output.items() if isinstance(value, LogitsToCome)]
+        if not found:
+            return output
+        return type(output)(**{name: real(value) for name, value in output.items()})
+
+
+class OfModel:
+    """What the model does to logits before the loss: it holds no tensor of the forward."""
+
+    def __init__(self, logits):
+        self.changes = LogitsToCome(None, logits.vocabulary, logits.changes)
+
+    def __call__(self, logits):
+        return self.changes.made(logits).float()
+
+
+def chunks_of(module):
+    """Returns in how many chunks the module computes head and loss; None where it computes them as ever."""
+    forward = module.__dict__.get("forward")
+    return forward.chunks if isinstance(forward, ChunkedForward) else None
+
+
+def found_forward(model, chunks, note=None) -> ChunkedForward:
+    """Returns what computes head and loss of the model by chunks. Raises Refused, in one sentence that says
+    why it cannot, and what to do."""
+    why = why_not(model)
+    if why:
+        raise Refused(f"rematlas: chunk_loss: {why}: {BY_HAND}")
+    try:
+        try_it(model, chunks)
+    except Exception as error:
+        if isinstance(error, Refused):
+            raise
+        raise Refused(
+            f"rematlas: chunk_loss: a trial of the {type(model).__name__} without its body fails"
+            f" ({message(error)}): {BY_HAND}"
+        ) from error
+    return ChunkedForward(model, chunks, note)
+
+
+def why_not(model) -> str:
+    """Says why the head and the loss of a model cannot be found; empty where they may be."""
+    name = type(model).__name__
+    library = sys.modules.get("transformers")
+    if library is None or not isinstance(model, library.PreTrainedModel):
+        return f"a {name} is no language model of transformers, and nobody knows its head and its loss"
+    if "forward" in model.__dict__:
+        return f"the forward of this {name} is replaced by another one"
+    if getattr(model.loss_function, "__name__", "") != "ForCausalLMLoss" or is_own(model.loss_function):
+        return f"the loss of a {name} is not that of transformers' causal language models"
+    head = model.get_output_embeddings()
+    if not isinstance(head, torch.nn.Linear) or "forward" in head.__dict__ or runs_hooks(head):
+        return f"the head of this {name} is no torch.nn.Linear without hooks"
+    if model.base_model is model or model.base_model._compiled_call_impl is not None:
+        return f"the body of this {name} cannot be left out for a trial"
+    return ""
+
+
+def is_own(loss) -> bool:
+    """Says whether the function is not that of transformers, whatever its name."""
+    return not getattr(loss, "__module__", "").startswith("transformers.")
+
+
+def try_it(model, chunks) -> None:
+    """Compares the losses of a few tokens, computed as ever and by chunks. Raises Refused where they are
+    different, and what the model raises."""
+    head = model.get_output_embeddings()
+    like = {"device": head.weight.device, "dtype": head.weight.dtype}
+    hidden = torch.empty(1, TRIED, head.in_features)
+    hidden = hidden.normal_(generator=torch.Generator().manual_seed(1)).to(**like)
+    tokens = torch.arange(TRIED, device=like["device"])[None] % head.out_features
+    chunked = ChunkedForward(model, min(chunks, TRIED) if isinstance(chunks, int) else chunks)
+    own_forward = type(model).forward
+    with torch.no_grad(), without_body(model.base_model, hidden):
+        expected = own_forward(model, input_ids=tokens, labels=tokens).loss
+        with chunked.without_logits() as loss:
+            found = loss.output_of(own_forward(model, input_ids=tokens, labels=tokens))
+    if loss.are_made != 1 or found.logits is not None or expected is None:
+        raise Refused(
+            f"rematlas: chunk_loss: the forward of this {type(model).__name__} does not compute one loss of"
+            f" the logits of its head: {BY_HAND}"
+        )
+    is_known = expected.device.type != "meta"
+    if is_known and not torch.allclose(found.loss.float(), expected.float(), rtol=CLOSE):
+        raise Refused(
+            f"rematlas: chunk_loss: by chunks the loss of this {type(model).__name__} is another one"
+            f" ({found.loss.item():g} for {expected.item():g}): {BY_HAND}"
+        )
+
+
+@contextlib.contextmanager
+def without_body(body, hidden):
+    """Within it the body returns these hidden states, and None for all else that is asked of its output."""
+    kind = type("Output", (types.SimpleNamespace,), {"__getattr__": lambda *_: None})
+    had = body.__dict__.get("forward")
+    body.__dict__["forward"] = lambda *_, **__: kind(last_hidden_state=hidden)
+    try:
+        yield
+    finally:
+        if had is None:
+            del body.__dict__["forward"]
+        else:
+            body.__dict__["forward"] = had
