@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kHostFormat = "rematlas.host", kLinksFormat = "rematlas.links";
-constexpr int kMostCores = 4096;
-constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;
+constexpr int kMostHostCores = 4096;
+constexpr std::int64_t kMostHostMemory = std::int64_t{1} << 50;
 constexpr std::int64_t kLongestLaunch = 1'000'000'000;
 
 std::int64_t within(const Fields& fields, const char* key, std::int64_t least, std::int64_t most) {
@@ -60,8 +60,8 @@ HostProfile host_from(const json& object, const std::string& place) {
                                           "sources"};
     refuse_unknown(fields, object, known);
     HostProfile host{.name = fields.text("name")};
-    host.cores = static_cast<int>(within(fields, "cores", 1, kMostCores));
-    if (fields.has("memory_bytes")) host.memory = Bytes(within(fields, "memory_bytes", 0, kMostMemory));
+    host.cores = static_cast<int>(within(fields, "cores", 1, kMostHostCores));
+    if (fields.has("memory_bytes")) host.memory = Bytes(within(fields, "memory_bytes", 0, kMostHostMemory));
     host.memory_bytes_per_second = bandwidth(fields, "memory_bytes_per_second");
     if (fields.has("core_bytes_per_second"))
         host.core_bytes_per_second = bandwidth(fields, "core_bytes_per_second");

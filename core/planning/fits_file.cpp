@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostFitsBytes = std::int64_t{1} << 50;
 constexpr double kMostOverhead = 1e9;
 
 Bytes bytes_in(const Fields& fields, const char* key) {
     const std::int64_t bytes = fields.integer(key);
-    if (bytes < 0 || bytes > kMostBytes) fields.fail(std::string(key) + " is out of range");
+    if (bytes < 0 || bytes > kMostFitsBytes) fields.fail(std::string(key) + " is out of range");
     return Bytes(bytes);
 }
 

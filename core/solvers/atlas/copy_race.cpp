@@ -11,17 +11,17 @@ using annealing::CopyAnnealer;
 using annealing::CopyGraph;
 using annealing::CopyState;
 
-constexpr double kRaceShare =
+constexpr double kCopyRaceShare =
     0.5;  // of the time that is left at its start: after it the best lane goes on alone
 constexpr double kFirstRoundShare = 0.4;  // of the race
-constexpr int kProbe = 1000;              // moves
+constexpr int kProbeMoves = 1000;         // moves
 
-constexpr double kPrices[] = {0.01, 0.003, 0.03};
-constexpr double kHeats[] = {1, 0.3, 3, 0.1};
-constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer moves starts less hot
-constexpr double kLeastHeat = 0.03;
-constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
-constexpr double kPatience =
+constexpr double kCopyPrices[] = {0.01, 0.003, 0.03};
+constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
+constexpr double kMovesToCoolCopies = 100;  // for each op: a cycle with fewer moves starts less hot
+constexpr double kLeastCopyHeat = 0.03;
+constexpr std::uint64_t kLaneSeedStride = 0x9e3779b97f4a7c15u;
+constexpr double kCopyPatience =
     5;  // times the moves to the best answer, after which nothing better is hoped for
 constexpr double kLeastCycles = 40;
 
@@ -83,8 +83,8 @@ void CopyRace::add(const CopyGraph& graph, const CopyState& state) {
         problem_, graph, state,
         annealing::CopyAnnealing{.budget = budget_,
                                  .contended = number % 2 == 1,
-                                 .price = kPrices[number % std::size(kPrices)],
-                                 .seed = limits_.seed + options_.seed + kSeedStride * number,
+                                 .price = kCopyPrices[number % std::size(kCopyPrices)],
+                                 .seed = limits_.seed + options_.seed + kLaneSeedStride * number,
                                  .repeats = &repeats_},
         options_));
     lanes_.back()->make_room(deadline_);
@@ -116,13 +116,13 @@ void CopyRace::run(const RaceTask& task) {
 /// Moves of each lane that takes a part of the race: on a large step fewer than the options say.
 double CopyRace::first_cycle() const {
     const double most = options_.first_cycle;
-    if (options_.max_moves > 0 || most <= kProbe) return most;
+    if (options_.max_moves > 0 || most <= kProbeMoves) return most;
     const double before = deadline_.fraction();
-    lanes_.front()->run_cycle(kProbe, kLeastHeat, deadline_, [](const Solution&) { return true; });
-    const double a_move = (deadline_.fraction() - before) / kProbe;
-    const double part = kFirstRoundShare * kRaceShare * (1 - deadline_.fraction());
-    return std::clamp(part / std::max(a_move * static_cast<double>(lanes_.size()), 1e-12), double{kProbe},
-                      most);
+    lanes_.front()->run_cycle(kProbeMoves, kLeastCopyHeat, deadline_, [](const Solution&) { return true; });
+    const double a_move = (deadline_.fraction() - before) / kProbeMoves;
+    const double part = kFirstRoundShare * kCopyRaceShare * (1 - deadline_.fraction());
+    return std::clamp(part / std::max(a_move * static_cast<double>(lanes_.size()), 1e-12),
+                      double{kProbeMoves}, most);
 }
 
 /// False: that was the last one.
@@ -131,8 +131,9 @@ bool CopyRace::run_cycle(CopyAnnealer& lane, std::size_t round) {
     if (options_.max_moves > 0)
         moves = std::min(moves, options_.max_moves - std::min(incumbent_.moves, options_.max_moves));
     if (moves == 0) return false;
-    const double cooled = static_cast<double>(moves) / (kMovesToCool * std::max(problem_.flat.op_count, 1));
-    const double heat = kHeats[round % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
+    const double cooled =
+        static_cast<double>(moves) / (kMovesToCoolCopies * std::max(problem_.flat.op_count, 1));
+    const double heat = kCopyHeats[round % std::size(kCopyHeats)] * std::clamp(cooled, kLeastCopyHeat, 1.0);
     const bool goes_on = lane.run_cycle(moves, heat, deadline_, [this, &lane](const Solution&) {
         incumbent_.take(lane);
         return !is_over();
@@ -150,15 +151,16 @@ void CopyRace::keep_the_best(std::size_t most) {
 
 bool CopyRace::is_decided(double started) const {
     if (options_.max_moves > 0)
-        return static_cast<double>(incumbent_.moves) > kRaceShare * static_cast<double>(options_.max_moves);
-    return deadline_.fraction() > started + kRaceShare * (1 - started);
+        return static_cast<double>(incumbent_.moves) >
+               kCopyRaceShare * static_cast<double>(options_.max_moves);
+    return deadline_.fraction() > started + kCopyRaceShare * (1 - started);
 }
 
 bool CopyRace::has_stagnated() const {
     if (options_.max_moves > 0 || !incumbent_.best) return false;
     const double least =
         std::max(kLeastCycles * options_.first_cycle, static_cast<double>(incumbent_.found_at));
-    return static_cast<double>(incumbent_.moves) > kPatience * least;
+    return static_cast<double>(incumbent_.moves) > kCopyPatience * least;
 }
 
 /// Begins a lane from the best answer with updates on the host that are done by this part of its time.

@@ -157,8 +157,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     against the profile, and with `values=True` tensors among the arguments keep the values that they have.
     `autocast` ("bf16") puts the forward into a region of torch.autocast, which torch does not open where
     there is no card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card),
-    `host_budget` and `chunk_loss` are as in `apply`; `host_profile` (desktop, or the path of a file that `rematlas links`
-    wrote) says how much memory the host has, where `host_budget` does not.
+    `host_budget` and `chunk_loss` are as in `apply`; `host_profile` (desktop, or the path of a file that
+    `rematlas links` wrote) says how much memory the host has, where `host_budget` does not.
 
     There `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), or any torch.optim.Optimizer. Of the
     names, sgd, adam and adamw are fused: each parameter is updated by an op of the plan when its gradient is
