@@ -7,6 +7,7 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_footprint.h"
 #include "core/bounds/least_memory.h"
+#include "core/bounds/resident_traffic.h"
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
 #include "core/schedule/run_sequence.h"
@@ -98,6 +99,16 @@ void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limit
                                           .host = fastest_of(links_of(problem, schedule), activations_only),
                                           .host_ops = host.ops});
     schedule.bound = Bound{bound.overhead, 0, over, bound.seconds, bound.nodes};
+    if (activations_only || problem.flat.base_time == 0) return;
+    const auto began = std::chrono::steady_clock::now();
+    Copies copies = problem.copies;
+    copies.links = links_of(problem, schedule);
+    if (copies.what == Offload::none) copies.what = Offload::all;
+    const std::int64_t traffic = resident_traffic(problem.graph, flat, copies, budget, {.stop = limits.stop});
+    const double overhead = static_cast<double>(traffic) / static_cast<double>(problem.flat.base_time);
+    schedule.bound->overhead = std::max(schedule.bound->overhead, overhead);
+    schedule.bound->seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 /// The class that the schedule is looked for in, or else the one that it belongs to.

@@ -9,6 +9,7 @@
 
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_footprint.h"
+#include "core/bounds/resident_traffic.h"
 #include "core/checking/check.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force_with_host.h"
@@ -103,8 +104,13 @@ std::int64_t bound_of(const Graph& graph, Bytes budget, const Links& links) {
         .time;
 }
 
+std::int64_t traffic_of(const Graph& graph, Bytes budget, Offload what) {
+    const FlatGraph flat = with_results_from_host(graph, flatten(graph));
+    return resident_traffic(graph, flat, {.what = what, .links = graph.device->links}, budget);
+}
+
 struct Proven {
-    int cases = 0, met = 0, faster_than_here = 0, above_required = 0;
+    int cases = 0, met = 0, faster_than_here = 0, above_required = 0, by_traffic = 0;
 };
 
 void compare_with_exhaustive_search(const Graph& graph, const HostSearch& search, Proven& proven) {
@@ -120,6 +126,9 @@ void compare_with_exhaustive_search(const Graph& graph, const HostSearch& search
         const std::int64_t bound = bound_of(graph, Bytes(budget), graph.device->links);
         EXPECT_LE(bound, *best) << graph.name << " at " << budget;
         EXPECT_GE(bound, required) << graph.name << " at " << budget;
+        const std::int64_t traffic = traffic_of(graph, Bytes(budget), Offload::all);
+        EXPECT_LE(traffic, *best) << graph.name << " at " << budget;
+        proven.by_traffic += traffic > 0;
         ++proven.cases;
         proven.met += bound == *best;
         proven.faster_than_here += *best < flat.base_time;
@@ -143,8 +152,31 @@ TEST(HostOps, AreNotProvenToTakeMoreThanTheBestScheduleOfTinySteps) {
     EXPECT_GT(proven.above_required, 20);
 }
 
+TEST(HostOps, AreNotProvenToTakeMoreThanTheBestScheduleWhereStatesAreHeavy) {
+    Proven proven;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        Graph graph = tiny_step(seed);
+        if (graph.tensors.size() > 5) continue;
+        Draw draw(seed);
+        for (Op& op : graph.ops) {
+            if (op.phase != Phase::optimizer) continue;
+            op.host_time = Nanoseconds(draw.from(1, 100));
+            const TensorId state =
+                graph.tensors.push_back({"heavy", Bytes(draw.from(20, 60)), TensorKind::optimizer_state});
+            op.inputs.push_back(state);
+            op.mutates.push_back(state);
+        }
+        compare_with_exhaustive_search(graph, {.at_any_time = false, .states = 20'000, .homes = true},
+                                       proven);
+    }
+    RecordProperty("cases", proven.cases);
+    RecordProperty("by_traffic", proven.by_traffic);
+    EXPECT_GT(proven.cases, 10);
+    EXPECT_GT(proven.by_traffic, 5);
+}
+
 TEST(HostOps, AreNotProvenToTakeMoreThanSchedulesMadeAtRandom) {
-    int schedules = 0, on_host = 0, cyclic = 0;
+    int schedules = 0, on_host = 0, cyclic = 0, of_traffic = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const Graph graph = random_graph_with_links(seed);
         if (step_without_host_ops(graph, flatten(graph)).ops.empty()) continue;
@@ -157,8 +189,12 @@ TEST(HostOps, AreNotProvenToTakeMoreThanSchedulesMadeAtRandom) {
             cyclic += schedule.homes.cyclic;
             EXPECT_LE(bound_of(graph, report.peak, graph.device->links), report.time.value)
                 << graph.name << ", schedule " << i;
+            const std::int64_t traffic = traffic_of(graph, report.peak, Offload::all);
+            EXPECT_LE(traffic, report.time.value) << graph.name << ", schedule " << i;
+            of_traffic += traffic > 0;
         }
     }
+    EXPECT_GT(of_traffic, 15);
     EXPECT_GT(schedules, 300);
     EXPECT_GT(on_host, 50);
     EXPECT_GT(cyclic, 30);
@@ -193,6 +229,43 @@ TEST(HostOps, AreDividedAmongTheDeviceTheHostAndTheLinks) {
     EXPECT_EQ(bound_at(1e15), 32) << "80 (1 - h) = 30 h";
     EXPECT_EQ(bound_at(2e9), 41) << "80 (1 - h) = 50 h, which the copy of the gradient takes";
     EXPECT_EQ(bound_at(1e8), 85) << "80 (1 - h) = 1000 h";
+}
+
+/// A step of two products, whose parameters and states take 300 bytes, in 150.
+TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
+    Graph graph;
+    graph.name = "two";
+    const auto tensor = [&](std::int64_t bytes, TensorKind kind) {
+        return graph.tensors.push_back({"t", Bytes(bytes), kind});
+    };
+    const TensorId parameter = tensor(100, TensorKind::parameter),
+                   state = tensor(200, TensorKind::optimizer_state);
+    const TensorId loss = tensor(50, TensorKind::activation), gradient = tensor(50, TensorKind::gradient);
+    const auto op = [&](Phase phase, std::int64_t time, std::vector<TensorId> in,
+                        std::vector<TensorId> out) -> Op& {
+        Op added;
+        added.name = "op";
+        added.phase = phase;
+        added.time = Nanoseconds(time);
+        added.inputs = std::move(in), added.outputs = std::move(out);
+        return graph.ops[graph.ops.push_back(std::move(added))];
+    };
+    op(Phase::loss, 10, {}, {loss});
+    op(Phase::backward, 10, {parameter, loss}, {gradient});
+    Op& update = op(Phase::optimizer, 10, {parameter, state, gradient}, {});
+    update.mutates = {parameter, state};
+    graph.device =
+        Device{.name = "d", .links = {.to_host_bytes_per_second = 1e9, .to_device_bytes_per_second = 1e9}};
+    EXPECT_EQ(traffic_of(graph, Bytes(400), Offload::all), 0) << "all has room";
+    // Of 300 bytes at most 100 have room beside the gradient and the loss; the rest is fetched after that product.
+    EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 20 + 200);
+    EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::activations), 0) << "residents stay";
+    graph.ops[OpId(2)].host_time = Nanoseconds(60);
+    // With the update on the host the parameter comes to the device once, and the state never.
+    EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 100);
+    graph.ops[OpId(2)].host_time = Nanoseconds(600);
+    // A part h of it is the host's, from when the product is done: 20 + 200 (1 - h) = 20 + 600 h.
+    EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 175);
 }
 
 }  // namespace
