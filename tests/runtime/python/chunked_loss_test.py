@@ -10,7 +10,7 @@ from torch.nn import functional
 
 import models
 import rematlas
-from rematlas.api import is_planned, of
+from rematlas.api import is_planned
 from rematlas.loss_head.chunked_loss import chunks_for, head_bytes
 
 WIDTH, VOCABULARY, TOKENS = 32, 101, 50
@@ -317,17 +317,18 @@ class Memory(unittest.TestCase):
         def planned(model):
             rematlas.apply(model, "100%", solver="keep-all")
             trained(model, 4)
-            (plan,) = (call_plan.plan for call_plan in of(model).call_plans.values())
-            return rematlas.status(model).plans[0].whole_peak_bytes, plan.compiled.loss_head()
+            (plan,) = rematlas.status(model).plans
+            return plan.whole_peak_bytes, plan.loss_head, repr(rematlas.status(model))
 
-        peak, told = planned(Language())
+        peak, told, status = planned(Language())
+        self.assertIn(told["text"], status)
         self.assertEqual(told["peak_bytes"], peak)
         # The log of the softmax, and the gradients on both sides of it.
         self.assertLess(told["bytes"] - head_bytes(4 * 64, 2000), 1000)
         self.assertTrue(told["loss_is_inside"])
         self.assertEqual(told["module"], "head")
         for one in told["in_chunks"]:
-            by_chunks, nothing = planned(Language(one["chunks"]))
+            by_chunks, nothing, _ = planned(Language(one["chunks"]))
             self.assertLessEqual(by_chunks, one["peak_bytes"])
             self.assertGreater(by_chunks, 0.98 * one["peak_bytes"])
             if one["chunks"] == 8:

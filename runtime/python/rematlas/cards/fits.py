@@ -238,7 +238,8 @@ def text_of(found, varies=None) -> str:
         f"x1.10: the step takes 10 % longer than as it is. Of each card {gib(DRIVERS_BYTES)} are left to the"
         " driver."
     )
-    lines.extend(dict.fromkeys(card["loss_head"]["text"] for card in found["cards"] if card["loss_head"]))
+    heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
+    lines.extend(f"On the {card} {text}" for card, text in heads[:1])  # other cards run nearly the same ops
     return "\n".join(lines)
 
 
