@@ -14,7 +14,7 @@ using Names = std::vector<std::string_view>;
 
 const Names kProducts{"aten::mm",     "aten::addmm",  "aten::bmm", "aten::baddbmm",
                       "aten::matmul", "aten::linear", "aten::mv",  "aten::_addmm_activation"};
-/// After these ops the part that a token has in the result is still its own, or is added to those of the others.
+/// After these ops the part that a token has in the result is still its own, or is added to those of others.
 const Names kByTokens{"aten::_to_copy",
                       "aten::clone",
                       "aten::copy_",
@@ -80,7 +80,7 @@ class Search {
   private:
     bool is_large(TensorId t) const { return graph_.tensors[t].bytes.value * kLarge >= logits_.value; }
 
-    /// The last product, where it is one of weights with what the step has made. Casts of weights are weights.
+    /// The last product, where it is one of weights with what the step has made. A cast of weights is one too.
     void find_product() {
         for (const TensorId t : graph_.tensors.ids())
             is_weight_[t] = !producer_[t].valid() && graph_.tensors[t].kind != TensorKind::input;

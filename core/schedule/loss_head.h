@@ -1,6 +1,6 @@
-// The loss head of a training step: the last matrix product of the forward, the logits that it makes, the loss of
-// them and their gradients. Its tensors grow with tokens x vocabulary, and no schedule takes them away, for they
-// are there at once; computed by chunks of tokens, those of one chunk are.
+// The loss head of a training step: the last matrix product of the forward, the logits that it makes, their
+// loss and their gradients. Its tensors grow with tokens x vocabulary, and no schedule takes them away, for
+// they are there at once; computed by chunks of tokens, those of one chunk are.
 //
 //     if (const auto found = loss_head_at_peak(graph, flat)) std::puts(told(*found).c_str());
 #pragma once
@@ -24,7 +24,8 @@ struct LossHead {
 };
 
 /// Follows what the ops read and make, not names of tensors or modules. Nothing where the last product of the
-/// forward does not read weights, or where an op between it and the loss may treat several tokens together. Cost: linear.
+/// forward does not read weights, or where an op between it and the loss may treat several tokens together.
+/// Cost: linear.
 std::optional<LossHead> loss_head(const Graph& graph);
 
 struct ChunkedLossHead {

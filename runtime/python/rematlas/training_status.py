@@ -50,6 +50,13 @@ class PlanInfo:
             setattr(self, name, getattr(call_plan.answer, name))
         last = call_plan.plan.compiled.last_step()
         self.last = dataclasses.asdict(last) if last else {}
+        self._compiled = call_plan.plan.compiled
+
+    @property
+    def loss_head(self) -> dict | None:
+        """Says what head and loss take of the step's peak, and what they would take in chunks of tokens, as
+        `rematlas inspect --json` does; None where that is not much."""
+        return self._compiled.loss_head()
 
     def __repr__(self):
         at_most = "at most " if self.at_most else ""
@@ -236,4 +243,7 @@ class Status:
             )
         if self.unkept:
             lines.append(self.unkept)
-        return "\n".join(lines + [repr(plan) for plan in self.plans])
+        for plan in self.plans:
+            head = plan.loss_head
+            lines.extend([repr(plan)] if head is None else [repr(plan), head["text"]])
+        return "\n".join(lines)

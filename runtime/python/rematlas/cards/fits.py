@@ -248,7 +248,8 @@ def text_of(found, varies=None) -> str:
     lines += [
         f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates
     ]
-    lines.extend(dict.fromkeys(card["loss_head"]["text"] for card in found["cards"] if card["loss_head"]))
+    heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
+    lines.extend(f"On the {card} {text}" for card, text in heads[:1])  # other cards run nearly the same ops
     return "\n".join(lines)
 
 

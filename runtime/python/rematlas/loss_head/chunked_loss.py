@@ -124,8 +124,9 @@ class ChunkedLoss:
             " f32, beside the order in which a chunk's own terms are summed. The gradients of the head's"
             " parameters are summed chunk by chunk in the type of the product, which rounds each sum once"
             " more: by at most chunks * 2**-24 in f32, chunks * 2**-11 in f16 and chunks * 2**-8 in bf16 of"
-            " the largest partial sum. The gradient of a hidden state comes from its own token alone: it"
-            " differs where the device multiplies matrices of fewer rows by other kernels, as these round."
+            " the largest partial sum. The gradient of a hidden state comes from its own token alone. Beside"
+            " that, all gradients differ where the device multiplies matrices of fewer rows by other kernels:"
+            " by a few such units."
         )
 
 
@@ -193,27 +194,27 @@ class HeadAndLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient):
+        """Casts as the forward did, and leaves the gradients to what is in force now, as autograd does."""
         hidden, targets, *parameters = ctx.saved_tensors
         work = ctx.work
         chunks = work.parts(hidden, targets)
         sums = Sums(parameters, len(chunks))
+        parts = work.loss.of_parts(targets, len(chunks))
+        gradient = parts.finished(gradient)
+        head = made_head(work.head, work.autocast)
+        others = [parameter for parameter in parameters if not head.is_summed_here(parameter)]
         of_hidden = []
-        with work.again():
-            parts = work.loss.of_parts(targets, len(chunks))
-            gradient = parts.finished(gradient)
-            head = made_head(work.head, work.autocast)
-            others = [parameter for parameter in parameters if not head.is_summed_here(parameter)]
-            for part, wanted in chunks:
-                part = head.part(part)
-                with torch.enable_grad():
-                    value = parts.of_part(head.logits_with_gradients(part, sums), wanted)
-                if not of_hidden:
-                    check_leaves(value, [part, *others])
-                made = torch.autograd.grad(value, [part, *others], gradient, allow_unused=True)
-                del value
-                of_hidden.append(made[0])
-                for parameter, one in zip(others, made[1:]):
-                    sums.add(parameter, one)
+        for part, wanted in chunks:
+            part = head.part(part)
+            with work.again(), torch.enable_grad():
+                value = parts.of_part(head.logits_with_gradients(part, sums), wanted)
+            if not of_hidden:
+                check_leaves(value, [part, *others])
+            made = torch.autograd.grad(value, [part, *others], gradient, allow_unused=True)
+            del value
+            of_hidden.append(made[0])
+            for parameter, one in zip(others, made[1:]):
+                sums.add(parameter, one)
         of_parameters = (
             None if found is None else found.to(parameter.dtype)
             for parameter, found in zip(parameters, sums.found)
