@@ -16,9 +16,10 @@ from torch import nn
 import rematlas
 from rematlas.api import graph_of
 from rematlas.cards.absent_device import AbsentDevice
+from rematlas.cards.optimizer_copies import named_in, tell_step
 from rematlas.cards.optimizers import OF_TORCH, OF_TORCHAO, Chosen, options_of
 from rematlas.cards.recorded_step import graph_of_step
-from rematlas.cards.recorded_update import LATE_STEP, named_in, tell_step
+from rematlas.cards.recorded_update import LATE_STEP
 from rematlas.library import ops
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -194,7 +195,7 @@ class OfTorch(unittest.TestCase):
             for form in ({"foreach": True}, {"foreach": False}) if "foreach" in options_of(name) else ({},):
                 with self.subTest(name, **form):
                     chosen = Chosen.of((name, form))
-                    most, optimizer = measured(Net, rows, lambda model: chosen.made(model.parameters()))
+                    most, optimizer = measured(Net, rows, lambda model: chosen.of_name(model.parameters()))
                     plan = plan_of(Net(), rows(), (name, form))
                     self.assertEqual(
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
@@ -235,6 +236,28 @@ class OfTorch(unittest.TestCase):
             self.assertFalse(op.get("recomputable", True))
             self.assertNotIn("host_time_ns", op)
             self.assertGreater(op["time_ns"], 0)
+
+    def test_are_two_where_one_is_for_matrices(self):
+        model, args, kwargs = adapters.large.llama3_8b(batch=2, length=16, small=True)
+        plan = graph_of_step(model, args, kwargs, AbsentDevice("h100"), optimizer="muon")
+        found = json.loads(plan.graph_text())
+        edges = [model.get_input_embeddings().weight, model.get_output_embeddings().weight]
+        others = [one for one in model.parameters() if one.ndim != 2 or any(one is edge for edge in edges)]
+        whole = sum(one.nbytes for one in model.parameters())
+        states = held(found, "optimizer_state") - whole - sum(one.nbytes for one in others)
+        self.assertGreaterEqual(states, 0)  # one state of matrices, two of the others
+        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # pieces of the card's allocator
+
+        net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 64))
+        matrices = [one for one in net.parameters() if one.ndim == 2]
+        rest = [one for one in net.parameters() if one.ndim != 2]
+        pair = [torch.optim.Muon(matrices), torch.optim.AdamW(rest)]
+        found = graph(net, rows(), pair)
+        expected = sum(one.nbytes for one in matrices) + sum(2 * one.nbytes + 4 for one in rest)
+        self.assertEqual(held(found, "optimizer_state"), expected)
+        fused = [torch.optim.SGD(matrices, fused=True), torch.optim.AdamW(rest, fused=True)]
+        names = [op["name"] for op in graph(net, rows(), fused)["ops"]]
+        self.assertEqual((names.count("aten::_fused_sgd_"), names.count("aten::_fused_adamw_")), (2, 2))
 
     def test_cost_what_they_cost_on_another_card(self):
         plan = plan_of(Net(), rows(), ("adamw", {"foreach": True}), "h100")
@@ -492,7 +515,7 @@ class Plans(unittest.TestCase):
         self.assertIn("3 master weights in f32", found["provenance"]["optimizer"])
         self.assertEqual(held(found, "optimizer_state"), 6 * held(found, "parameter"))
         done = command("fits", "cards_optimizers_test:halves", "--cards", "h100", *ends, cwd=here)
-        self.assertRegex(done.stdout, "Optimizer: adamw on lists of all parameters")
+        self.assertRegex(done.stdout, "Optimizer: adamw on lists of parameters")
 
     def test_of_steps_that_run_have_fused_updates_alone(self):
         here = pathlib.Path(__file__).parent
@@ -520,7 +543,7 @@ class OfTorchao(unittest.TestCase):
     def test_take_what_they_take_in_a_real_step(self):
         for name in OF_TORCHAO:
             with self.subTest(name), torch.compiler.set_stance("force_eager"):
-                made = Chosen.of(name).made
+                made = Chosen.of(name).of_name
                 most, optimizer = measured(Net, rows, lambda model: made(model.parameters()))
                 plan = plan_of(Net(), rows(), name)
                 rates = 4  # the learning rate is a tensor
