@@ -428,6 +428,7 @@ class Instances(unittest.TestCase):
     def test_that_cannot_be_are_refused(self):
         model, x = Net(), rows()
         for optimizer, why in (
+            (("adamw", {"capturable": True}), "capturable=True"),  # not on the CPU
             (torch.optim.LBFGS(model.parameters()), "LBFGS.*closure"),
             (MakesStatesAnew(model.parameters()), r"makes its state .*sum anew.*copy_"),
             (torch.optim.Adagrad(Net().parameters()), "none of the model's parameters"),

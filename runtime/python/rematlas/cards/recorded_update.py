@@ -31,7 +31,7 @@ def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
             recorded = update.recorded()
     except Refused as error:
         raise Refused(f"{why}{message(error).removeprefix('rematlas: ')}") from None
-    except (RuntimeError, TypeError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
+    except Exception as error:  # the optimizer is anybody's
         raise Refused(f"{why}{message(error)}") from None
     return plan.with_recorded_update(recorded, told(update, facts_of(recorded), uncompiled.were_asked))
 
