@@ -143,6 +143,15 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     return result;
 }
 
+/// What the graph says of the updates with which the step ends; empty where there are none.
+std::string updates_told(const Graph& graph) {
+    if (!graph.provenance || !graph.provenance->is_object()) return {};
+    const json& provenance = *graph.provenance;
+    const auto found = provenance.find("optimizer");
+    if (found == provenance.end() || !found->is_string() || *found == "none") return {};
+    return found->get<std::string>();
+}
+
 json inspection_json(const Graph& graph, const Inspection& found) {
     json out = {{"name", graph.name},
                 {"sha256", graph.sha256},
@@ -153,6 +162,7 @@ json inspection_json(const Graph& graph, const Inspection& found) {
                 {"smallest_known_budget_bytes", found.smallest_known.value},
                 {"resident_bytes", found.resident_sum.value},
                 {"blocks", found.blocks}};
+    if (const std::string updates = updates_told(graph); !updates.empty()) out["updates"] = updates;
     if (found.least_with_copies) out["least_peak_with_copies_bytes"] = found.least_with_copies->value;
     if (found.caching) {
         out["allocated_peak_bytes"] = found.caching->allocated.value;
@@ -196,6 +206,8 @@ void print_inspection(const Graph& graph, const Inspection& found) {
                     sum.ops, format_duration(sum.time).c_str(), format_bytes(sum.made).c_str(),
                     format_bytes(sum.largest_workspace).c_str());
     }
+    if (const std::string updates = updates_told(graph); !updates.empty())
+        std::printf("\nupdates\n  %s\n", updates.c_str());
     std::printf("\nmemory\n");
     std::printf("  %-34s %12s  (at op %d, %s)\n", "peak without recomputation",
                 format_bytes(found.keep_all_peak).c_str(), found.peak_op.value,

@@ -160,16 +160,16 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     `host_budget` and `chunk_loss` are as in `apply`; `host_profile` (desktop, or the path of a file that
     `rematlas links` wrote) says how much memory the host has, where `host_budget` does not.
 
-    There `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), or any torch.optim.Optimizer. Of the
-    names, sgd, adam and adamw are fused: each parameter is updated by an op of the plan when its gradient is
-    final, which is freed then. All others, the same three with {"foreach": True} (lists of all parameters,
-    torch's default on a GPU) or {"foreach": False} (a loop), those of torchao ("adamw8bit", ...) and
-    instances that are not fused are updated behind the backward by the program itself, which calls
-    optimizer.step(): their step is recorded on shapes, so that states and temporaries count to the byte, and
-    such a plan is one to look at, which `apply` refuses. What a kernel takes for itself is not known.
-    `master_weights="f32"`: parameters of 16 bits are copies of weights in f32, which the optimizer updates;
-    gradients are cast for one parameter at a time, with foreach for all at once. Parameters that require no
-    gradient have no states. `plan(...).updates()` says how the updates run, and what they take.
+    There `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), any torch.optim.Optimizer, or a list of
+    such, each of a part of the parameters. Of the names, sgd, adam and adamw are fused: each parameter is
+    updated by an op of the plan when its gradient is final, which is freed then. All others, the same three
+    with {"foreach": True} (lists of all parameters, torch's default on a GPU) or {"foreach": False} (a loop),
+    those of torchao ("adamw8bit", ...) and instances that are not fused run behind the backward, where the
+    program calls optimizer.step(): that step is recorded on shapes, so that states and temporaries count to
+    the byte, and such a plan is one to look at, which `apply` refuses. What a kernel takes for itself is not
+    known. `master_weights="f32"`: parameters of 16 bits are copies of weights in f32, which the optimizer
+    updates; gradients are cast for one parameter at a time, with foreach for all at once. Parameters that
+    require no gradient have no states. `plan(...).updates()` says how the updates run, and what they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]

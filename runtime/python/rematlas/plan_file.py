@@ -41,7 +41,8 @@ class Plan:
 
     def updates(self) -> str:
         """Says how the updates of an optimizer run with which the step ends; empty where it has none."""
-        return self.compiled("cpu").answer().updates
+        updates = self.compiled("cpu").answer().updates
+        return "" if updates == "none" else updates
 
     def torch(self) -> str:
         """Returns the version of torch that it was made with."""

@@ -1,6 +1,5 @@
 """Optimizers of steps for a card that is not there: what they keep, what their updates hold, how they run."""
 
-import gc
 import importlib.util
 import json
 import pathlib
@@ -16,167 +15,32 @@ from torch import nn
 import rematlas
 from rematlas.api import graph_of
 from rematlas.cards.absent_device import AbsentDevice
+from rematlas.cards.optimizer_copies import named_in
 from rematlas.cards.optimizers import OF_TORCH, OF_TORCHAO, Chosen, options_of
 from rematlas.cards.recorded_step import graph_of_step
-from rematlas.cards.recorded_update import LATE_STEP, named_in, tell_step
-from rematlas.library import ops
+from updated_models import (
+    FEW_BYTES,
+    UPDATE,
+    Adapted,
+    KeepsACopy,
+    MakesStatesAnew,
+    Net,
+    OpaqueUpdates,
+    Quantized,
+    graph,
+    held,
+    kept_bytes,
+    measured,
+    plan_of,
+    rows,
+    updates,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
 import adapters  # noqa: E402
 
-FEW_BYTES = 64  # numbers that the program makes for itself
-UPDATE = "rematlas::recorded_update"
 HAS_TORCHAO = importlib.util.find_spec("torchao") is not None
-
-
-class Net(nn.Module):
-    """Its parameters take more than its activations; `dtype` is that of all."""
-
-    def __init__(self, dtype=torch.float32):
-        super().__init__()
-        options = {"bias": False, "dtype": dtype}
-        self.layers = nn.Sequential(
-            nn.Linear(256, 512, **options), nn.GELU(), nn.Linear(512, 512, **options), nn.GELU()
-        )
-        self.last = nn.Linear(512, 64, **options)
-
-    def forward(self, x):
-        return self.last(self.layers(x)).square().mean()
-
-
-class Adapted(nn.Module):
-    """A frozen layer with an adapter of two small ones, as LoRA has it, and a parameter without a use."""
-
-    def __init__(self):
-        super().__init__()
-        self.base = nn.Linear(256, 256, bias=False).requires_grad_(False)
-        self.down, self.up = nn.Linear(256, 8, bias=False), nn.Linear(8, 256, bias=False)
-        self.unused = nn.Parameter(torch.zeros(1000))
-
-    def forward(self, x):
-        return (self.base(x) + self.up(self.down(x))).square().mean()
-
-
-class QuantizedLinear(nn.Module):
-    """A frozen weight of four bits a number: codes, a scale for each block, a table; and an adapter."""
-
-    def __init__(self, width=512, block=64):
-        super().__init__()
-        self.width, self.block = width, block
-        self.register_buffer("codes", torch.randint(0, 255, (width * width // 2,), dtype=torch.uint8))
-        self.register_buffer("scales", torch.rand(width * width // block))
-        self.register_buffer("table", torch.linspace(-1, 1, 16))
-        self.down, self.up = nn.Linear(width, 8, bias=False), nn.Linear(8, width, bias=False)
-
-    def unpacked(self):
-        return torch.stack([self.codes >> 4, self.codes & 15], dim=-1).flatten().long()
-
-    def dequantized(self):
-        return (self.table[self.unpacked()].view(-1, self.block) * self.scales[:, None]).view(
-            self.width, self.width
-        )
-
-    def forward(self, x):
-        return nn.functional.linear(x, self.dequantized()) + self.up(self.down(x))
-
-
-class Quantized(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList(QuantizedLinear() for _ in range(3))
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x).tanh()
-        return x.square().mean()
-
-
-class KeepsACopy(torch.optim.Optimizer):
-    """Keeps a tensor beside its states, and holds a temporary of four bytes for each of a parameter."""
-
-    def __init__(self, parameters):
-        super().__init__(parameters, {"lr": 0.1})
-        self.sums = {}
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                kept = self.sums.setdefault(parameter, torch.zeros_like(parameter))
-                scaled = parameter.grad * group["lr"]
-                kept.add_(scaled)
-                parameter.sub_(kept)
-
-
-class MakesStatesAnew(KeepsACopy):
-    @torch.no_grad()
-    def step(self, closure=None):
-        for parameter in self.param_groups[0]["params"]:
-            state = self.state[parameter]
-            state["sum"] = state.get("sum", 0) + parameter.grad
-            parameter.sub_(state["sum"])
-
-
-OPAQUE = torch.library.Library("rematlas_test", "DEF")
-OPAQUE.define("update(Tensor(a!) parameter, Tensor gradient, Tensor(b!) state) -> ()")
-
-
-class OpaqueUpdates(torch.optim.Optimizer):
-    """Its states have a byte for each number, and its update is an op that nobody knows."""
-
-    def __init__(self, parameters):
-        super().__init__(parameters, {})
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for parameter in self.param_groups[0]["params"]:
-            state = self.state[parameter]
-            if not state:
-                state["codes"] = torch.zeros(parameter.numel(), dtype=torch.uint8, device=parameter.device)
-            torch.ops.rematlas_test.update(parameter, parameter.grad, state["codes"])
-
-
-def rows(dtype=torch.float32):
-    return torch.randn(8, 256, dtype=dtype)
-
-
-def plan_of(model, x, optimizer, card="cpu", **options):
-    return graph_of_step(model, (x,), {}, AbsentDevice(card), optimizer=optimizer, **options)
-
-
-def graph(*args, **options):
-    return json.loads(plan_of(*args, **options).graph_text())
-
-
-def held(found, kind):
-    return sum(tensor["bytes"] for tensor in found["tensors"] if tensor["kind"] == kind)
-
-
-def updates(found):
-    return [op for op in found["ops"] if op["name"] == UPDATE]
-
-
-def kept_bytes(optimizer):
-    return sum(tensor.nbytes for tensor in named_in(list(optimizer.state.values()), "state").values())
-
-
-def measured(make_model, make_x, make_optimizer, step=lambda optimizer, model: optimizer.step()):
-    """Returns the most bytes of a late step of training on the CPU, and the optimizer."""
-    gc.collect()
-    before = ops.counted_bytes()
-    model, x = make_model(), make_x()
-    optimizer = make_optimizer(model)
-    for last in (False, False, True):
-        model.zero_grad()
-        if last:
-            tell_step(optimizer, LATE_STEP)
-            ops.reset_counted_peak()
-        model(x).backward()
-        step(optimizer, model)
-    return ops.counted_peak_bytes() - before, optimizer
 
 
 def command(*words, cwd=None):
@@ -194,7 +58,7 @@ class OfTorch(unittest.TestCase):
             for form in ({"foreach": True}, {"foreach": False}) if "foreach" in options_of(name) else ({},):
                 with self.subTest(name, **form):
                     chosen = Chosen.of((name, form))
-                    most, optimizer = measured(Net, rows, lambda model: chosen.made(model.parameters()))
+                    most, optimizer = measured(Net, rows, lambda model: chosen.of_name(model.parameters()))
                     plan = plan_of(Net(), rows(), (name, form))
                     self.assertEqual(
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
@@ -235,6 +99,28 @@ class OfTorch(unittest.TestCase):
             self.assertFalse(op.get("recomputable", True))
             self.assertNotIn("host_time_ns", op)
             self.assertGreater(op["time_ns"], 0)
+
+    def test_are_two_where_one_is_for_matrices(self):
+        model, args, kwargs = adapters.large.llama3_8b(batch=2, length=16, small=True)
+        plan = graph_of_step(model, args, kwargs, AbsentDevice("h100"), optimizer="muon")
+        found = json.loads(plan.graph_text())
+        edges = [model.get_input_embeddings().weight, model.get_output_embeddings().weight]
+        others = [one for one in model.parameters() if one.ndim != 2 or any(one is edge for edge in edges)]
+        whole = sum(one.nbytes for one in model.parameters())
+        states = held(found, "optimizer_state") - whole - sum(one.nbytes for one in others)
+        self.assertGreaterEqual(states, 0)  # one state of matrices, two of the others
+        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # pieces of the card's allocator
+
+        net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 64))
+        matrices = [one for one in net.parameters() if one.ndim == 2]
+        rest = [one for one in net.parameters() if one.ndim != 2]
+        pair = [torch.optim.Muon(matrices), torch.optim.AdamW(rest)]
+        found = graph(net, rows(), pair)
+        expected = sum(one.nbytes for one in matrices) + sum(2 * one.nbytes + 4 for one in rest)
+        self.assertEqual(held(found, "optimizer_state"), expected)
+        fused = [torch.optim.SGD(matrices, fused=True), torch.optim.AdamW(rest, fused=True)]
+        names = [op["name"] for op in graph(net, rows(), fused)["ops"]]
+        self.assertEqual((names.count("aten::_fused_sgd_"), names.count("aten::_fused_adamw_")), (2, 2))
 
     def test_cost_what_they_cost_on_another_card(self):
         plan = plan_of(Net(), rows(), ("adamw", {"foreach": True}), "h100")
@@ -405,6 +291,7 @@ class Instances(unittest.TestCase):
     def test_that_cannot_be_are_refused(self):
         model, x = Net(), rows()
         for optimizer, why in (
+            (("adamw", {"capturable": True}), "capturable=True"),  # not on the CPU
             (torch.optim.LBFGS(model.parameters()), "LBFGS.*closure"),
             (MakesStatesAnew(model.parameters()), r"makes its state .*sum anew.*copy_"),
             (torch.optim.Adagrad(Net().parameters()), "none of the model's parameters"),
@@ -486,13 +373,16 @@ class Plans(unittest.TestCase):
                 "--master-weights",
                 "f32",
             )
-            done = command("capture", "cards_optimizers_test:halves", *words, *ends, cwd=here)
+            done = command("capture", "updated_models:halves", *words, *ends, cwd=here)
             self.assertEqual(done.returncode, 0, done.stderr)
             found = json.loads(path.read_text())
+            program = str(rematlas.library.folder() / "rematlas")
+            told = subprocess.run([program, "inspect", str(path)], capture_output=True, text=True)
+        self.assertRegex(told.stdout, r"updates\n  adamw on lists of parameters \(foreach\): its step comes")
         self.assertIn("3 master weights in f32", found["provenance"]["optimizer"])
         self.assertEqual(held(found, "optimizer_state"), 6 * held(found, "parameter"))
-        done = command("fits", "cards_optimizers_test:halves", "--cards", "h100", *ends, cwd=here)
-        self.assertRegex(done.stdout, "Optimizer: adamw on lists of all parameters")
+        done = command("fits", "updated_models:halves", "--cards", "h100", *ends, cwd=here)
+        self.assertRegex(done.stdout, "Optimizer: adamw on lists of parameters")
 
     def test_of_steps_that_run_have_fused_updates_alone(self):
         here = pathlib.Path(__file__).parent
@@ -503,13 +393,9 @@ class Plans(unittest.TestCase):
             (("--master-weights", "f32"), "goes with --optimizer"),
             (("--optimizer", "adamw", "--optimizer-options", "amsgrad=2"), "amsgrad is 0 or 1"),
         ):
-            done = command("capture", "cards_optimizers_test:halves", *words, cwd=here)
+            done = command("capture", "updated_models:halves", *words, cwd=here)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
-
-
-def halves():
-    return Net(torch.bfloat16), (rows(torch.bfloat16),)
 
 
 class OfTorchao(unittest.TestCase):
@@ -520,7 +406,7 @@ class OfTorchao(unittest.TestCase):
     def test_take_what_they_take_in_a_real_step(self):
         for name in OF_TORCHAO:
             with self.subTest(name), torch.compiler.set_stance("force_eager"):
-                made = Chosen.of(name).made
+                made = Chosen.of(name).of_name
                 most, optimizer = measured(Net, rows, lambda model: made(model.parameters()))
                 plan = plan_of(Net(), rows(), name)
                 rates = 4  # the learning rate is a tensor

@@ -2,7 +2,7 @@
 
 chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
 chosen.is_fused                  # False: its step is recorded as it runs, behind the backward
-chosen.made(parameters)          # a torch.optim.AdamW
+chosen.made(model, twins)        # [a torch.optim.AdamW]
 """
 
 import dataclasses
@@ -72,7 +72,7 @@ def checked(optimizer) -> tuple:
     if name not in NAMES or not isinstance(options, dict):
         raise ValueError(
             f"rematlas: optimizer is {optimizer!r}; expected ('adamw', {{'lr': 1e-4}}), say, with one of"
-            f" {', '.join(NAMES)}, or an instance of torch.optim.Optimizer"
+            f" {', '.join(NAMES)}, or an instance of torch.optim.Optimizer, or a list of such"
         )
     known = options_of(name)
     for option, number in options.items():
@@ -83,13 +83,23 @@ def checked(optimizer) -> tuple:
     return name, options
 
 
+def matrices_within(model) -> set:
+    """Returns the ids of the parameters that Muon is for: matrices, but for those of embeddings and of what
+    transformers has as a head; for these its authors take AdamW."""
+    edges = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
+    if callable(getattr(model, "get_output_embeddings", None)):
+        edges.append(model.get_output_embeddings())
+    others = {id(parameter) for module in filter(None, edges) for parameter in module.parameters()}
+    return {id(parameter) for parameter in model.parameters() if parameter.ndim == 2} - others
+
+
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """An optimizer by its name, with its options, or as an instance."""
+    """An optimizer by its name, with its options, or instances."""
 
     name: str
     options: dict
-    instance: torch.optim.Optimizer | None
+    instances: tuple
     masters: (
         torch.dtype | None
     )  # the type of the copies that are updated in place of parameters of fewer bits
@@ -101,30 +111,42 @@ class Chosen:
             raise ValueError(f"rematlas: master_weights is {master_weights!r}; expected 'f32' or None")
         masters = TYPES_OF_MASTERS[master_weights]
         if isinstance(optimizer, (str, tuple)):
-            return cls(*checked(optimizer), None, masters)
-        if not isinstance(optimizer, torch.optim.Optimizer):
+            return cls(*checked(optimizer), (), masters)
+        instances = tuple(optimizer) if isinstance(optimizer, list) else (optimizer,)
+        if not instances or not all(isinstance(one, torch.optim.Optimizer) for one in instances):
             raise TypeError(
                 f"rematlas: optimizer is a {type(optimizer).__name__}; expected ('adamw', {{'lr': 1e-4}}),"
-                " say, or an instance of torch.optim.Optimizer"
+                " say, or an instance of torch.optim.Optimizer, or a list of such"
             )
-        return cls(type(optimizer).__name__, {}, optimizer, masters)
+        return cls(" and ".join(type(one).__name__ for one in instances), {}, instances, masters)
 
     @property
     def is_fused(self) -> bool:
         """Says whether its updates are fused ops that a plan can run itself."""
         if self.masters is not None:
             return False
-        if self.instance is not None:
-            return unfit(self.instance) is None
+        if self.instances:
+            return all(unfit(one) is None for one in self.instances)
         return self.is_fused_by_name and not self.options.get("dampening")
 
     @property
     def is_fused_by_name(self) -> bool:
         return self.name in FUSED and not any(form in self.options for form in FORMS)
 
-    def made(self, parameters) -> torch.optim.Optimizer:
-        """Returns a new one of these parameters, by its name. What torch says against its options is
-        raised."""
+    def made(self, model, targets) -> list:
+        """Returns new ones by its name, of what stands for the parameters of the model that are trained:
+        `targets` has it by the ids of these. What torch says against its options is raised."""
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if self.name != "muon":
+            return [self.of_name([targets[id(parameter)] for parameter in trained])]
+        matrices = matrices_within(model)
+        own = [targets[id(parameter)] for parameter in trained if id(parameter) in matrices]
+        others = [targets[id(parameter)] for parameter in trained if id(parameter) not in matrices]
+        if not own:
+            raise Refused("no matrix is trained but for those of embeddings and heads: take adamw")
+        return [self.of_name(own), *([torch.optim.AdamW(others)] if others else [])]
+
+    def of_name(self, parameters) -> torch.optim.Optimizer:
         options = {
             option: bool(number) if kind is bool else number
             for option, kind in options_of(self.name).items()

@@ -43,12 +43,13 @@ def graph_of_step(
     """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
     anywhere, on the meta device too, and stay as they are.
 
-    `optimizer`: a torch.optim.Optimizer, or (name, options) as `rematlas capture` has them; its updates end
-    the step: fused ops where a plan can run them, else as its own step was recorded. `master_weights`: "f32",
-    for copies that are updated in place of parameters of fewer bits. `answer().updates` tells of both.
-    `values`: tensors among the arguments have on the card the values that they have here, which
-    the program may read. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the
-    forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule yet. Raises Refused.
+    `optimizer`: a torch.optim.Optimizer or a list of such, or (name, options) as `rematlas capture` has them;
+    its updates end the step: fused ops where a plan can run them, else as its own step was recorded.
+    `master_weights`: "f32", for copies that are updated in place of parameters of fewer bits.
+    `answer().updates` tells of both. `values`: tensors among the arguments have on the card the values that
+    they have here, which the program may read. `autocast`: the type ("bf16", "f16") of a region of
+    torch.autocast around the forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule
+    yet. Raises Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -120,15 +121,15 @@ def chosen_of(optimizer, master_weights) -> Chosen | None:
 
 def groups_of(chosen, model) -> list:
     """Returns which parameters are updated how by a fused optimizer, as the compiled part takes it."""
-    if chosen.instance is None:
+    if not chosen.instances:
         names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         return [{"optimizer": {"name": chosen.name} | chosen.options, "parameters": names}]
-    optimizer = chosen.instance
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     return [
         {
             "optimizer": described(optimizer, group),
             "parameters": [names[id(p)] for p in group["params"] if id(p) in names],
         }
+        for optimizer in chosen.instances
         for group in optimizer.param_groups
     ]

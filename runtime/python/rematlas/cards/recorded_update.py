@@ -6,21 +6,19 @@ temporaries the workspaces of ops that stand for parts of it (runtime/capture/re
 """
 
 import contextlib
-import copy
 import json
 from unittest import mock
 
 import torch
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused, message
 from ..library import classes, ops
 from ..lifecycle.from_shapes import generators_put_back
+from .optimizer_copies import kept_by, on_shapes, tell_step
 
 LATE_STEP = 1000  # the step that is recorded
 LARGEST_REPLACED = 1 << 20  # bytes of states that a step may make anew
-LARGEST_NUMBER = 64  # bytes of a tensor of an optimizer that keeps its value
 
 
 def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
@@ -33,10 +31,13 @@ def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
             recorded = update.recorded()
     except Refused as error:
         raise Refused(f"{why}{message(error).removeprefix('rematlas: ')}") from None
-    except (RuntimeError, TypeError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
+    except Exception as error:  # the optimizer is anybody's
         raise Refused(f"{why}{message(error)}") from None
-    facts = json.loads(recorded.facts())
-    return plan.with_recorded_update(recorded, told(update, facts, uncompiled.were_asked))
+    return plan.with_recorded_update(recorded, told(update, facts_of(recorded), uncompiled.were_asked))
+
+
+def facts_of(recording) -> dict:
+    return json.loads(recording.facts())
 
 
 class Uncompiled:
@@ -63,30 +64,31 @@ class Uncompiled:
 
 
 class Update:
-    """An optimizer of shape tensors of the card, which stand for the parameters of the model."""
+    """Optimizers of shape tensors of the card, which stand for the parameters of the model."""
 
     def __init__(self, plan, chosen, model, card):
         self.chosen, self.card = chosen, card
         trained = set(plan.trained_names())
-        named = dict(model.named_parameters(remove_duplicate=False))
-        self.twins = {}  # by the id of the parameter: its name, and what stands for it on the card
+        if not trained:
+            raise Refused("the step makes no gradient of a parameter: let some require gradients")
         firsts = {}
-        for name, parameter in named.items():
+        for name, parameter in model.named_parameters(remove_duplicate=False):
             if id(parameter) not in firsts or name in trained:
                 firsts[id(parameter)] = name, parameter
-        given = [parameter for _, parameter in firsts.values()]
-        for (name, parameter), shape in zip(firsts.values(), ops.shapes_like(given, 0, card.recorded_as)):
+        shapes = self.shapes_like([parameter for _, parameter in firsts.values()])
+        self.twins = {}  # by the id of the parameter: its name, and what stands for it on the card
+        for (name, parameter), shape in zip(firsts.values(), shapes):
             twin = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
             self.twins[id(parameter)] = name, twin
         self.updated = {name: twin for name, twin in self.twins.values() if name in trained}
         self.gradients = dict(zip(self.updated, self.shapes_like(list(self.updated.values()))))
         self.masters = self.master_weights() if chosen.masters is not None else {}
+        self.all_at_once = True
         with self.unrecorded():
-            self.optimizer = self.made()
-        self.all_at_once = not self.masters or self.works_on_lists()
+            self.optimizers = self.made(model)
 
     def shapes_like(self, tensors) -> list:
-        return ops.shapes_like(tensors, 0, self.card.recorded_as)
+        return ops.shapes_like(tensors, 0, self.card.recorded_as) if tensors else []
 
     def master_weights(self) -> dict:
         """Returns copies of the parameters that have fewer bits, by name. Raises Refused where none has."""
@@ -105,104 +107,71 @@ class Update:
             )
         return found
 
-    def target(self, name):
-        """Returns what the optimizer updates for a parameter."""
-        return self.masters.get(name, self.updated[name])
-
-    def made(self):
-        """Returns the optimizer. Raises Refused where it has nothing to update."""
-        if not self.updated:
-            raise Refused("the step makes no gradient of a parameter: let some require gradients")
-        if self.chosen.instance is None:
-            trained = [
-                self.masters.get(name, twin) for name, twin in self.twins.values() if twin.requires_grad
-            ]
-            return self.chosen.made(trained)
-        original = self.chosen.instance
-        places = [parameter for group in original.param_groups for parameter in group["params"]]
-        if not any(id(parameter) in self.twins for parameter in places):
-            raise Refused("it has none of the model's parameters: make it of model.parameters()")
-        memo = {id(parameter): self.stand_in(parameter) for parameter in places}
-        for group in original.param_groups:
-            numbers = {name: value for name, value in group.items() if name != "params"}
-            memo |= {id(number): number.detach().clone() for number in tensors_of(numbers.values())}
-            counts_on_host = not (group.get("fused") or group.get("capturable"))
-            for parameter in group["params"]:
-                memo |= self.states_like(original.state.get(parameter, {}), counts_on_host)
-        found = object.__new__(type(original))
-        # What a scheduler has put around `step` runs the original's.
-        kept = {name: value for name, value in vars(original).items() if name != "step"}
-        found.__dict__.update(copy.deepcopy(kept, memo))
-        for parameter, state in list(found.state.items()):
-            # States of classes of their own begin anew, and so do those that lie as other parameters do.
-            if self.chosen.masters is not None or any(map(is_wrapper, tensors_of(state.values()))):
-                del found.state[parameter]
-        return found
-
-    def stand_in(self, parameter):
-        if id(parameter) not in self.twins:
-            return torch.nn.Parameter(self.shapes_like([parameter])[0])
-        name, twin = self.twins[id(parameter)]
-        return self.masters.get(name, twin)
-
-    def states_like(self, state, counts_on_host) -> dict:
-        """Returns a tensor for each that the optimizer has already for a parameter, by id. Those lie on the
-        card, but for the count of steps, which may stay on the host as where states are loaded."""
-        found = {}
-        for name, value in state.items():
-            for tensor in tensors_of([value]):
-                stays = is_wrapper(tensor) or (name == "step" and counts_on_host)
-                found[id(tensor)] = (
-                    tensor.detach().clone()
-                    if stays
-                    else ops.shapes_like([tensor], LARGEST_NUMBER, self.card.recorded_as)[0]
+    def made(self, model) -> list:
+        """Returns the optimizers. Raises Refused where one has nothing to update."""
+        targets = {place: self.masters.get(name, twin) for place, (name, twin) in self.twins.items()}
+        if not self.chosen.instances:
+            return self.chosen.made(model, targets)
+        found = []
+        for original in self.chosen.instances:
+            places = [parameter for group in original.param_groups for parameter in group["params"]]
+            if not any(id(parameter) in targets for parameter in places):
+                raise Refused(
+                    f"the {type(original).__name__} has none of the model's parameters: make it of"
+                    " model.parameters()"
                 )
+            others = [parameter for parameter in places if id(parameter) not in targets]
+            others = {
+                id(one): torch.nn.Parameter(shape) for one, shape in zip(others, self.shapes_like(others))
+            }
+            found.append(on_shapes(original, targets | others, self.card, bool(self.masters)))
         return found
-
-    def works_on_lists(self) -> bool:
-        """Says whether the optimizer updates all parameters at once (foreach)."""
-        for group in self.optimizer.param_groups:
-            foreach = group.get("foreach")
-            if foreach or (
-                foreach is None and "foreach" in group and self.card.is_cuda and not group.get("fused")
-            ):
-                return True
-        return False
 
     def step(self) -> None:
         names = list(self.updated)
         for some in [names] if self.all_at_once else [[name] for name in names]:
-            for name in some:
-                gradient, target = self.gradients[name], self.target(name)
-                target.grad = gradient.to(target.dtype) if name in self.masters else gradient
-            del gradient, target
-            type(self.optimizer).step(self.optimizer)
-            for name in some:
-                if name in self.masters:
-                    self.updated[name].copy_(self.masters[name])
-                self.target(name).grad = None
+            self.step_of(some)
+
+    def step_of(self, names) -> None:
+        """Updates these parameters."""
+        targets = {name: self.masters.get(name, self.updated[name]) for name in names}
+        for name, target in targets.items():
+            # No local variable holds the gradient.
+            target.grad = self.gradients[name].to(target.dtype)
+        for optimizer in self.optimizers:
+            type(optimizer).step(optimizer)
+        for name, target in targets.items():
+            if name in self.masters:
+                self.updated[name].copy_(target)
+            target.grad = None
 
     def recorded(self):
         """Returns a recording of a late step. Raises Refused."""
         with self.unrecorded():
             self.step()
-            tell_step(self.optimizer, LATE_STEP)
+            for optimizer in self.optimizers:
+                tell_step(optimizer, LATE_STEP)
+        if self.masters and not self.works_on_lists(facts_of(self.recording(self.states()))):
+            self.all_at_once = False
         before = self.states()
         first, second = self.recording(before), self.recording(before)
-        replaced = [
-            name
-            for name, tensor in self.states().items()
-            if name not in before or storage_of(tensor) != storage_of(before[name])
-        ]
-        anew = sum(tensor.nbytes for name, tensor in self.states().items() if name in replaced)
-        if anew > LARGEST_REPLACED:
+        now = self.states()
+        replaced = [name for name, kept in now.items() if storage_of(kept) != storage_of(before.get(name))]
+        if sum(now[name].nbytes for name in replaced) > LARGEST_REPLACED:
             raise Refused(
                 f"it makes its state {replaced[0]} anew in each step: write to the state in place (copy_), so"
                 " that its memory stays"
             )
-        if first.facts() != second.facts():
+        if facts_of(first) != facts_of(second):
             raise Refused("it does other work in the next step")
         return second
+
+    def is_fused(self) -> bool:
+        return any(group.get("fused") for optimizer in self.optimizers for group in optimizer.param_groups)
+
+    def works_on_lists(self, facts) -> bool:
+        """Says whether parameters are updated together that need not be (foreach)."""
+        return not self.is_fused() and facts["parts"] < len(self.updated)
 
     def recording(self, states):
         named = [
@@ -222,14 +191,11 @@ class Update:
         return running(classes.UpdateRecording([], [], [], self.card.recorded_as))
 
     def states(self) -> dict:
-        """Returns what the optimizer keeps, by name: plain tensors, those within tensors of other classes."""
-        own = {id(self.masters.get(name, twin)): name for name, twin in self.twins.values()}
+        names = {id(self.masters.get(name, twin)): name for name, twin in self.twins.values()}
         found = {}
-        for parameter, state in self.optimizer.state.items():
-            found |= named_in(state, own.get(id(parameter), "other"))
-        for place, group in enumerate(self.optimizer.param_groups):
-            numbers = {name: value for name, value in group.items() if name != "params"}
-            found |= named_in(numbers, f"group{place}")
+        for place, optimizer in enumerate(self.optimizers):
+            prefix = "" if place == 0 else f"optimizer{place}."
+            found |= {prefix + name: kept for name, kept in kept_by(optimizer, names).items()}
         return found
 
 
@@ -242,59 +208,15 @@ def running(recording):
         recording.end()
 
 
-def is_wrapper(tensor) -> bool:
-    return is_traceable_wrapper_subclass(tensor)
-
-
 def storage_of(tensor):
-    return tensor.untyped_storage()._cdata
-
-
-def tensors_of(values) -> list:
-    """Returns the tensors in these containers."""
-    found = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, dict):
-            found += tensors_of(value.values())
-        elif isinstance(value, (list, tuple)):
-            found += tensors_of(value)
-    return found
-
-
-def named_in(value, name) -> dict:
-    """Returns the plain tensors in it, by name."""
-    if isinstance(value, torch.Tensor):
-        if not is_wrapper(value):
-            return {name: value}
-        inner, _ = value.__tensor_flatten__()
-        value = {part: getattr(value, part) for part in inner}
-    found = {}
-    if isinstance(value, dict):
-        for key, part in value.items():
-            found |= named_in(part, f"{name}.{key}")
-    elif isinstance(value, (list, tuple)):
-        for place, part in enumerate(value):
-            found |= named_in(part, f"{name}.{place}")
-    return found
-
-
-def tell_step(optimizer, step) -> None:
-    """Sets the numbers of steps that the optimizer has counted."""
-    for counted in [*optimizer.state.values(), *optimizer.param_groups]:
-        if not isinstance(counted, dict) or "step" not in counted:
-            continue
-        if isinstance(counted["step"], torch.Tensor):
-            counted["step"].fill_(step)
-        else:
-            counted["step"] = step
+    return None if tensor is None else tensor.untyped_storage()._cdata
 
 
 def told(update, facts, were_compiled) -> str:
     """Says in a sentence how the updates run, and what they take."""
     mebibytes = {name: f"{facts[name] / 2**20:,.1f} MiB" for name in ("state_bytes", "temporary_bytes")}
-    form = " on lists of all parameters (foreach)" if update.works_on_lists() else ""
+    form = ", fused" if update.is_fused() else ""
+    form = " on lists of parameters (foreach)" if update.works_on_lists(facts) else form
     words = f"{update.chosen.name}{form}: its step comes after the backward and is not run by the plan (call"
     words += f" optimizer.step()); recorded as {facts['calls']} calls of ATen, in the schedule as"
     words += f" {facts['parts']} ops; states {mebibytes['state_bytes']}"
@@ -302,7 +224,7 @@ def told(update, facts, were_compiled) -> str:
         words += f", {len(update.masters)} master weights in f32 among them"
     words += f"; temporaries of at most {mebibytes['temporary_bytes']}"
     if were_compiled:
-        words += "; its step is compiled when it runs and was recorded uncompiled: it may hold far less"
+        words += ", as it was recorded uncompiled: where torch.compile fuses it, it holds less"
     if facts["reads_values"]:
         words += "; numbers that it reads from tensors were taken to be 1"
     if facts["unknown_kernels"]:

@@ -47,7 +47,9 @@ def capture(options) -> int:
         wrong(f"{path}: {error.strerror}")
     if options.json:
         graph = json.loads(text)
-        print(json.dumps({"graph": str(path), "ops": len(graph["ops"]), "tensors": len(graph["tensors"])}))
+        told = {"graph": str(path), "ops": len(graph["ops"]), "tensors": len(graph["tensors"])}
+        updates = graph.get("provenance", {}).get("optimizer", "")
+        print(json.dumps(told | ({"updates": updates} if updates else {})))
     else:
         print(path)
     return 0

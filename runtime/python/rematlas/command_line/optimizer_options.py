@@ -25,7 +25,7 @@ def add_optimizer(parser) -> None:
         " is not there also the others of torch.optim (adagrad, rmsprop, nadam, radam, adamax, adadelta,"
         " asgd, rprop, adafactor, muon) and of torchao (adamw8bit, adamw4bit, adamwfp8, adam8bit, ...), whose"
         " own step is recorded behind the backward: their states and temporaries are planned for, and the"
-        " program calls optimizer.step() itself",
+        " program calls optimizer.step() itself. Beside muon embeddings, heads and vectors take adamw",
     )
     parser.add_argument(
         "--optimizer-options",

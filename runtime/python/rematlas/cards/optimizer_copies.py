@@ -1,0 +1,106 @@
+"""Copies of optimizers on shape tensors, and what an optimizer keeps."""
+
+import copy
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from ..library import ops
+
+LARGEST_NUMBER = 64  # bytes of a tensor of an optimizer that keeps its value
+
+
+def on_shapes(original, stand_ins, card, begins_anew):
+    """Returns a copy of the optimizer that updates the `stand_ins`, by the ids of parameters. Its states are
+    shape tensors of the card; where it `begins_anew`, it has none yet. The original stays as it is."""
+    memo = dict(stand_ins)
+    for group in original.param_groups:
+        numbers = {name: value for name, value in group.items() if name != "params"}
+        memo |= {id(number): number.detach().clone() for number in tensors_of(numbers.values())}
+        counts_on_host = not (group.get("fused") or group.get("capturable"))
+        for parameter in group["params"]:
+            memo |= states_like(original.state.get(parameter, {}), card, counts_on_host)
+    # What a scheduler has put around `step` runs the original's.
+    kept = {name: value for name, value in vars(original).items() if name != "step"}
+    for tensor in tensors_of(value for name, value in kept.items() if name not in ("state", "param_groups")):
+        if id(tensor) not in memo:
+            memo |= {id(tensor): like(tensor, card)}
+    found = object.__new__(type(original))
+    found.__dict__.update(copy.deepcopy(kept, memo))
+    for parameter, state in list(found.state.items()):
+        # What is in tensors of other classes is made by the class again.
+        if begins_anew or any(map(is_wrapper, tensors_of(state.values()))):
+            del found.state[parameter]
+    return found
+
+
+def states_like(state, card, counts_on_host) -> dict:
+    """Returns a tensor for each that the optimizer has already for a parameter, by id. Those lie on the card,
+    but for the count of steps, which may stay on the host as where states are loaded."""
+    found = {}
+    for name, value in state.items():
+        for tensor in tensors_of([value]):
+            stays = is_wrapper(tensor) or (name == "step" and counts_on_host)
+            found[id(tensor)] = tensor.detach().clone() if stays else like(tensor, card)
+    return found
+
+
+def like(tensor, card):
+    """Returns a shape tensor of the card; a number keeps its value."""
+    return ops.shapes_like([tensor], LARGEST_NUMBER, card.recorded_as)[0]
+
+
+def tell_step(optimizer, step) -> None:
+    """Sets the numbers of steps that the optimizer has counted."""
+    for counted in [*optimizer.state.values(), *optimizer.param_groups]:
+        if not isinstance(counted, dict) or "step" not in counted:
+            continue
+        if isinstance(counted["step"], torch.Tensor):
+            counted["step"].fill_(step)
+        else:
+            counted["step"] = step
+
+
+def is_wrapper(tensor) -> bool:
+    return is_traceable_wrapper_subclass(tensor)
+
+
+def tensors_of(values) -> list:
+    """Returns the tensors in these containers."""
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, dict):
+            found += tensors_of(value.values())
+        elif isinstance(value, (list, tuple)):
+            found += tensors_of(value)
+    return found
+
+
+def named_in(value, name) -> dict:
+    """Returns the plain tensors in it, by name; of tensors of other classes those that they are made of."""
+    if isinstance(value, torch.Tensor):
+        if not is_wrapper(value):
+            return {name: value}
+        inner, _ = value.__tensor_flatten__()
+        value = {part: getattr(value, part) for part in inner}
+    found = {}
+    if isinstance(value, dict):
+        for key, part in value.items():
+            found |= named_in(part, f"{name}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for place, part in enumerate(value):
+            found |= named_in(part, f"{name}.{place}")
+    return found
+
+
+def kept_by(optimizer, names, name="other") -> dict:
+    """Returns what the optimizer keeps, by name. `names` are those of parameters, by id."""
+    found = {}
+    for parameter, state in optimizer.state.items():
+        found |= named_in(state, names.get(id(parameter), name))
+    for place, group in enumerate(optimizer.param_groups):
+        numbers = {key: value for key, value in group.items() if key != "params"}
+        found |= named_in(numbers, f"group{place}")
+    return found
