@@ -313,6 +313,8 @@ class Plans(unittest.TestCase):
             rematlas.plan(model, args, "2GiB", kwargs, device_profile="h101")
         with self.assertRaisesRegex(ValueError, "is of a cuda device"):
             rematlas.plan(model, args, "2GiB", kwargs, device="cpu", device_profile="h100")
+        with self.assertRaisesRegex(ValueError, "give 'cuda'"):
+            rematlas.plan(model, args, "2GiB", kwargs, device="cuda:5", device_profile="h100")
         with self.assertRaisesRegex(TypeError, "shapes says how steps run"):
             rematlas.plan(model, args, "2GiB", kwargs, device_profile="h100", shapes=3)
 
@@ -328,6 +330,13 @@ def wide(batch=256, width=256):
     with torch.device("meta"):
         model = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(12)))
         return model, (torch.zeros(batch, width),)
+
+
+def limited(batch=16):
+    """It is a model of batches up to 100."""
+    if batch > 100:
+        raise IndexError(f"{batch} is too many")
+    return wide(batch)
 
 
 class Fits(unittest.TestCase):
@@ -444,6 +453,21 @@ class Commands(unittest.TestCase):
         model, args = wide(batch=found["without_recomputation"])
         plan = graph_of_step(model, args, {}, AbsentDevice("h100"), optimizer=("adamw", {}))
         self.assertLessEqual(plan.answer().whole_peak_bytes, 100 * MIB)
+
+    def test_values_of_which_there_is_no_step_end_the_search(self):
+        here = pathlib.Path(__file__).parent
+        words = ("--vary", "batch", "--cards", "h100", "--json")
+        done = command("fits", "cards_test:limited", *words, cwd=here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for way in json.loads(done.stdout)["cards"][0]["ways"]:
+            self.assertGreaterEqual(way["largest"], 96)
+            self.assertLessEqual(way["largest"], 100)
+            self.assertRegex(
+                way["ends"], r"cards_test:limited\(batch=1\d\d\) raises IndexError: 1\d\d is too"
+            )
+        done = command("fits", "cards_test:limited", "--set", "batch=200", *words, cwd=here)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("200 is too many", done.stderr)
 
     def test_fits_writes_its_answer_and_draws_it(self):
         here = pathlib.Path(__file__).parent

@@ -130,10 +130,9 @@ def device_named(device: str | None, profile, host=None) -> AbsentDevice:
     """Returns the device of the profile, with this host. Raises ValueError where `device` ("cpu", "cuda",
     "cuda:0" or None) is not what the profile is of."""
     found = AbsentDevice(profile, host)
-    kind = None if device is None else str(device).partition(":")[0]
-    if kind not in (None, "meta", found.facts["kind"]):
+    if device is not None and str(device) not in ("meta", found.facts["kind"], found.name):
         raise ValueError(
             f"rematlas: device is {device!r}, and the device profile {pathlib.Path(profile).name} is of a"
-            f" {found.facts['kind']} device"
+            f" {found.facts['kind']} device: give {found.facts['kind']!r}, or leave device out"
         )
     return found

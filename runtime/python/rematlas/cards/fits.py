@@ -12,6 +12,7 @@ import os
 import typing
 
 from ..copies import Copies
+from ..errors import message
 from ..library import ops
 from ..loss_head.chunking import check_chunk_loss
 from ..options import check_time_limit
@@ -41,6 +42,7 @@ class Found:
     bound: float | None = None
     needed_bytes: int | None = None  # proven, where the way does not fit
     largest: int | None = None  # value of what varies
+    ends: str | None = None  # why no larger value was asked about, where there is no step of one
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,14 +107,19 @@ def looked_at(steps, card, way, question, value=None) -> Found:
     return Found(way.name, fits_in_time, answer.overhead, answer.peak_bytes, answer.bound)
 
 
-def largest_value(steps, card, way, question, base, first) -> int:
-    """Returns a value of what varies that fits, of which two percent more does not; 0 where not even 1 fits.
-    Each value that decides was recorded and solved."""
+def find_largest(steps, card, way, question, base, first) -> None:
+    """Finds a value of what varies that fits, of which two percent more does not; 0 where not even 1 fits.
+    Each value that decides was recorded and solved. Values of which there is no step end the search: a model
+    knows no longer sequences, say."""
     known = {base: first}
 
     def fits_at(value) -> bool:
         if value not in known:
-            known[value] = looked_at(steps, card, way, question, value)
+            try:
+                known[value] = looked_at(steps, card, way, question, value)
+            except Exception as error:
+                known[value] = Found(way.name, False)
+                first.ends = message(error)
         return known[value].fits
 
     low, high = (base, None) if first.fits else (0, base)
@@ -121,7 +128,7 @@ def largest_value(steps, card, way, question, base, first) -> int:
     while high is not None and high - low > max(1, low // 64):
         middle = (low + high) // 2
         low, high = (middle, high) if fits_at(middle) else (low, middle)
-    return low
+    first.largest = low
 
 
 def answered(steps, card, question, base) -> dict:
@@ -130,7 +137,7 @@ def answered(steps, card, question, base) -> dict:
     for way in question.ways:
         found = looked_at(steps, card, way, question, base)
         if base is not None:
-            found.largest = largest_value(steps, card, way, question, base, found)
+            find_largest(steps, card, way, question, base, found)
         ways.append(dataclasses.asdict(found))
     return {
         "card": card.facts["id"],
@@ -175,11 +182,11 @@ def fits(
     `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
     each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
     has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "needed_bytes", "largest"}], "loss_head"}]}, bytes of the device.
-    "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower bound
-    on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `rematlas inspect --json`
-    does, what head and loss take of the peak of the step as it is, and what they would take in 2, 4 and 8
-    chunks of tokens; else it is None. Raises Refused, ValueError and TypeError.
+    "overhead", "peak_bytes", "bound", "needed_bytes", "largest", "ends"}], "loss_head"}]}, bytes of the
+    device. "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower
+    bound on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `rematlas inspect
+    --json` does, what head and loss take of the peak of the step as it is, and what they would take in 2, 4
+    and 8 chunks of tokens; else it is None. Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     check_chunk_loss(chunk_loss)
@@ -248,6 +255,8 @@ def text_of(found, varies=None) -> str:
     lines += [
         f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates
     ]
+    ends = dict.fromkeys(way["ends"] for card in found["cards"] for way in card["ways"] if way["ends"])
+    lines += [f"No larger {varies} was asked about: {why}" for why in ends]
     heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
     lines.extend(f"On the {card} {text}" for card, text in heads[:1])  # other cards run nearly the same ops
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import tempfile
 from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
-from .model_function import ModelFunction, add_function, wrong
+from .model_function import ModelFunction, NotMade, add_function, wrong
 from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -75,7 +75,7 @@ def fits(options) -> int:
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
     how = step_end_options(options) | shape_options(options)
-    steps = Steps(lambda value: function.made(**({} if value is None else {varies: value})), how)
+    steps = Steps(lambda value: function.make(**({} if value is None else {varies: value})), how)
     try:
         found = fits_of_steps(
             steps,
@@ -85,7 +85,7 @@ def fits(options) -> int:
             options.time_limit,
             base=base,
         )
-    except ValueError as error:
+    except (ValueError, NotMade) as error:
         wrong(error)
     found |= {"name": function.name, "varies": varies or ""}
     if options.output is not None:

@@ -26,6 +26,10 @@ def add_function(parser) -> None:
     )
 
 
+class NotMade(Exception):
+    """The function of the command line makes no model."""
+
+
 class ModelFunction:
     """The function of the command line, with the keywords that --set gives."""
 
@@ -43,17 +47,26 @@ class ModelFunction:
         self.keywords = dict(map(keyword_of, options.set))
 
     def made(self, **keywords):
-        """Returns (model, args, kwargs)."""
+        """Returns (model, args, kwargs), or ends the program in one line."""
+        try:
+            return self.make(**keywords)
+        except NotMade as error:
+            wrong(error)
+
+    def make(self, **keywords):
+        """The same. Raises NotMade."""
         keywords = self.keywords | keywords
         try:
             with autocast_is_there():
                 made = self.function(**keywords)
         except Exception as error:
             given = ", ".join(f"{name}={value}" for name, value in keywords.items())
-            wrong(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}")
+            raise NotMade(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}") from None
         if not (isinstance(made, tuple) and len(made) in (2, 3)):
             kind = type(made).__name__
-            wrong(f"{self.name}: it returns a {kind}; expected (model, args) or (model, args, kwargs)")
+            raise NotMade(
+                f"{self.name}: it returns a {kind}; expected (model, args) or (model, args, kwargs)"
+            )
         model, args, *kwargs = made
         args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
         return model, args, kwargs[0] if kwargs else {}
