@@ -183,8 +183,8 @@ def fits(
     each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
     has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
     "overhead", "peak_bytes", "bound", "needed_bytes", "largest", "ends"}], "loss_head"}]}, bytes of the
-    device. "overhead" is the step's predicted time over its time without recomputation, "bound" a proven lower
-    bound on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `rematlas inspect
+    device. "overhead" is the step's predicted time over its time without recomputation, "bound" a proven
+    lower bound on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `inspect
     --json` does, what head and loss take of the peak of the step as it is, and what they would take in 2, 4
     and 8 chunks of tokens; else it is None. Raises Refused, ValueError and TypeError.
     """
