@@ -80,7 +80,7 @@ class Search {
   private:
     bool is_large(TensorId t) const { return graph_.tensors[t].bytes.value * kLarge >= logits_.value; }
 
-    /// The last product, where it is one of weights with what the step has made. A cast of weights is one too.
+    /// The last product, if it is one of weights with what the step has made; casts of weights are weights.
     void find_product() {
         for (const TensorId t : graph_.tensors.ids())
             is_weight_[t] = !producer_[t].valid() && graph_.tensors[t].kind != TensorKind::input;

@@ -43,8 +43,8 @@ struct LossHeadMemory {
     std::array<ChunkedLossHead, 3> in_chunks;  ///< 2, 4 and 8
 };
 
-/// Nothing where there is no loss head, or where 8 chunks would lower the peak by less than a fiftieth of what
-/// is not resident in it. `flat` is the graph's. Cost: linear.
+/// Nothing where there is no loss head, or where 8 chunks would lower the peak by less than a fiftieth of
+/// what is not resident in it. `flat` is the graph's. Cost: linear.
 std::optional<LossHeadMemory> loss_head_at_peak(const Graph& graph, const FlatGraph& flat);
 
 /// "the loss head needs 3.43 GiB of the peak; in 8 chunks of tokens it would need 438 MiB ..."

@@ -13,6 +13,7 @@ from .library import ops
 from .lifecycle.from_shapes import used_by_a_loss
 from .lifecycle.planned_module import PlannedModule
 from .lifecycle.refusals import MOST_ATTEMPTS
+from .loss_head.chunking import Chunking
 from .options import Options
 from .plan_file import Plan
 from .training_status import Status
@@ -98,8 +99,7 @@ def apply(
     `host_budget` bytes lie there. Parameters stay tensors of the device whose memory is the host's: whole at
     any time, and slow for others than the plan. With weights the optimizer must be part of the plan, and
     `accumulate` and `clip_norm` say what comes before its steps; the budget need not hold the parameters.
-    `device`: where such a model trains, which lies on the host alone ("cuda"); by default where its
-    parameters are.
+    `device`: where such a model trains, which lies on the host alone ("cuda"); else where its parameters are.
 
     `chunk_loss`: so many chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`; in train mode its output then has no logits.
@@ -109,9 +109,14 @@ def apply(
     check_module(model)
     module = planned_part(model)
     options = Options.of(module, given)
-    if options.copies.moves_weights:
-        options.copies.take_home(module)
-    module._compiled_call_impl = PlannedModule(module, options)
+    chunking = Chunking(module, options.chunk_loss, options.on_refuse)
+    try:
+        if options.copies.moves_weights:
+            options.copies.take_home(module)
+        module._compiled_call_impl = PlannedModule(module, options, chunking)
+    except BaseException:
+        chunking.remove()
+        raise
     return model
 
 

@@ -268,6 +268,16 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "give the number of chunks"):
             rematlas.chunked_loss(nn.Sequential(linear()), "mean", "auto")(hidden, targets)
 
+    def test_gradients_that_nobody_computes_are_an_error(self):
+        hidden, targets = rows()
+        wanted = torch.rand(*targets.shape, requires_grad=True, device=models.DEVICE)
+        chunked = rematlas.chunked_loss(linear(), nn.functional.mse_loss, 4, reduction="mean")
+        with self.assertRaisesRegex(ValueError, "detach them"):
+            chunked(hidden, wanted)
+        loss = rematlas.chunked_loss(linear(), "mean", 4)(hidden, targets)
+        with self.assertRaisesRegex(rematlas.Refused, "no gradient of a gradient"):
+            torch.autograd.grad(loss, hidden, create_graph=True)
+
     def test_a_head_that_draws_random_numbers(self):
         chunked = rematlas.chunked_loss(nn.Sequential(nn.Dropout(0.5), linear()), "mean", 4)
         with self.assertRaisesRegex(rematlas.Refused, "draws random numbers"):

@@ -25,7 +25,6 @@ from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks, device_memory
-from ..loss_head.chunking import Chunking
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
@@ -49,11 +48,11 @@ class PlannedModule(InPlaceOfCall):
     """It stands in the place of the module's own call. It counts steps and knows what all kinds of calls
     share."""
 
-    def __init__(self, module, options):
+    def __init__(self, module, options, chunking):
         self.module = module
         self.options = options
         self.name = type(module).__name__
-        self.chunking = Chunking(module, options.chunk_loss, options.on_refuse)
+        self.chunking = chunking
         self.fallback = Fallback(module, options.budget_bytes, options.unplanned)
         self.peaks = StepPeaks(options.budget_bytes, options.unplanned)
         self.state = ModuleState(module)

@@ -30,9 +30,9 @@ import dataclasses
 import typing
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..calls.modes import Autocast
+from ..errors import Refused
 from .heads import Sums, check_leaves, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
@@ -92,12 +92,17 @@ class ChunkedLoss:
         self.chunks = chunks
 
     def __call__(self, hidden, targets):
-        """Returns the loss, a tensor of one number. Raises ValueError where the shapes do not go together."""
+        """Returns the loss, a tensor of one number. Raises ValueError where the shapes do not go together, or
+        targets need a gradient."""
         tokens, width = hidden.shape[:-1], hidden.shape[-1]
         if targets.shape[: len(tokens)] != tokens:
             raise ValueError(
                 f"rematlas: targets of shape {tuple(targets.shape)} do not go with hidden states of shape"
                 f" {tuple(hidden.shape)}; a target for each token is expected"
+            )
+        if targets.requires_grad:
+            raise ValueError(
+                "rematlas: targets need a gradient, and a loss by chunks gives them none: detach them"
             )
         self.loss.check(targets, tokens)
         hidden = hidden.reshape(-1, width)
@@ -192,9 +197,13 @@ class HeadAndLoss(torch.autograd.Function):
         return parts.finished(total)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, gradient):
         """Casts as the forward did, and leaves the gradients to what is in force now, as autograd does."""
+        if torch.is_grad_enabled():
+            raise Refused(
+                "rematlas: a loss by chunks has no gradient of a gradient: leave create_graph out, or compute"
+                " head and loss at once"
+            )
         hidden, targets, *parameters = ctx.saved_tensors
         work = ctx.work
         chunks = work.parts(hidden, targets)
