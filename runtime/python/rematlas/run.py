@@ -128,7 +128,8 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     if plan.ends_with_updates():
         raise Refused(
             "rematlas: the plan ends with an optimizer's updates, and there is no optimizer here: train by"
-            " it with apply(model, plan=, optimizer=)"
+            " it with apply(model, plan=, optimizer=), or, where it is for a card that was not there, make it"
+            " without an optimizer"
         )
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
