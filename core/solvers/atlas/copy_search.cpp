@@ -22,7 +22,7 @@ using annealing::CopyState;
 
 // Shares of the time limit.
 constexpr double kPlainShare = 0.15;       // for the answer without copies
-constexpr double kOffmateShare = 0.15;     // for offmate's, where weights may leave
+constexpr double kOffmateShare = 0.35;     // for offmate's, where weights may leave
 constexpr double kActivationsShare = 0.4;  // for the answer with copies of activations alone
 constexpr double kPlainAgainShare = 0.35;  // for it once more, where copies gain little
 constexpr double kLittleGain = 0.01;       // of the time of the step

@@ -25,7 +25,9 @@ constexpr std::string_view kSummary =
 constexpr double kTableShare = 0.3;      // of the time, for options of blocks
 constexpr double kSequenceShare = 0.25;  // of what is left, for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5,
-                                  0.25};  // of the optimizer's ops, those whose turn comes first
+                                  0.25};   // of the optimizer's ops, those whose turn comes first
+constexpr double kFirstShareStep = 0.125;  // between those
+constexpr double kLeastShareStep = 0.015;
 
 /// Rockmate's or HiRemate's solver without copies.
 std::unique_ptr<Solver> without_copies(const Problem& problem, const OffmateOptions& options) {
@@ -229,16 +231,22 @@ class Search {
 
     void try_host_shares() {
         if (!options_.host_optimizer || !runs_on_host(problem_)) return;
-        const RunSequence once = required_once(part_);
-        for (const double share : kHostShares) {
-            const double before = std::exchange(host_share_, share);
-            const RunSequence runs = best_runs_.value_or(once);
-            lower_least(runs);
-            const bool better = take(planner_.by_programme(placed(runs), deadline_));
-            if (!better) host_share_ = before;
-        }
+        for (const double share : kHostShares) try_host_share(share);
+        for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
+            if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
         // Where updates take no device, other sequences may be better.
         if (host_share_ > 0 && curve_) try_sequences();
+    }
+
+    /// Whether it is better than the share before.
+    bool try_host_share(double share) {
+        if (share <= 0 || share > 1 || deadline_.passed()) return false;
+        const double before = std::exchange(host_share_, share);
+        const RunSequence runs = best_runs_.value_or(required_once(part_));
+        lower_least(runs);
+        const bool better = take(planner_.by_programme(placed(runs), deadline_));
+        if (!better) host_share_ = before;
+        return better;
     }
 
     /// No schedule takes less than its required ops on the device once.
