@@ -10,8 +10,9 @@ is, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer op
 step ends with its fused updates. With --device meta the step is recorded from shapes for the card of a device
 profile, which need not be there; the function may build its model on the meta device, and with --values the
 arguments have values. There any optimizer of torch.optim and torchao may end the step, and --master-weights
-f32 stands beside parameters of 16 bits. `fits` tells which cards the step fits. `run` trains by a plan; --verify runs the
-original beside it and compares every bit. `build` compiles the package for the torch that is installed.
+f32 stands beside parameters of 16 bits. `fits` tells which cards the step fits. `run` trains by a plan;
+--verify runs the original beside it and compares every bit. `build` compiles the package for the torch that
+is installed.
 """
 
 import argparse
