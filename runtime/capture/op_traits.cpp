@@ -67,9 +67,11 @@ bool ignores_contents(const std::string& op, std::size_t index, const torch::jit
         "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
     if (index == 0) return contains(shaped_like_first, op);
     if (index == 1) return contains(pooling, op) && lies_as_kernels_take_it(stack[base + 1]);
+    // Backwards of batch norms take the running statistics, and in training they do not read them.
     const bool statistics = index == 3 || index == 4;
-    return statistics && op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() &&
-           stack[base + 7].toBool();
+    if (!statistics) return false;
+    if (op == "aten::cudnn_batch_norm_backward" || op == "aten::miopen_batch_norm_backward") return true;
+    return op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() && stack[base + 7].toBool();
 }
 
 bool overwrites_everything(const std::string& name, const std::string& overload) {

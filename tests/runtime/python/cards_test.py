@@ -51,6 +51,11 @@ class LooksAtMask(nn.Module):
         return y if mask.all() else y.masked_fill(~mask, 0.0).tanh()
 
 
+class Total(nn.Module):
+    def forward(self, x):
+        return x.sum()
+
+
 class Checkpoints(nn.Module):
     """Its backward draws the masks of dropout once more."""
 
@@ -243,6 +248,19 @@ class Steps(unittest.TestCase):
         self.assertIn("aten::_scaled_dot_product_cudnn_attention", of["h100"])
         self.assertIn("aten::_scaled_dot_product_flash_attention", of["a100"])
         self.assertNotIn("aten::_scaled_dot_product_flash_attention", of["v100"])
+
+    def test_may_run_batch_norms_again(self):
+        model = nn.Sequential(
+            nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.LazyLinear(1)
+        )
+        x = torch.randn(4, 3, 8, 8)
+        model(x)
+        for card, name in (("v100", "aten::cudnn_batch_norm"), ("cpu", "aten::native_batch_norm")):
+            found = graph(nn.Sequential(*model, Total()), x, card=card)
+            kinds = {tensor["id"]: tensor["kind"] for tensor in found["tensors"]}
+            (norm,) = [op for op in found["ops"] if op["name"] == name]
+            self.assertTrue(norm.get("recomputable", True), card)
+            self.assertEqual([kinds[tensor] for tensor in norm["mutates"]], ["buffer", "buffer"], card)
 
 
 class Plans(unittest.TestCase):
