@@ -10,7 +10,7 @@ be. Tables, in order:
 
 recompute, offload   recomputation.py   Rockmate, HiRemate, OffMate: memory saved for time added
 batch, ratio         checkmate.py       Checkmate: largest batches; simpler methods over the optimum
-dtr                  dtr.py             DTR: time added under budgets
+dtr, larger          dtr.py             DTR: time added under budgets, and to larger batches
 memory, time         frameworks.py      measured peaks and step times of training as it is
 
 `--only WORD` runs the cases with the word in TABLE/NAME and keeps the other rows of the file. All takes about
