@@ -14,7 +14,7 @@ dtr, larger          dtr.py             DTR: time added under budgets, and to la
 memory, time         frameworks.py      measured peaks and step times of training as it is
 
 `--only WORD` runs the cases with the word in TABLE/NAME and keeps the other rows of the file. All takes about
-25 minutes of one processor, and needs torchvision, timm and transformers; the picture needs matplotlib. Rows
+26 minutes of one processor, and needs torchvision, timm and transformers; the picture needs matplotlib. Rows
 are NAME,RUN,VALUE,UNIT; nan stands where there is no figure, and a remark says why.
 """
 

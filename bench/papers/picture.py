@@ -14,6 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import matplotlib.ticker
 
 OURS, THEIRS, WORSE, PROVEN = "#1f4fa8", "#d95f02", "#c4161c", "#7f9fd6"
 
@@ -40,85 +41,107 @@ def is_worse(row: dict) -> bool:
     return any(row.get(run) == 1 for run in row if run.startswith(("ours is worse", "outside")))
 
 
-def finish(axes, names: list[str], title: str, axis: str, log: bool = False) -> None:
+def finish(axes, names: list[str], title: str, axis: str) -> None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_xlabel(axis, fontsize=8)
-    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="both", labelsize=8, length=2)
     axes.grid(alpha=0.25, lw=0.5, axis="x")
     axes.spines[["top", "right"]].set_visible(False)
-    if log:
-        axes.set_xscale("log")
 
 
-def draw_dots(axes, rows: dict, title: str, axis: str, limit: float | None = None) -> None:
+def once(rows: dict, axes) -> list[str]:
+    """Returns labels that name the model in the first of its rows only, and draws a line above each model."""
+    labels, last = [], ""
+    for y, name in enumerate(rows):
+        model, _, rest = name.partition(" ")
+        if model != last and y:
+            axes.axhline(y - 0.5, color="#dddddd", lw=0.7, zorder=0)
+        labels.append(rest if model == last else f"{model}   {rest}")
+        last = model
+    return labels
+
+
+def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
+    """A point, or beyond the limits its number at the edge."""
+    if x > limits[1]:
+        axes.text(limits[1], y, f"{x:.2f} \u2192", fontsize=7, color=style["color"], va="center", ha="right")
+    elif not math.isnan(x):
+        axes.plot(x, y, ls="none", clip_on=False, **style)
+
+
+def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
     """Ours as a dot, what is published as a bar from its low to its high end or as a diamond."""
     for y, row in enumerate(rows.values()):
         low, high = value(row, "published"), row.get("published, up to")
         if high is not None:
             axes.plot([low, high], [y, y], color=THEIRS, lw=6, alpha=0.35, solid_capstyle="butt")
         else:
-            axes.plot(low, y, "D", ms=5, color=THEIRS)
-        proven = value(row, "proven at most")
-        if math.isfinite(proven) and (limit is None or proven < limit):
-            axes.plot(proven, y, "|", ms=9, mew=1.6, color=PROVEN)
-        axes.plot(value(row, "proven at least"), y, "|", ms=9, mew=1.6, color=PROVEN)
-        axes.plot(value(row, "ours"), y, "o", ms=5.5, color=WORSE if is_worse(row) else OURS)
+            dot(axes, low, y, limits, marker="D", ms=5, color=THEIRS)
+        for bound in ("proven at most", "proven at least"):
+            if limits[0] <= value(row, bound) <= limits[1]:
+                axes.plot(value(row, bound), y, "|", ms=9, mew=1.6, color=PROVEN)
+        color = WORSE if is_worse(row) else OURS
+        dot(axes, value(row, "ours"), y, limits, marker="o", ms=5.5, color=color)
         if math.isnan(value(row, "ours")):
-            axes.text(
-                0.02, y, "none", fontsize=7, color=WORSE, va="center", transform=axes.get_yaxis_transform()
-            )
-    axes.set_xlim(0, limit)
-    finish(axes, list(rows), title, axis)
+            axes.text(limits[0], y, "  none", fontsize=8, color=WORSE, va="center")
+    axes.set_xlim(*limits)
 
 
 def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
-    """Ours over what was measured."""
+    """Ours over what was measured, on a scale where 1/2 and 2 are equally far from 1."""
+    limits = 0.4, 2.5
     axes.axvspan(1 - within, 1 + within, color=THEIRS, alpha=0.18, lw=0)
     axes.axvline(1, color=THEIRS, lw=1)
     for y, row in enumerate(rows.values()):
         ratio = value(row, "ours over published")
-        axes.plot([1, ratio], [y, y], color="#bbbbbb", lw=1)
-        axes.plot(ratio, y, "o", ms=5.5, color=WORSE if is_worse(row) else OURS)
-        axes.annotate(f"{ratio:.2f}", (ratio, y), xytext=(6, -3), textcoords="offset points", fontsize=7)
+        color = WORSE if is_worse(row) else OURS
+        axes.plot([1, min(ratio, limits[1])], [y, y], color="#bbbbbb", lw=1)
+        dot(axes, ratio, y, limits, marker="o", ms=5.5, color=color)
+        if ratio <= limits[1]:
+            side = {"xytext": (7, 0), "ha": "left"} if ratio >= 1 else {"xytext": (-7, 0), "ha": "right"}
+            axes.annotate(
+                f"{ratio:.2f}", (ratio, y), textcoords="offset points", fontsize=7, va="center", **side
+            )
     close = sum(not is_worse(row) for row in rows.values())
-    axes.set_xlim(0.25, 2.25)
-    said = f"{title}\n{close} of {len(rows)} within {100 * within:.0f} % (band)"
-    finish(axes, list(rows), said, "ours over measured")
+    finish(
+        axes, list(rows), f"{title}: {close} of {len(rows)} within {100 * within:.0f} %", "ours over measured"
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    ticks = (0.5, 0.7, 1, 1.5, 2)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
 
 
-def draw_budgets(axes, rows: dict, model: str) -> None:
-    """Time added over the budget as a share of the peak."""
-    chosen = {name: row for name, row in rows.items() if name.startswith(model + " ")}
-    shares = [value(row, "budget over peak") for row in chosen.values()]
-    for run, color, marker, label in (
-        ("published", THEIRS, "D", "DTR, measured"),
-        ("ours: dtr simulated", "#2ca02c", "P", "dtr, simulated"),
-        ("ours", OURS, "o", "atlas"),
-    ):
-        line = [value(row, run) for row in chosen.values()]
-        axes.plot(shares, line, color=color, marker=marker, ms=4.5, lw=1.2, label=label)
-    axes.set_title(model, fontsize=9)
-    axes.set_ylim(0, 80)
-    axes.set_xlim(0, 1.02)
-    axes.grid(alpha=0.25, lw=0.5)
-    axes.tick_params(labelsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def draw_dtr(part, rows: dict) -> None:
-    models = list(dict.fromkeys(name.rsplit(" GB of", 1)[0].rsplit(" ", 1)[0] for name in rows))
-    panels = part.subplots(1, max(1, len(models)), sharey=True, squeeze=False)[0]
+def draw_lines(part, rows: dict, x_of, title: str, axis: str, most: float) -> None:
+    """Time added, a panel for each model. `x_of`: (name of a row, row) -> place on the axis."""
+    models = list(dict.fromkeys(name.partition(" ")[0] for name in rows))
+    if not models:
+        return
+    panels = part.subplots(1, len(models), sharey=True, squeeze=False)[0]
     for axes, model in zip(panels, models):
-        draw_budgets(axes, rows, model)
-    panels[0].set_ylabel("time added, %", fontsize=8)
-    part.supxlabel("budget over the peak without a plan", fontsize=8)
-    if models:
-        part.legend(
-            *panels[0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False
-        )
-    part.suptitle("DTR (ICLR 2021), figure 4", fontsize=10, x=0.01, ha="left")
+        chosen = {name: row for name, row in rows.items() if name.partition(" ")[0] == model}
+        places = [x_of(name, row) for name, row in chosen.items()]
+        for run, color, marker, label in (
+            ("published", THEIRS, "D", "DTR, as measured"),
+            ("ours: dtr simulated", "#2ca02c", "P", "ours: DTR's rule, simulated"),
+            ("ours", OURS, "o", "ours: atlas"),
+        ):
+            line = [value(row, run) for row in chosen.values()]
+            axes.plot(places, line, color=color, marker=marker, ms=4.5, lw=1.2, label=label)
+        axes.set_title(model, fontsize=9)
+        if max(places) <= 1:
+            axes.set_xlim(0, 1)
+        axes.set_ylim(min(0, *(value(row, "published") - 3 for row in rows.values())), most)
+        axes.grid(alpha=0.25, lw=0.5)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    part.supylabel("time added, %", fontsize=8)
+    part.supxlabel(axis, fontsize=8)
+    part.suptitle(title, fontsize=10, x=0.01, ha="left")
+    panels[len(panels) // 2].legend(fontsize=8, frameon=False, loc="upper center")
 
 
 def legend(figure) -> None:
@@ -126,48 +149,73 @@ def legend(figure) -> None:
     handles = [
         line([], [], marker="o", ls="none", color=OURS, label="ours"),
         line(
-            [], [], marker="o", ls="none", color=WORSE, label="ours, worse than published or outside the band"
+            [], [], marker="o", ls="none", color=WORSE, label="ours: worse than published, outside the band"
         ),
-        line([], [], marker="D", ls="none", color=THEIRS, label="published figure"),
+        line([], [], marker="D", ls="none", color=THEIRS, label="published"),
         line([], [], lw=6, alpha=0.35, color=THEIRS, label="published range"),
-        line(
-            [], [], marker="|", ls="none", ms=9, mew=1.6, color=PROVEN, label="proven: no schedule is better"
-        ),
+        line([], [], marker="|", ls="none", ms=9, mew=1.6, color=PROVEN, label="proven: nothing is better"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, fontsize=9, frameon=False)
 
 
+def draw_batches(axes, rows: dict) -> None:
+    draw_dots(axes, rows, (0, 7))
+    for y, row in enumerate(rows.values()):
+        said = f"{value(row, 'largest batch'):.0f} images"
+        theirs = value(row, "published largest batch")
+        if not math.isnan(theirs):
+            said += f", theirs {theirs:.0f}"
+        axes.text(0.1, y, said, fontsize=7, va="center", color="#555555")
+    title = "Checkmate (MLSys 2020), figure 6: largest batch on 16 GiB at one more forward"
+    finish(axes, list(rows), title, "over the largest batch without recomputation")
+
+
+def draw_schedules(part, figures: dict) -> None:
+    left, right = part.subfigures(1, 2)
+    axes = left.subplots()
+    draw_dots(axes, figures["recompute"], (0, 9))
+    names = once(figures["recompute"], axes)
+    title = "Rockmate (ICML 2023), HiRemate (ICML 2025): activation memory at +10, +15, +20 % time"
+    finish(axes, names, title, "times less than without recomputation")
+    sizes = [max(1, len(figures[table])) for table in ("offload", "batch", "ratio")]
+    panels = right.subplots(3, 1, height_ratios=[size + 3 for size in sizes])
+    draw_dots(panels[0], figures["offload"], (0, 60))
+    title = "OffMate (2024): offloading, a tenth of the memory"
+    finish(panels[0], [name.partition(" ")[0] for name in figures["offload"]], title, "% time added")
+    draw_batches(panels[1], figures["batch"])
+    draw_dots(panels[2], figures["ratio"], (0.97, 1.8))
+    title = "Checkmate, table 2: methods over the optimum"
+    finish(panels[2], once(figures["ratio"], panels[2]), title, "time over the optimum's")
+
+
 def draw(source: Path, picture: Path) -> None:
     figures = read(source)
-    figure = plt.figure(figsize=(14, 19), layout="constrained")
-    upper, middle, lower = figure.subfigures(3, 1, height_ratios=[1.35, 0.62, 1.6])
-    left, right = upper.subplots(1, 2)
-    draw_dots(
-        left,
-        figures["recompute"],
-        "Activation memory: Rockmate (ICML 2023), HiRemate (ICML 2025)",
-        "times less than without recomputation, at this much time added",
-        9,
+    figure = plt.figure(figsize=(15, 22), layout="constrained")
+    upper, middle, lower = figure.subfigures(3, 1, height_ratios=[1.5, 0.55, 1.3])
+    draw_schedules(upper, figures)
+    draw_lines(
+        middle,
+        figures["dtr"],
+        lambda _, row: value(row, "budget over peak"),
+        "DTR (ICLR 2021), figure 4: time added under a budget",
+        "budget over the peak without a plan",
+        75,
     )
-    right.remove()
-    of_right = upper.add_gridspec(3, 2, height_ratios=[0.5, 1, 2.6])
-    panels = [upper.add_subplot(of_right[i, 1]) for i in range(3)]
-    draw_dots(panels[0], figures["offload"], "Offloading: OffMate (2024)", "% time added")
-    draw_dots(
-        panels[1],
-        figures["batch"],
-        "Largest batch on 16 GiB, one extra forward: Checkmate (MLSys 2020), figure 6",
-        "times the batch without recomputation",
+    left, right = lower.subfigures(1, 2)
+    memory, batches = left.subfigures(2, 1, height_ratios=[1.3, 1])
+    title = "Peak of the step as it is, over what frameworks measured"
+    draw_ratios(memory.subplots(), figures["memory"], title, 0.1)
+    draw_lines(
+        batches,
+        figures["larger"],
+        lambda name, _: int(name.rpartition(" ")[2]),
+        "DTR, table 1: time added to a sample, in batches that do not fit",
+        "batch",
+        75,
     )
-    draw_dots(
-        panels[2], figures["ratio"], "Methods over the optimum: Checkmate, table 2", "time over the optimum's"
-    )
-    panels[2].set_xlim(0.95, 2)
-    draw_dtr(middle, figures["dtr"])
-    memory, times = lower.subplots(1, 2)
-    draw_ratios(memory, figures["memory"], "Peak of the step as it is, over what frameworks measured", 0.1)
-    draw_ratios(times, figures["time"], "Step time by the roofline, over what was measured", 0.3)
+    draw_ratios(right.subplots(), figures["time"], "Step time by the roofline, over what was measured", 0.3)
     legend(figure)
+    figure.supxlabel("Settings and the source of each published figure: papers.csv", fontsize=9)
     figure.savefig(picture, dpi=100)
     plt.close(figure)
 

@@ -142,13 +142,25 @@ def llama32_3b(batch: int = 2, length: int = 4096):
     return causal(config, batch, length, torch.bfloat16)
 
 
-def phi2(batch: int = 8, length: int = 2048):
-    config = transformers.PhiConfig(
+def phi2_config():
+    return transformers.PhiConfig(
         hidden_size=2560, intermediate_size=10240, num_hidden_layers=32, num_attention_heads=32,
         vocab_size=51200, partial_rotary_factor=0.4, max_position_embeddings=2048, use_cache=False,
-        resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0,
+        resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0, pad_token_id=0,
     )  # fmt: skip
-    return causal(config, batch, length, torch.bfloat16)
+
+
+def phi2(batch: int = 8, length: int = 2048):
+    return causal(phi2_config(), batch, length, torch.bfloat16)
+
+
+def phi2_classifier(batch: int = 8, length: int = 2048):
+    """Phi-2 that tells classes of texts, as in OffMate's experiments: its head makes no words."""
+    with torch.device("meta"):
+        model = transformers.PhiForSequenceClassification(phi2_config()).to(torch.bfloat16)
+        text = torch.zeros(batch, length, dtype=torch.int64)
+        target = torch.zeros(batch, dtype=torch.int64)
+    return model, (), {"input_ids": text, "labels": target}
 
 
 BERT_HEADS = {
