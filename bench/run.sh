@@ -13,6 +13,11 @@ python=$here/../.venv/bin/python
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/results/apply_cpu.csv"
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/evict.py" --output "$here/results/evict_cpu.csv"
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
+# About 30 minutes; writes papers.csv, and papers.png where matplotlib is.
+if "$python" -c 'import timm, torchvision, transformers' 2>/dev/null; then
+    REMATLAS_PROGRAMS=$bin "$python" "$here/papers/papers.py" --output "$here/results/papers.csv" \
+        --picture "$here/results/papers.png"
+fi
 if [ -x "$bin/bench_explorer" ]; then
     {
         echo name,run,value,unit
