@@ -176,7 +176,7 @@ class AsPlain(unittest.TestCase):
                 lambda hidden, wanted: loss(head(hidden).flatten(0, 1), wanted.flatten()), head, *rows()
             )
             found = taken(rematlas.chunked_loss(head, loss, 3, reduction=reduction), head, *rows())
-            torch.testing.assert_close(found, plain, rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(found, plain, rtol=1e-4, atol=1e-5)
 
     def test_parameters_of_a_loss_get_their_gradients(self):
         class Tempered(nn.Module):
@@ -349,10 +349,10 @@ class ByPlans(unittest.TestCase):
     def test_steps_are_those_of_the_same_model_without_a_plan(self):
         for tied, is_wrapped, budget, forwards, dtype in (
             (False, False, "100%", 1, None),
-            (True, False, "92%", 1, None),
-            (False, True, "92%", 1, None),
-            (True, False, "92%", 2, None),
-            (False, False, "92%", 1, torch.bfloat16),
+            (True, False, "95%", 1, None),
+            (False, True, "95%", 1, None),
+            (True, False, "95%", 2, None),
+            (False, False, "95%", 1, torch.bfloat16),
         ):
             with self.subTest(tied=tied, wrapped=is_wrapped, budget=budget, forwards=forwards, dtype=dtype):
                 model = Language(4, tied, is_wrapped)

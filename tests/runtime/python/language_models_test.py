@@ -308,17 +308,17 @@ class OnCards(unittest.TestCase):
         self.assertNotIn("the loss head needs", fits.text_of(by_chunks))
 
     def test_a_plan_for_a_card_is_for_its_chunks(self):
-        kwargs = batch(0)
+        kwargs = {name: text.cpu() for name, text in batch(0).items()}
         made = rematlas.plan(
-            llama(), (), "100%", kwargs, solver="keep-all", device_profile="cpu", chunk_loss=4
+            llama().cpu(), (), "100%", kwargs, solver="keep-all", device_profile="cpu", chunk_loss=4
         )
-        model = llama()
+        model = llama().cpu()
         rematlas.apply(model, plan=made, chunk_loss=4, on_refuse="raise")
         for _ in range(4):
             model(**kwargs).loss.backward()
         self.assertGreater(rematlas.status(model).replayed, 0)
         with self.assertRaisesRegex(ValueError, "expected a whole number of chunks"):
-            rematlas.plan(llama(), (), "100%", kwargs, device_profile="cpu", chunk_loss=0)
+            rematlas.plan(llama().cpu(), (), "100%", kwargs, device_profile="cpu", chunk_loss=0)
 
 
 if __name__ == "__main__":

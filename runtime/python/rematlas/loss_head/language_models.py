@@ -191,8 +191,8 @@ def try_it(model, chunks) -> None:
     different, and what the model raises."""
     head = model.get_output_embeddings()
     like = {"device": head.weight.device, "dtype": head.weight.dtype}
-    hidden = torch.empty(1, TRIED, head.in_features)
-    hidden = hidden.normal_(generator=torch.Generator().manual_seed(1)).to(**like)
+    hidden = torch.empty(1, TRIED, head.in_features, device="cpu")
+    hidden = hidden.normal_(generator=torch.Generator("cpu").manual_seed(1)).to(**like)
     tokens = torch.arange(TRIED, device=like["device"])[None] % head.out_features
     chunked = ChunkedForward(model, min(chunks, TRIED) if isinstance(chunks, int) else chunks)
     own_forward = type(model).forward
