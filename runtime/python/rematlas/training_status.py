@@ -50,13 +50,9 @@ class PlanInfo:
             setattr(self, name, getattr(call_plan.answer, name))
         last = call_plan.plan.compiled.last_step()
         self.last = dataclasses.asdict(last) if last else {}
-        self._compiled = call_plan.plan.compiled
-
-    @property
-    def loss_head(self) -> dict | None:
-        """Says what head and loss take of the step's peak, and what they would take in chunks of tokens, as
-        `rematlas inspect --json` does; None where that is not much."""
-        return self._compiled.loss_head()
+        # What head and loss take of the step's peak, and what they would take in chunks of tokens, as
+        # `rematlas inspect --json` has it; None where that is not much. No plan is held: it holds tensors.
+        self.loss_head = call_plan.plan.compiled.loss_head
 
     def __repr__(self):
         at_most = "at most " if self.at_most else ""

@@ -146,7 +146,7 @@ def answered(steps, card, question, base) -> dict:
         "room_bytes": room_of(card),
         "updates": steps.on(card, base).answer().updates,
         "ways": ways,
-        "loss_head": steps.on(card, base).loss_head(),
+        "loss_head": steps.on(card, base).loss_head,
     }
 
 

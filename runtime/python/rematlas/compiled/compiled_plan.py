@@ -1,5 +1,6 @@
 """A plan of the compiled part: the graph of a step, and the schedule that was found last for it."""
 
+import functools
 import json
 import pathlib
 import tempfile
@@ -129,6 +130,7 @@ class CompiledPlan:
     def packing(self) -> str:
         return self.made.packing()
 
+    @functools.cached_property
     def loss_head(self) -> dict | None:
         """Returns what the loss head takes of the peak, as `rematlas inspect --json` has it; None where it is
         not the peak."""
