@@ -24,7 +24,7 @@ Result<void> draw_any(const std::string& path, const std::string& out, const std
         return draw_sweep_file(*sweep, out, *graph ? &**graph : nullptr);
     }
     if (*kind == FileKind::fits) {
-        const Result<Fits> fits = read_fits(path);
+        const Result<FitsAnswer> fits = read_fits(path);
         if (!fits) return fits.error();
         return draw_fits_file(*fits, out);
     }

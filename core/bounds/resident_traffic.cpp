@@ -18,12 +18,12 @@ class ResidentTraffic {
   public:
     using Entries = std::vector<TermProgramme::Entry>;
 
-    ResidentTraffic(const Graph& graph, const FlatGraph& flat, const Copies& copies, Bytes budget)
+    ResidentTraffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget)
         : graph_(graph),
           flat_(flat),
-          links_(fastest_of(copies.links)),
+          links_(moving.links),
           budget_(budget.value),
-          may_leave_(rematlas::may_leave(graph, copies)),
+          may_leave_(std::move(moving.may_leave)),
           lineage_(flat),
           on_device_(flat.required),
           touching_(graph.tensors.size()) {
@@ -247,10 +247,9 @@ class ResidentTraffic {
 
 }  // namespace
 
-std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, const Copies& copies, Bytes budget,
+std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits) {
-    if (!moves_weights(copies.what)) return 0;
-    const ResidentTraffic traffic(graph, flat, copies, budget);
+    const ResidentTraffic traffic(graph, flat, std::move(moving), budget);
     const auto end = std::chrono::steady_clock::now() + limits.time;
     std::int64_t best = 0;
     for (const OpId moment : traffic.moments(limits.moments)) {

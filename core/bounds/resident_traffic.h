@@ -1,6 +1,6 @@
 // What it costs that residents are not on the device at one moment: a bound for schedules in which they may leave it.
 //
-//     const std::int64_t time = resident_traffic(graph, flat, copies, budget, limits);      // nanoseconds
+//     const std::int64_t time = resident_traffic(graph, flat, {may_leave(graph, copies), fastest_of(links)}, budget);
 //
 // Let b be an op that must run on the device, s the time of b and of its ancestors that must run there. During b's first
 // run the device has room for what b reads, makes and needs, and for residents of what bytes are left. Variables, all
@@ -35,7 +35,6 @@
 #include "core/bounds/host_links.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph.h"
-#include "core/solving/copies.h"
 
 namespace rematlas {
 
@@ -45,9 +44,14 @@ struct ResidentTrafficLimits {
     int moments = 6;  ///< so many ops are tried, those with the largest footprints
 };
 
-/// Of schedules within the budget that copy what `copies` says, whose links count by their fastest rate: nanoseconds; 0
-/// where residents may not leave. `flat` is the graph's, see `with_results_from_host`.
-std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, const Copies& copies, Bytes budget,
+struct MovingResidents {
+    IdVector<TensorId, char> may_leave;  ///< by tensor, whether copies of it may be made
+    HostLinks links;
+};
+
+/// Of schedules within the budget that copy no others: nanoseconds; 0 where that proves nothing. `flat` is the graph's, see
+/// `with_results_from_host`.
+std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits = {});
 
 }  // namespace rematlas

@@ -48,10 +48,10 @@ FitsCard read_card(const json& object, const std::string& place) {
     return card;
 }
 
-Fits read(const json& object) {
+FitsAnswer read(const json& object) {
     const Fields file(object, "");
     expect_format(file, "rematlas.fits", 1);
-    Fits fits{.name = file.text_or("name", ""), .varies = file.text_or("varies", "")};
+    FitsAnswer fits{.name = file.text_or("name", ""), .varies = file.text_or("varies", "")};
     std::size_t number = 0;
     for (const json& card : file.array("cards"))
         fits.cards.push_back(read_card(card, "cards[" + std::to_string(number++) + "]"));
@@ -61,7 +61,7 @@ Fits read(const json& object) {
 
 }  // namespace
 
-Result<Fits> parse_fits(std::string_view text, std::string_view name) {
+Result<FitsAnswer> parse_fits(std::string_view text, std::string_view name) {
     const Result<json> parsed = parse_json(text, name);
     if (!parsed) return parsed.error();
     try {
@@ -71,7 +71,7 @@ Result<Fits> parse_fits(std::string_view text, std::string_view name) {
     }
 }
 
-Result<Fits> read_fits(const std::filesystem::path& path) {
+Result<FitsAnswer> read_fits(const std::filesystem::path& path) {
     const Result<std::string> text = read_file(path);
     if (!text) return text.error();
     return parse_fits(*text, path.string());

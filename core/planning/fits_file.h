@@ -1,7 +1,7 @@
 // On which cards a step fits, as `rematlas fits --json` writes it: for pictures. The answers themselves are made by the
 // Python package (runtime/python/rematlas/cards/fits.py), whose docstring says what the fields mean.
 //
-//     Result<Fits> fits = read_fits("llama.fits.json");
+//     Result<FitsAnswer> fits = read_fits("llama.fits.json");
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ struct FitsCard {
     std::vector<FitsWay> ways = {};
 };
 
-struct Fits {
+struct FitsAnswer {
     std::string name;         ///< of the model or of the function that makes it
     std::string varies = {};  ///< keyword; empty where nothing varies
     std::vector<FitsCard> cards = {};
 };
 
 /// Errors: one line that names the file and the field.
-Result<Fits> parse_fits(std::string_view text, std::string_view name);
-Result<Fits> read_fits(const std::filesystem::path& path);
+Result<FitsAnswer> parse_fits(std::string_view text, std::string_view name);
+Result<FitsAnswer> read_fits(const std::filesystem::path& path);
 
 }  // namespace rematlas

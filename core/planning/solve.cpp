@@ -102,9 +102,10 @@ void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limit
     if (activations_only || problem.flat.base_time == 0) return;
     const auto began = std::chrono::steady_clock::now();
     Copies copies = problem.copies;
-    copies.links = links_of(problem, schedule);
     if (copies.what == Offload::none) copies.what = Offload::all;
-    const std::int64_t traffic = resident_traffic(problem.graph, flat, copies, budget, {.stop = limits.stop});
+    const std::int64_t traffic = resident_traffic(
+        problem.graph, flat, {may_leave(problem.graph, copies), fastest_of(links_of(problem, schedule))},
+        budget, {.stop = limits.stop});
     const double overhead = static_cast<double>(traffic) / static_cast<double>(problem.flat.base_time);
     schedule.bound->overhead = std::max(schedule.bound->overhead, overhead);
     schedule.bound->seconds +=

@@ -20,9 +20,9 @@ constexpr std::int64_t kSmall = 64;    // elements
 constexpr double kBytesMoved = 7 * 4;  // of an element: four tensors are read and three are written
 constexpr double kLeastSeconds = 1e-9;
 
-class Update {
+class TimedUpdate {
   public:
-    explicit Update(std::int64_t elements) {
+    explicit TimedUpdate(std::int64_t elements) {
         const auto options = c10::TensorOptions().dtype(c10::ScalarType::Float);
         for (std::vector<at::Tensor>* tensors : {&parameters_, &gradients_, &averages_, &squares_})
             tensors->push_back(at::full({elements}, 1e-3, options));
@@ -55,8 +55,8 @@ class Update {
 Result<HostProfile> measure_host(Bytes bytes) {
     try {
         const std::int64_t elements = std::max<std::int64_t>(bytes.value / 4, 1);
-        const double small = Update(kSmall).median_seconds();
-        const double large = Update(elements).median_seconds();
+        const double small = TimedUpdate(kSmall).median_seconds();
+        const double large = TimedUpdate(elements).median_seconds();
         const std::string how = "measured: fused AdamW updates of " + format_bytes(bytes) +
                                 " of f32 parameters with " + std::to_string(at::get_num_threads()) +
                                 " threads, the median of five";

@@ -28,7 +28,7 @@ std::string replaced(const std::string& what, const std::string& by) {
 }
 
 TEST(FitsFile, IsReadAsItWasWritten) {
-    const Result<Fits> fits = parse_fits(kAnswer, "x");
+    const Result<FitsAnswer> fits = parse_fits(kAnswer, "x");
     ASSERT_TRUE(fits) << fits.error().message;
     EXPECT_EQ(fits->varies, "batch");
     ASSERT_EQ(fits->cards.size(), 2u);
@@ -45,7 +45,7 @@ TEST(FitsFile, IsReadAsItWasWritten) {
 
 TEST(FitsFile, WhatIsWrongIsNamed) {
     const auto message = [](const std::string& text) {
-        const Result<Fits> read = parse_fits(text, "x");
+        const Result<FitsAnswer> read = parse_fits(text, "x");
         return read ? std::string() : read.error().message;
     };
     EXPECT_EQ(message(replaced("\"plain\"", "\"magic\"")), "x: cards[0].ways[0]: way 'magic' is not known");
@@ -61,7 +61,7 @@ TEST(FitsPicture, SaysWhatFitsAndAtWhatCost) {
     if (!can_draw_pictures()) GTEST_SKIP() << "this build has no cairo";
     const auto folder = std::filesystem::path(testing::TempDir()) / ("fits_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
-    const Result<Fits> fits = parse_fits(kAnswer, "x");
+    const Result<FitsAnswer> fits = parse_fits(kAnswer, "x");
     ASSERT_TRUE(fits) << fits.error().message;
     for (const char* name : {"x.svg", "x.png", "x.pdf"}) {
         const Result<void> drawn = draw_fits_file(*fits, folder / name);

@@ -76,7 +76,7 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
     return write(draw_blocks({graph, schedule, view, *layout, shown, levels}, *format), path);
 }
 
-Result<void> draw_fits_file(const Fits& fits, const std::filesystem::path& path) {
+Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path) {
     auto format = format_of(path);
     if (!format) return format.error();
     return write(draw_fits(fits, *format), path);

@@ -36,7 +36,7 @@ Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& pa
                              const Graph* graph = nullptr);
 
 /// A row for each card: how much of its memory the step takes in each way, and at what cost.
-Result<void> draw_fits_file(const Fits& fits, const std::filesystem::path& path);
+Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path);
 
 /// Errors: an extension of no picture. For those who would else know it only after a long computation.
 Result<void> check_picture_path(const std::filesystem::path& path);

@@ -46,7 +46,7 @@ std::string cost_of(double overhead) {
     return std::abs(overhead - 1) < kNoticed ? "no more time" : format_overhead(overhead);
 }
 
-std::string words_of(const FitsWay& way, const Fits& fits) {
+std::string words_of(const FitsWay& way, const FitsAnswer& fits) {
     std::string words;
     if (way.fits)
         words = format_bytes(shown_bytes(way)) + ", " + cost_of(way.overhead.value_or(1));
@@ -62,7 +62,7 @@ std::string words_of(const FitsWay& way, const Fits& fits) {
 
 class FitsPainter {
   public:
-    FitsPainter(Canvas& canvas, const Fits& fits) : canvas_(canvas), fits_(fits) {
+    FitsPainter(Canvas& canvas, const FitsAnswer& fits) : canvas_(canvas), fits_(fits) {
         Bytes most;
         for (const FitsCard& card : fits.cards) most = std::max(most, card.memory);
         Bytes shown = most;
@@ -157,13 +157,13 @@ class FitsPainter {
     }
 
     Canvas& canvas_;
-    const Fits& fits_;
+    const FitsAnswer& fits_;
     Axis axis_;
 };
 
 }  // namespace
 
-Result<std::string> draw_fits(const Fits& fits, PictureFormat format) {
+Result<std::string> draw_fits(const FitsAnswer& fits, PictureFormat format) {
     double height = kFitsTop + kFitsBottom;
     for (const FitsCard& card : fits.cards) height += row_height(card);
     auto canvas = make_canvas(format, {kFitsWidth, height}, fits.name);

@@ -29,7 +29,7 @@ Result<void> draw_comparison_file(const Graph&, const Schedule&, const Schedule&
                                   const std::filesystem::path& path) {
     return no_cairo(path);
 }
-Result<void> draw_fits_file(const Fits&, const std::filesystem::path& path) {
+Result<void> draw_fits_file(const FitsAnswer&, const std::filesystem::path& path) {
     return no_cairo(path);
 }
 Result<void> draw_sweep_file(const Sweep&, const std::filesystem::path& path, const Graph*) {

@@ -38,7 +38,7 @@ Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const
 
 Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format);
 
-Result<std::string> draw_fits(const Fits& fits, PictureFormat format);
+Result<std::string> draw_fits(const FitsAnswer& fits, PictureFormat format);
 
 /// How a picture looks that stands in a page: no header, since the page says what it is.
 struct PageStyle {

@@ -12,6 +12,7 @@
 #include "core/bounds/resident_traffic.h"
 #include "core/checking/check.h"
 #include "core/schedule/run_sequence.h"
+#include "core/solving/copies.h"
 #include "tests/core/support/brute_force_with_host.h"
 #include "tests/core/support/random_copies.h"
 
@@ -106,7 +107,8 @@ std::int64_t bound_of(const Graph& graph, Bytes budget, const Links& links) {
 
 std::int64_t traffic_of(const Graph& graph, Bytes budget, Offload what) {
     const FlatGraph flat = with_results_from_host(graph, flatten(graph));
-    return resident_traffic(graph, flat, {.what = what, .links = graph.device->links}, budget);
+    return resident_traffic(graph, flat, {may_leave(graph, {.what = what}), fastest_of(graph.device->links)},
+                            budget);
 }
 
 struct Proven {
