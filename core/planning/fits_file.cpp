@@ -32,6 +32,7 @@ FitsWay read_way(const Fields& fields) {
     if (way.overhead && !(*way.overhead >= 0 && *way.overhead <= kMostOverhead))
         fields.fail("overhead is out of range");
     way.peak = bytes_if(fields, "peak_bytes");
+    if (way.fits && !way.peak) fields.fail("peak_bytes is missing");
     way.needed = bytes_if(fields, "needed_bytes");
     if (fields.has("largest")) way.largest = fields.integer("largest");
     return way;

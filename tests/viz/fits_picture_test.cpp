@@ -49,6 +49,8 @@ TEST(FitsFile, WhatIsWrongIsNamed) {
         return read ? std::string() : read.error().message;
     };
     EXPECT_EQ(message(replaced("\"plain\"", "\"magic\"")), "x: cards[0].ways[0]: way 'magic' is not known");
+    EXPECT_EQ(message(replaced("\"peak_bytes\": 25098715136, ", "")),
+              "x: cards[0].ways[2]: peak_bytes is missing");
     EXPECT_EQ(message(replaced("25769803776", "-1")), "x: cards[0]: memory_bytes is out of range");
     EXPECT_EQ(message(replaced("1.258", "-2")), "x: cards[0].ways[2]: overhead is out of range");
     EXPECT_EQ(message(R"({"format": "rematlas.fits", "version": 1, "cards": []})"), "x: cards is empty");

@@ -283,6 +283,29 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(rematlas.Refused, "draws random numbers"):
             chunked(*rows())
 
+    def test_a_head_that_does_not_treat_each_token_by_itself(self):
+        class Mixes(nn.Linear):
+            def forward(self, hidden):
+                return super().forward(hidden - hidden.mean(0, keepdim=True))
+
+        hidden, targets = rows()
+        norm = nn.Sequential(nn.BatchNorm1d(WIDTH), linear()).to(models.DEVICE)
+        for head, why in (
+            (Mixes(WIDTH, VOCABULARY).to(models.DEVICE), "does not treat each token by itself"),
+            (norm, "changes its buffer 0.running_mean"),
+        ):
+            kept = copy.deepcopy(head.state_dict())
+            state = torch.get_rng_state()
+            with self.assertRaisesRegex(rematlas.Refused, why):
+                rematlas.chunked_loss(head, "mean", 3)(hidden, targets)
+            self.assertTrue(torch.equal(torch.get_rng_state(), state))
+            for name, value in head.state_dict().items():
+                self.assertTrue(torch.equal(value, kept[name]), name)
+        norm.eval()
+        found = rematlas.chunked_loss(norm, "mean", 3)(hidden, targets)
+        expected = plain_loss(lambda x: norm(x.flatten(0, 1)), hidden, targets)
+        self.assertAlmostEqual(found.item(), expected.item(), delta=1e-5)
+
     def test_a_tensor_that_is_no_parameter_of_the_head(self):
         class Hides(nn.Module):
             def __init__(self):

@@ -235,7 +235,9 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
         return FORMAT | {"cards": list(pool.map(lambda card: answered(steps, card, question, None), cards))}
 
 
-def gib(number) -> str:
+def size_of(number) -> str:
+    if number < 1 << 29:
+        return f"{number / 2**20:.1f} MiB"
     return f"{number / 2**30:.1f} GiB"
 
 
@@ -249,8 +251,8 @@ def text_of(found, varies=None) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     lines.append(
-        f"x1.10: the step takes 10 % longer than as it is. Of each card {gib(DRIVERS_BYTES)} are left to the"
-        " driver."
+        "x1.10: the step takes 10 % longer than as it is. Of each card"
+        f" {size_of(DRIVERS_BYTES)} are left to the driver."
     )
     lines += [
         f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates
@@ -264,10 +266,10 @@ def text_of(found, varies=None) -> str:
 
 def cell_of(way, varies) -> str:
     if way["fits"]:
-        text = f"x{way['overhead']:.2f}, {gib(way['peak_bytes'])}"
+        text = f"x{way['overhead']:.2f}, {size_of(way['peak_bytes'])}"
     elif way["overhead"] is not None:
         text = f"no: x{way['overhead']:.2f}"
     else:
         needed = way["needed_bytes"] or way["peak_bytes"]
-        text = "no" if needed is None else f"no: needs {gib(needed)}"
+        text = "no" if needed is None else f"no: needs {size_of(needed)}"
     return text if varies is None else f"{text}; {varies} {way['largest']}"

@@ -33,7 +33,8 @@ import torch
 
 from ..calls.modes import Autocast
 from ..errors import Refused
-from .heads import Sums, check_leaves, made_head
+from .by_tokens import check_by_tokens
+from .heads import Sums, check_leaves, is_plain_linear, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
 AUTO = "auto"
@@ -93,7 +94,7 @@ class ChunkedLoss:
 
     def __call__(self, hidden, targets):
         """Returns the loss, a tensor of one number. Raises ValueError where the shapes do not go together, or
-        targets need a gradient."""
+        targets need a gradient, and Refused for a head that does not treat each token by itself."""
         tokens, width = hidden.shape[:-1], hidden.shape[-1]
         if targets.shape[: len(tokens)] != tokens:
             raise ValueError(
@@ -107,6 +108,8 @@ class ChunkedLoss:
         self.loss.check(targets, tokens)
         hidden = hidden.reshape(-1, width)
         targets = targets.reshape(-1, *targets.shape[len(tokens) :])
+        if len(hidden) and not is_plain_linear(self.head, None):
+            check_by_tokens(self.head, hidden)
         several = (*self.head.parameters(), *self.loss.parameters())
         parameters = list(dict.fromkeys(parameter for parameter in several if parameter.requires_grad))
         work = Work(self.head, self.loss, self.chunk_size(len(hidden)), autocast_on(hidden.device))
@@ -124,7 +127,8 @@ class ChunkedLoss:
     def differences(self) -> str:
         """Says which results may differ from those of the plain computation, and by how much."""
         return (
-            "With one chunk the loss and all gradients are those of the plain computation to the last bit."
+            "With one chunk the loss and all gradients are those of the plain computation to the last bit"
+            " (whose logits become f32 first, for the losses 'mean' and 'sum' with upcast)."
             " With several, the loss is the sum of theirs: it differs by at most chunks * 2**-24 of itself in"
             " f32, beside the order in which a chunk's own terms are summed. The gradients of the head's"
             " parameters are summed chunk by chunk in the type of the product, which rounds each sum once"

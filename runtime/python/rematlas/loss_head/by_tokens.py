@@ -1,0 +1,76 @@
+"""Whether a head treats each token by itself, tried on a few made-up ones."""
+
+import contextlib
+import weakref
+
+import torch
+
+from ..errors import Refused
+from .heads import states_of_generators
+
+TRIED = 4  # tokens
+CLOSE = 2e-2  # of the largest logit: products of fewer rows may come from other kernels, in few bits
+INSTEAD = "compute its logits at once, without rematlas.chunked_loss"
+
+checked = weakref.WeakSet()  # heads
+
+
+def check_by_tokens(head, hidden) -> None:
+    """Raises Refused where the logits of a token depend on other tokens, or a call of the head changes its
+    buffers: a loss by chunks would be another loss. Each head is tried once, where values are known.
+    `hidden` has the shape (tokens, width)."""
+    if head in checked or hidden.device.type == "meta":
+        return
+    made = torch.randn(TRIED, hidden.shape[-1], generator=torch.Generator().manual_seed(1))
+    with contextlib.suppress(NotKnown), torch.no_grad(), generators_kept(hidden.device):
+        compare(head, made.to(device=hidden.device, dtype=hidden.dtype))
+        checked.add(head)
+
+
+class NotKnown(Exception):
+    """Values of tensors are not known here: a step is recorded from shapes."""
+
+
+def compare(head, hidden) -> None:
+    name = type(head).__name__
+    kept = {where: buffer.clone() for where, buffer in head.named_buffers()}
+    try:
+        before = states_of_generators(hidden.device)
+        whole = head(hidden)
+        if states_of_generators(hidden.device) != before:
+            return  # its own call is refused for that
+        parts = torch.cat([head(half) for half in hidden.chunk(2)])
+        changed = [where for where, buffer in head.named_buffers() if not is_same(buffer, kept[where])]
+    finally:
+        for where, buffer in head.named_buffers():
+            buffer.copy_(kept[where])
+    if changed:
+        raise Refused(
+            f"rematlas: the head, a {name}, changes its buffer {changed[0]} in each call, and a loss by"
+            f" chunks calls it for each chunk and once more in the backward: {INSTEAD}"
+        )
+    most = CLOSE * float(read(whole.abs().max()))
+    if not read(((whole - parts).abs() <= most).logical_or(whole.isnan()).all()):
+        raise Refused(
+            f"rematlas: the head, a {name}, does not treat each token by itself: the logits of a token are"
+            f" others where other tokens are beside it, and so is a loss by chunks: {INSTEAD}"
+        )
+
+
+def is_same(buffer, before) -> bool:
+    return buffer.shape == before.shape and bool(read((buffer == before).logical_or(buffer.isnan()).all()))
+
+
+def read(tensor):
+    try:
+        return tensor.item()
+    except RuntimeError:
+        raise NotKnown from None
+
+
+@contextlib.contextmanager
+def generators_kept(device):
+    """Within it random numbers may be drawn: the generators are as before in the end."""
+    devices = [device] if device.type == "cuda" and torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices=devices):
+        yield
