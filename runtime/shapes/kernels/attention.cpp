@@ -33,10 +33,17 @@ Tensor random_state(const Tensor& query, IntArrayRef sizes, c10::ScalarType dtyp
     return at::empty(sizes, query.options().dtype(dtype));
 }
 
-/// FlashAttention-2: the width is padded to a multiple of 8, the log sums are kept for each query.
+/// FlashAttention-2 lays its result out as the queries, and gradients as what they are of; where the width is no multiple of
+/// 8 these are padded first, [batch, length, heads, width].
+Tensor as_flash(const Tensor& self) {
+    return self.size(3) % 8 == 0 ? preserving(self) : heads_inside(self);
+}
+
+/// The log sums are kept for each query.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor> flash(
     const Tensor& query, const Tensor& key, const Tensor& value, double, bool, bool, std::optional<double>) {
-    const Tensor output = heads_inside(query, value.size(3));
+    const Tensor output =
+        value.size(3) == query.size(3) ? as_flash(query) : heads_inside(query, value.size(3));
     const Tensor sums = at::empty({query.size(0), query.size(1), query.size(2)},
                                   query.options().dtype(c10::ScalarType::Float));
     return {output,
@@ -52,7 +59,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Ten
 Three flash_backward(const Tensor&, const Tensor& query, const Tensor& key, const Tensor& value,
                      const Tensor&, const Tensor&, const Tensor&, const Tensor&, std::int64_t, std::int64_t,
                      double, bool, const Tensor&, const Tensor&, std::optional<double>) {
-    return {heads_inside(query), heads_inside(key), heads_inside(value)};
+    return {as_flash(query), as_flash(key), as_flash(value)};
 }
 
 /// The memory-efficient kernel keeps the log sums for queries in steps of 32.
