@@ -21,7 +21,8 @@ def check_by_tokens(head, hidden) -> None:
     `hidden` has the shape (tokens, width)."""
     if head in checked or hidden.device.type == "meta":
         return
-    made = torch.randn(TRIED, hidden.shape[-1], generator=torch.Generator().manual_seed(1))
+    generator = torch.Generator("cpu").manual_seed(1)
+    made = torch.randn(TRIED, hidden.shape[-1], generator=generator, device="cpu")
     with contextlib.suppress(NotKnown), torch.no_grad(), generators_kept(hidden.device):
         compare(head, made.to(device=hidden.device, dtype=hidden.dtype))
         checked.add(head)
