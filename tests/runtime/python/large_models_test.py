@@ -23,6 +23,7 @@ from torch import nn
 from counted_memory import count, rounded, total
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
+from rematlas_command.builds import minor_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
@@ -186,6 +187,10 @@ def step_of(function) -> Step:
     )
 
 
+@unittest.skipIf(
+    minor_of(torch.__version__) == "2.11",
+    "the fake tensors of torch 2.11 need a driver, by which it is counted",
+)
 class Silent(unittest.TestCase):
     def setUp(self):
         warnings.simplefilter("ignore")
