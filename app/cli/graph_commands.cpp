@@ -143,7 +143,7 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     return result;
 }
 
-/// What the graph says of the updates with which the step ends; empty where there are none.
+/// Returns what the graph says of the updates at the end of the step; empty where there are none.
 std::string updates_told(const Graph& graph) {
     if (!graph.provenance || !graph.provenance->is_object()) return {};
     const json& provenance = *graph.provenance;

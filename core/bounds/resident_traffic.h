@@ -1,10 +1,12 @@
-// What it costs that residents are not on the device at one moment: a bound for schedules in which they may leave it.
+// What it costs that residents are not on the device at one moment: a bound for schedules in which they may
+// leave it.
 //
-//     const std::int64_t time = resident_traffic(graph, flat, {may_leave(graph, copies), fastest_of(links)}, budget);
+//     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
+//     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds
 //
-// Let b be an op that must run on the device, s the time of b and of its ancestors that must run there. During b's first
-// run the device has room for what b reads, makes and needs, and for residents of what bytes are left. Variables, all
-// in [0, 1]:
+// Let b be an op that must run on the device, s the time of b and of its ancestors that must run there.
+// During b's first run the device has room for what b reads, makes and needs, and for residents of what bytes
+// are left. Variables, all in [0, 1]:
 //     z[t]     resident t is not on the device then
 //     h[i]     update i, which can run on the host, does so
 //     f[t]     t is fetched after that run
@@ -12,20 +14,25 @@
 //     o[t]     t is copied to the host at some time
 // Minimized is the time T of the step. Rows, and why they hold in every valid schedule:
 //   sum of bytes(t) z[t] >= what residents take beyond the room
-//   f[t] >= z[t]               some op that reads or updates t must run on the device, and descends from b: it has not run
-//                              yet, and what is not there during b is fetched after it.
-//   f[t] >= z[t] - h[i]        the same where only update i does so: it runs on the device, or on the host.
-//   o[t] >= z[t] - h[i]        update i changes t on the device (h is 0 where i cannot run on the host). Has t its home on
-//                              the device, then it was copied out in this step, for what is freed has a copy on the host, and
-//                              at the start of a step there is none. Has t its home on the host, then its new value goes there.
-//   y[t] >= f[t], y[t] >= h[i] t is updated on the host, by i, and ops that must run on the device read it: see HostOp::back.
+//   f[t] >= z[t]
+//       Some op that reads or updates t must run on the device, and descends from b: it has not run yet, and
+//       what is not there during b is fetched after it.
+//   f[t] >= z[t] - h[i]
+//       The same where only update i does so: it runs on the device, or on the host.
+//   o[t] >= z[t] - h[i]
+//       Update i changes t on the device (h is 0 where i cannot run on the host). If t has its home on the
+//       device, then t was copied out in this step: what is freed has a copy on the host, and at the start
+//       of a step there is none. If t has its home on the host, then its new value goes there.
+//   y[t] >= f[t], y[t] >= h[i]
+//       Update i changes t on the host, and ops that must run on the device read t: see HostOp::back.
 //   T >= time of what must run - sum of time(i) h[i]
-//   T >= r + sum of host_time(i) h[i] over any set of updates, with r = the least time before one of the set has its inputs
+//   T >= r + sum of host_time(i) h[i] over any set of updates
+//       with r = the least time before one of the set has its inputs
 //   T >= s + sum of in(t) f[t]
 //   T >= sum of in(t) y[t]
 //   T >= sum of out(t) o[t] + sum of out(g) h[i] over gradients g that i reads first
-// Steps are repeated, and copies of residents may go on in the next repetition; since a link makes one copy at a time,
-// no period is shorter than the copies of one.
+// Steps are repeated, and copies of residents may go on in the next repetition; since a link makes one copy
+// at a time, no period is shorter than the copies of one.
 #pragma once
 
 #include <chrono>
@@ -49,8 +56,8 @@ struct MovingResidents {
     HostLinks links;
 };
 
-/// Of schedules within the budget that copy no others: nanoseconds; 0 where that proves nothing. `flat` is the graph's, see
-/// `with_results_from_host`.
+/// Of schedules within the budget that copy no others: nanoseconds; 0 where that proves nothing. `flat` is
+/// the graph's, see `with_results_from_host`.
 std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits = {});
 

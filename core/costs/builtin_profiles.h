@@ -1,4 +1,5 @@
-// The files of resources/devices, resources/links and resources/hosts, built into the program. Their lists are written by CMake.
+// The files of resources/devices, resources/links and resources/hosts, built into the program. Their lists
+// are written by CMake.
 #pragma once
 
 #include <span>

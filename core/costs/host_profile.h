@@ -4,9 +4,9 @@
 //     Result<HostProfile> mine = host_profile("links.json");    // a file of its own, or one that `rematlas links` wrote
 //     Nanoseconds time = update_time(*host, 14.0 * elements);
 //
-// An update of an optimizer does a few flops for each number that it moves, so that the bandwidth of the memory decides
-// (Williams, Waterman and Patterson, Roofline, 2009), or, of few cores, what these can ask for. Format, with a source for
-// each figure under "sources":
+// An update of an optimizer does a few flops for each number that it moves, so that the bandwidth of the
+// memory decides (Williams, Waterman and Patterson, Roofline, 2009), or, of few cores, what these can ask
+// for. Format, with a source for each figure under "sources":
 //
 //     {"format": "rematlas.host", "version": 1, "name": "a desktop with ...", "cores": 16, "memory_bytes": ...,
 //      "memory_bytes_per_second": 65e9, "core_bytes_per_second": 20e9, "launch_ns": 10000, "sources": {...}}
@@ -42,7 +42,8 @@ const std::vector<std::string>& host_profile_names();
 Result<HostProfile> host_profile(const std::string& name_or_path);
 Result<HostProfile> parse_host_profile(std::string_view text, std::string_view name);
 
-/// The host that an object of a file describes, and such an object. Reading throws FieldError, as Fields does.
+/// The host that an object of a file describes, and such an object. Reading throws FieldError, as Fields
+/// does.
 HostProfile host_from(const nlohmann::json& object, const std::string& place);
 void add_host(const HostProfile& host, nlohmann::json& object);
 

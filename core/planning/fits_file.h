@@ -1,5 +1,6 @@
-// On which cards a step fits, as `rematlas fits --json` writes it: for pictures. The answers themselves are made by the
-// Python package (runtime/python/rematlas/cards/fits.py), whose docstring says what the fields mean.
+// On which cards a step fits, as `rematlas fits --json` writes it: for pictures. The answers themselves are
+// made by the Python package (runtime/python/rematlas/cards/fits.py), whose docstring says what the fields
+// mean.
 //
 //     Result<FitsAnswer> fits = read_fits("llama.fits.json");
 #pragma once

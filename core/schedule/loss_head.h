@@ -34,7 +34,7 @@ struct ChunkedLossHead {
     Bytes peak;   ///< of the whole step without recomputation; where gradients are summed over the chunks
 };
 
-/// What the loss head takes of the peak of the step without recomputation.
+/// This says what the loss head takes of the peak of the step without recomputation.
 struct LossHeadMemory {
     LossHead head;
     std::string module;  ///< of the product

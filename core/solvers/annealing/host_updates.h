@@ -1,7 +1,8 @@
 // Ops of the optimizer that run on the host: which ones can, as the search with copies has them.
 //
-// Such an op takes no time and no bytes of the device. What it reads goes out and does not come back; parameters that it
-// updates live on the host, are fetched before they are first read, and need not go out again; its states never move.
+// Such an op takes no time and no bytes of the device. What it reads goes out and does not come back;
+// parameters that it updates live on the host, are fetched before they are first read, and need not go out
+// again; its states never move.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,9 @@ struct HostUpdates {
 /// Updates by op: whether it may run on the host. As a graph has ops, or empty where none may.
 using UpdateChoice = std::vector<std::uint8_t>;
 
-/// All of these that can. What they read, and update for others, must be worth a copy (`may_leave`, by tensor); nothing else may update
-/// the same residents, or read them later; and nobody may need what they make. Cost: linear.
+/// All of these that can. What they read, and update for others, must be worth a copy (`may_leave`, by
+/// tensor); nothing else may update the same residents, or read them later; and nobody may need what they
+/// make. Cost: linear.
 HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
                          const UpdateChoice& chosen);
 

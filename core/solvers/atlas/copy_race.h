@@ -4,8 +4,9 @@
 //     race.add(graph, state);
 //     race.run({.on_host = &choice});
 //
-// Where updates may run on the host, which of them do is a lane's own: it anneals one choice. From the best answer there
-// begin lanes whose choice the host is done with earlier, by ever smaller steps where these gain nothing.
+// Where updates may run on the host, which of them do is a lane's own: it anneals one choice. From the best
+// answer there begin lanes whose choice the host is done with earlier, by ever smaller steps where these gain
+// nothing.
 #pragma once
 
 #include <deque>

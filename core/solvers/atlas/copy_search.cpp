@@ -133,8 +133,8 @@ class CopySearch {
         return runs_of(found->steps);
     }
 
-    /// Where residents take little, most of what copies gain they gain of activations: an answer with these alone holds
-    /// here too, and so does what it began with.
+    /// Where residents take little, most of what copies gain they gain of activations: an answer with these
+    /// alone holds here too, and so does what it began with.
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
@@ -210,8 +210,8 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// As if residents took no bytes, and neither did what the optimizer reads, which is gone early. A part of the
-    /// budget is left to residents that are there for a while.
+    /// As if residents took no bytes, and neither did what the optimizer reads, which is gone early. A part
+    /// of the budget is left to residents that are there for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;

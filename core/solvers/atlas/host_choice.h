@@ -3,9 +3,10 @@
 //     const HostChoice choice(problem, graph.host);            // of all updates that can run there
 //     annealing::UpdateChoice some = choice.done_by(1.2 * base_time);
 //
-// The host works off its updates one after the other, each from when its gradients are there. What it has no time for stays
-// with the device, whose links then carry the states there and back. So the two share the work, and neither waits
-// for the other (Zero-Infinity, Rajbhandari et al., 2021, gives all of it to the host; OffMate, 2024, a share).
+// The host works off its updates one after the other, each from when its gradients are there. What it has no
+// time for stays with the device, whose links then carry the states there and back. So the two share the
+// work, and neither waits for the other (Zero-Infinity, Rajbhandari et al., 2021, gives all of it to the
+// host; OffMate, 2024, a share).
 #pragma once
 
 #include <vector>
@@ -19,8 +20,9 @@ class HostChoice {
   public:
     HostChoice(const Problem& problem, const annealing::HostUpdates& all);
 
-    /// As many as the host has time for until then, over the whole of the backward: its links carry much for what
-    /// stays with the device, and little for the others. Cost: linear, times a few dozen.
+    /// Returns as many as the host has time for until then. They are spread over the whole of the backward:
+    /// the links carry much for updates on the device and little for these, and so their load is even. Cost:
+    /// linear, times a few dozen.
     annealing::UpdateChoice done_by(Nanoseconds time) const;
 
   private:
