@@ -1,5 +1,6 @@
 """What outside of the module decides how its ops run: part of the key of a plan."""
 
+import contextlib
 import random
 import sys
 from typing import NamedTuple
@@ -211,6 +212,16 @@ class Generators:
         torch.set_rng_state(self.of_host)
         if self.of_device is not None:
             torch.cuda.set_rng_state(self.of_device, self.device)
+
+
+@contextlib.contextmanager
+def generators_put_back(device: str):
+    """Within it random numbers may be drawn: in the end the generators are as before."""
+    generators = Generators(device)
+    try:
+        yield
+    finally:
+        generators.put_back()
 
 
 class ValuesRead(TorchFunctionMode):

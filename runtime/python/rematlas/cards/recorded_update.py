@@ -11,10 +11,10 @@ from unittest import mock
 
 import torch
 
+from ..calls.modes import generators_put_back
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused, message
 from ..library import classes, ops
-from ..lifecycle.from_shapes import generators_put_back
 from .optimizer_copies import kept_by, on_shapes, tell_step
 
 LATE_STEP = 1000  # the step that is recorded

@@ -8,7 +8,7 @@ import tempfile
 from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
-from .model_function import ModelFunction, NotMade, add_function, wrong
+from .model_function import ModelFunction, NotMade, add_function, write_whole, wrong
 from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -49,18 +49,11 @@ def add(commands) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress; there is none to show")
 
 
-def written(found, path) -> None:
-    try:
-        pathlib.Path(path).write_text(json.dumps(found))
-    except OSError as error:
-        wrong(f"{path}: {error.strerror}")
-
-
 def draw(found, path) -> None:
     """The compiled program draws."""
     with tempfile.TemporaryDirectory() as folder:
         answer = pathlib.Path(folder) / "x.fits.json"
-        written(found, answer)
+        write_whole(answer, json.dumps(found))
         done = subprocess.run(
             [library.folder() / "rematlas", "draw", answer, "-o", path], capture_output=True, text=True
         )
@@ -89,7 +82,7 @@ def fits(options) -> int:
         wrong(error)
     found |= {"name": function.name, "varies": varies or ""}
     if options.output is not None:
-        written(found, options.output)
+        write_whole(options.output, json.dumps(found))
     if options.plot is not None:
         draw(found, options.plot)
     if options.json:

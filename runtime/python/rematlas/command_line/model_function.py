@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import pathlib
 import sys
 
 from ..cards.absent_device import autocast_is_there
@@ -13,6 +14,17 @@ def wrong(why):
     """Wrong usage or input: one line, and the status that says so."""
     print(f"rematlas: {str(why).removeprefix('rematlas: ')}", file=sys.stderr)
     sys.exit(2)
+
+
+def write_whole(path, text) -> None:
+    """Writes a file, which is there as a whole or as it was before; or ends the program in one line."""
+    path = pathlib.Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        wrong(f"{path}: {error.strerror}")
 
 
 def add_function(parser) -> None:

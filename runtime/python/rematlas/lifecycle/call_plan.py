@@ -6,11 +6,12 @@ import time
 import weakref
 
 from .. import ranks
+from ..calls.modes import generators_put_back
 from ..compiled.compiled_plan import CompiledPlan
 from ..compiled.memory import other_bytes
 from ..compiled.observed_steps import RecordingState
 from ..errors import message
-from . import from_shapes, gate
+from . import gate
 from .comparing import Comparing
 from .measured import Comparisons, Original
 from .planned import Planned
@@ -390,7 +391,7 @@ class CallPlan:
         # Ops are timed on parameters where these lie: timing would make on the device what lives on the host.
         there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors_at_any_time())
         try:
-            with from_shapes.generators_put_back(call.device):
+            with generators_put_back(call.device):
                 compiled = CompiledPlan.from_shapes(found.recording, owner.name, True, *there)
         except RuntimeError as error:
             log.info("rematlas: the step cannot be planned from shapes: %s", message(error))

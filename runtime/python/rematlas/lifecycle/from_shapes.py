@@ -7,7 +7,6 @@ are the real ones, and small tensors that come from them alone are computed for 
 look at masks or lengths find their values.
 """
 
-import contextlib
 import copy
 
 import torch
@@ -44,7 +43,7 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
     if kept.uncopyable:
         raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
     try:
-        with generators_put_back("cpu" if card else call.device):
+        with modes.generators_put_back("cpu" if card else call.device):
             recorded_as = card.recorded_as if card else call.device
             twin = Twin(module, call, hooks, used, kept.shared, recorded_as)
             return twin.record(settles=card is not None)
@@ -310,12 +309,3 @@ def used_by_a_loss(outputs):
     history = [output.requires_grad and output.grad_fn is not None for output in outputs]
     losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
     return losses if any(losses) else history
-
-
-@contextlib.contextmanager
-def generators_put_back(device):
-    generators = modes.Generators(device)
-    try:
-        yield
-    finally:
-        generators.put_back()

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 
+from ..calls.modes import generators_put_back
 from ..errors import Refused
 from .heads import states_of_generators
 
@@ -23,7 +24,7 @@ def check_by_tokens(head, hidden) -> None:
         return
     generator = torch.Generator("cpu").manual_seed(1)
     made = torch.randn(TRIED, hidden.shape[-1], generator=generator, device="cpu")
-    with contextlib.suppress(NotKnown), torch.no_grad(), generators_kept(hidden.device):
+    with contextlib.suppress(NotKnown), torch.no_grad(), generators_put_back(str(hidden.device)):
         compare(head, made.to(device=hidden.device, dtype=hidden.dtype))
         checked.add(head)
 
@@ -67,11 +68,3 @@ def read(tensor):
         return tensor.item()
     except RuntimeError:
         raise NotKnown from None
-
-
-@contextlib.contextmanager
-def generators_kept(device):
-    """Within it random numbers may be drawn: the generators are as before in the end."""
-    devices = [device] if device.type == "cuda" and torch.cuda.is_initialized() else []
-    with torch.random.fork_rng(devices=devices):
-        yield
