@@ -9,7 +9,6 @@ from .calls.module_hooks import PathCall
 from .calls.structure import flatten
 from .cards.plan_for_card import plan_for_card
 from .errors import Refused, message
-from .library import ops
 from .lifecycle.from_shapes import used_by_a_loss
 from .lifecycle.planned_module import PlannedModule
 from .lifecycle.refusals import MOST_ATTEMPTS
@@ -225,8 +224,6 @@ def recorded(model, args, budget, kwargs, options, result):
                 return result()
             finally:
                 remove(model)
-                for device in devices:
-                    ops.wait_for_autograd(f"cuda:{device}")
     finally:
         kept.put_back()
         with torch.no_grad():

@@ -155,8 +155,6 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
             same["random_state"] &= ops.identical(planned.random, original.random)
     finally:
         remove(model)
-        if planned.device.type == "cuda":
-            ops.wait_for_autograd(str(planned.device))
     info, measured = by_plan.info(), by_plan.measured_peak
     report = {
         "steps": steps,

@@ -21,6 +21,7 @@ from ..calls.module_hooks import InPlaceOfCall, PathHooks, call_within_hooks, ru
 from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
 from ..compiled import callbacks
+from ..compiled.autograd_threads import wait_for_autograd
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
@@ -443,7 +444,9 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Before the interpreter ends: nobody calls back into it any more, and no planning goes on."""
+    """Before the interpreter ends: nobody calls back into it any more, no planning goes on, and autograd's
+    threads have dropped what backwards left them."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()
+    wait_for_autograd()

@@ -1,0 +1,20 @@
+"""Autograd's threads, one for each GPU."""
+
+import contextlib
+
+import torch
+
+from ..library import ops
+
+
+def wait_for_autograd() -> None:
+    """Returns when autograd's threads have dropped what earlier backwards left them.
+
+    A process aborts where such a thread drops a tensor that Python knows while the interpreter goes down.
+    """
+    if not torch.cuda.is_initialized() or torch.cuda._is_in_bad_fork():
+        return
+    for index in range(torch.cuda.device_count()):
+        if torch._C._cuda_hasPrimaryContext(index):
+            with contextlib.suppress(RuntimeError):  # of a GPU that an earlier error has stopped
+                ops.wait_for_autograd(f"cuda:{index}")
