@@ -107,6 +107,7 @@ class Player {
     }
 
     void begin_step() {
+        ran_on_side_.clear();
         on_device_.clear();
         on_host_.clear();
         times_run_.clear();
@@ -164,12 +165,19 @@ class Player {
         if (traffic_.clock() > kLongest) violation("the time is too long to count");
     }
 
+    void play_side(OpId id) {
+        if (id == *graph_.boundary) ran_on_side_.clear();
+        if (!ran_on_side_.insert(id).second)
+            violation(name(id) + " runs again on the same side of the boundary between forward and backward");
+    }
+
     void play_run(OpId id, bool in_place) {
         const Op& op = graph_.ops[id];
         const bool first = ++times_run_[id] == 1;
         if (counts_) ++report_.runs;
         if (counts_ && !first) ++report_.reruns;
         if (!first && !op.recomputable) violation(name(id) + " runs again, but may run only once");
+        if (graph_.boundary) play_side(id);
         if (ran_on_host_.contains(id)) violation(name(id) + " runs, but has run on the host");
         for (TensorId t : op.inputs) {
             if (!on_device_.contains(t))
@@ -399,6 +407,7 @@ class Player {
     Latest host_ops_, host_writes_;  ///< the latest op that names it, that mutates or makes it
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
+    std::set<OpId> ran_on_side_;  ///< of the graph's boundary
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
     bool counts_ = true;  ///< in the first repetition

@@ -89,6 +89,7 @@ FlatGraph flatten(const Graph& graph) {
     }
     for (const Op& op : graph.ops) append_op(flat, op);
     for (const Op& op : graph.ops) append_inplace(flat, op, false);
+    if (graph.boundary) flat.boundary = graph.boundary->value;
     collect_users(flat);
     mark_required(flat, graph);
     return flat;

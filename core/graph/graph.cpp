@@ -38,8 +38,9 @@ class Validation {
 
     Result<void> run() {
         if (graph_.ops.empty()) return Error{"graph has no ops"};
-        for (auto rule : {&Validation::amounts, &Validation::ids_and_producers, &Validation::order,
-                          &Validation::inplace_pairs, &Validation::results, &Validation::blocks}) {
+        for (auto rule :
+             {&Validation::amounts, &Validation::ids_and_producers, &Validation::order,
+              &Validation::inplace_pairs, &Validation::results, &Validation::boundary, &Validation::blocks}) {
             if (Result<void> kept = (this->*rule)(); !kept) return kept;
         }
         return {};
@@ -163,6 +164,17 @@ class Validation {
             seen[t] = 1;
         }
         return {};
+    }
+
+    Result<void> boundary() {
+        if (!graph_.boundary) return {};
+        if (!graph_.ops.contains(*graph_.boundary))
+            return Error{"boundary names op " + std::to_string(graph_.boundary->value) +
+                         ", which does not exist"};
+        const Op& op = graph_.ops[*graph_.boundary];
+        if (op.phase == Phase::loss && !op.recomputable) return {};
+        return Error{"boundary names " + op_label(graph_, *graph_.boundary) +
+                     ", which is no op of phase loss that runs once"};
     }
 
     Result<void> blocks() {

@@ -72,6 +72,9 @@ struct Graph {
     IdVector<TensorId, Tensor> tensors;
     IdVector<OpId, Op> ops;           ///< a valid execution order
     std::vector<TensorId> results;    ///< on the device when the step ends
+    /// Of a compiled step: the `loss` op between its forward and its backward, which are a program each. Each op runs
+    /// once at most in either.
+    std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
     std::optional<Device> device;
 

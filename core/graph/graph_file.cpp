@@ -245,6 +245,7 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
         read_tensors(file, graph);
         read_ops(file, graph);
         graph.results = ids_of<TensorId>(file, "results", graph.tensors.size());
+        if (file.has("boundary")) graph.boundary = id_of<OpId>(file, file.at("boundary"), "boundary", graph.ops.size());
         read_blocks(file, graph);
         read_device(file, graph);
         if (file.has("provenance"))
@@ -273,6 +274,7 @@ std::string graph_text(const Graph& graph) {
     append_list(text, "tensors", graph.tensors, tensor_json);
     append_list(text, "ops", graph.ops, op_json);
     text += ",\n\"results\": " + plain(graph.results).dump();
+    if (graph.boundary) text += ",\n\"boundary\": " + std::to_string(graph.boundary->value);
     if (!graph.blocks.empty()) append_list(text, "blocks", graph.blocks, block_json);
     if (graph.replay) text += ",\n\"replay\": " + graph.replay->dump();
     return text + "}\n";

@@ -78,6 +78,8 @@ Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const
     const Result<Copies> copies = copies_for(problem.graph, request.solver, request.copies);
     if (!copies) return copies.error();
     const Problem with_copies{problem.graph, problem.flat, *copies};
+    if (problem.graph.boundary && !request.pins.empty())
+        return Error{"pins are not kept in a compiled step, whose graph has a boundary"};
     solver = under_pins(problem.graph, request.pins, solver.take());
     if (!solver) return solver.error();
     Result<Outcome> outcome = request.arena

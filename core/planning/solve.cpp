@@ -10,6 +10,7 @@
 #include "core/bounds/resident_traffic.h"
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
+#include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solving/answers.h"
@@ -144,6 +145,20 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
     schedule.bound->nodes = nodes;
 }
 
+/// Errors: a graph with a boundary, and a solver that does not know boundaries, or copies to the host.
+Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
+    if (!problem.graph.boundary) return {};
+    if (problem.copies.what != Offload::none)
+        return Error{"copies to the host are not planned for a compiled step, whose graph has a boundary"};
+    const SolverEntry* entry = find_solver(solver.name());
+    if (entry && entry->traits.boundary) return {};
+    std::string able;
+    for (const SolverEntry* other : all_solvers())
+        if (other->traits.boundary) able += (able.empty() ? "" : ", ") + std::string(other->traits.name);
+    return Error{"solver " + std::string(solver.name()) +
+                 " does not plan compiled steps, whose graphs have a boundary; these do: " + able};
+}
+
 }  // namespace
 
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
@@ -209,6 +224,7 @@ Result<Schedule> checked(const Problem& problem, Solution solution, std::string_
 
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress) {
+    if (Result<void> knows = knows_boundary(problem, solver); !knows) return knows.error();
     const auto start = std::chrono::steady_clock::now();
     Answer answer = solve_in_order(problem, solver, budget, limits, progress);
     Outcome outcome;

@@ -82,6 +82,19 @@ SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs)
     return cost;
 }
 
+RunSequence once_a_side(const FlatGraph& graph, RunSequence runs) {
+    if (graph.boundary < 0) return runs;
+    std::vector<std::uint8_t> ran(graph.op_count, 0);
+    const auto again = [&](std::int32_t op) {
+        if (op == graph.boundary) std::fill(ran.begin(), ran.end(), 0);
+        return std::exchange(ran[op], 1) != 0;
+    };
+    RunSequence kept;
+    for (const std::int32_t op : runs)
+        if (!again(op)) kept.push_back(op);
+    return kept;
+}
+
 RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs) {
     std::vector<std::uint8_t> read(graph.tensor_count, 0), runs_later(graph.op_count, 0);
     for (std::int32_t t : graph.results) read[t] = 1;
@@ -102,6 +115,7 @@ RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t
 
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs) {
     std::vector<std::int32_t> count(graph.op_count, 0);
+    if (once_a_side(graph, {runs.begin(), runs.end()}).size() < runs.size()) return false;
     for (std::int32_t op : runs) {
         if (op < 0 || op >= graph.op_count) return false;
         for (std::int32_t t : graph.inputs[op]) {

@@ -22,6 +22,7 @@ class Simulator {
           producer_(producers(graph)),
           places_(graph.tensors.size()),
           run_count_(graph.ops.size(), 0),
+          ran_on_side_(graph.ops.size(), 0),
           updaters_(graph.tensors.size()) {
         for (OpId op : graph.ops.ids())
             for (TensorId t : graph.ops[op].mutates) updaters_[t].push_back(op);
@@ -72,6 +73,7 @@ class Simulator {
             if (place.on_device) alive_ += graph_.tensors[t].bytes;
         }
         std::fill(run_count_.begin(), run_count_.end(), 0);
+        ++side_of_boundary_;
         side_.clear();
         result_.peak = alive_;
         result_.host_peak = host_held_;
@@ -185,6 +187,11 @@ class Simulator {
         return Error{"unknown step"};
     }
 
+    bool is_first_of_side(OpId id) {
+        if (id == *graph_.boundary) ++side_of_boundary_;
+        return std::exchange(ran_on_side_[id], side_of_boundary_) != side_of_boundary_;
+    }
+
     Result<void> execute(OpId id, bool in_place, StepTrace& trace) {
         const Op& op = graph_.ops[id];
         if (in_place && op.inplace.empty())
@@ -194,6 +201,8 @@ class Simulator {
         const bool first = run_count_[id]++ == 0;
         if (!first && !op.recomputable)
             return Error{"op " + std::to_string(id.value) + " must run once only"};
+        if (graph_.boundary && !is_first_of_side(id))
+            return Error{"op " + std::to_string(id.value) + " must run once only on a side of the boundary"};
         for (TensorId t : op.inputs) {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " needs " + label(t) +
@@ -417,6 +426,8 @@ class Simulator {
     IdVector<TensorId, OpId> producer_;
     IdVector<TensorId, Place> places_;
     IdVector<OpId, int> run_count_;
+    IdVector<OpId, int> ran_on_side_;  ///< the side of the boundary that the op ran on last
+    int side_of_boundary_ = 1;         ///< counted on over all repetitions of the step
     IdVector<TensorId, std::vector<OpId>> updaters_;
     std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
     std::int64_t promised_ = 0;  ///< ns, that the copies so far take at most

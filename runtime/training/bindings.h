@@ -70,6 +70,7 @@ void define_recording(torch::Library& library);
 void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);
 void define_comparison(torch::Library& library);
+void define_solving(torch::Library& library);
 void define_original(torch::Library& library);
 void define_ops(torch::Library& library);
 void define_device_memory(torch::Library& library);

@@ -196,6 +196,7 @@ TORCH_LIBRARY(rematlas, library) {
     define_plan(library);
     define_comparison(library);
     define_original(library);
+    define_solving(library);
     define_ops(library);
     define_ops_of_shapes(library);
     define_device_memory(library);

@@ -96,7 +96,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node user = events[use];
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
-    if (!graph_.recomputable[op]) return false;
+    if (!graph_.recomputable[op] || runs_beside(op, user)) return false;
     // Right behind its own run there is no gap to free.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
     // What the rerun replaces goes.
@@ -124,7 +124,8 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
         const auto events = profile_.events(input);
         const std::size_t at = profile_.first_at_or_after(input, before);
         if (at < events.size() && profile_.is_use(input, events[at])) continue;
-        if (depth >= kMostPullDepth || plan_.size() >= kMostPulled || !graph_.recomputable[producer])
+        if (depth >= kMostPullDepth || plan_.size() >= kMostPulled || !graph_.recomputable[producer] ||
+            runs_beside(producer, before))
             continue;
         if (prefers_keeping(input, events[at - 1], before))
             kept_[input] = plan_count_;
@@ -366,6 +367,19 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
+// Of a place right before a run, and of the run itself where it is not the boundary's.
+bool Moves::is_behind_boundary(Node before) const {
+    return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
+}
+
+// The op runs on the side of the boundary that the place right before a run is on: it may not do so again.
+bool Moves::runs_beside(int op, Node before) const {
+    if (graph_.boundary < 0) return false;
+    const bool behind = is_behind_boundary(before);
+    const auto runs = profile_.runs_of(op);
+    return std::any_of(runs.begin(), runs.end(), [&](Node run) { return is_behind_boundary(run) == behind; });
+}
+
 // It is another place, the op has its inputs there, and what uses the outputs of this run still finds them
 // made.
 bool Moves::can_move(Node run, Node target) const {
@@ -373,6 +387,10 @@ bool Moves::can_move(Node run, Node target) const {
     const int op = profile_.op(run);
     if (first_op_ >= 0 &&
         (op == first_op_ || (target != RunProfile::kEnd && profile_.op(target) == first_op_)))
+        return false;
+    if (op == graph_.boundary) return false;
+    if (graph_.boundary >= 0 && is_behind_boundary(target) != is_behind_boundary(run) &&
+        runs_beside(op, target))
         return false;
     if (profile_.before(target, run)) {
         for (const int t : graph_.inputs[op])

@@ -86,6 +86,8 @@ class Moves {
     std::int64_t time_served(Node run, Node user, int depth) const;
     bool serves_only(Node run, Node user) const;
     std::optional<Node> shift_target(Node run);
+    bool is_behind_boundary(Node before) const;
+    bool runs_beside(int op, Node before) const;
     bool can_move(Node run, Node target) const;
     double eviction_time(int tensor, Node before) const;
 

@@ -261,6 +261,7 @@ constinit const SolverEntry atlas_solver =
                                                 .anytime = true,
                                                 .finds = ScheduleClass::any_order,
                                                 .copies = Offload::all,
+                                                .boundary = true,
                                                 .compared = true});
 
 }  // namespace rematlas

@@ -25,6 +25,6 @@ std::unique_ptr<Solver> make_keep_all(NoOptions) {
 }
 
 constinit const SolverEntry keep_all_solver =
-    solver_entry<NoOptions, make_keep_all>({.name = "keep-all", .config_type = "noremat"});
+    solver_entry<NoOptions, make_keep_all>({.name = "keep-all", .config_type = "noremat", .boundary = true});
 
 }  // namespace rematlas

@@ -21,6 +21,7 @@ if not is_build_asked():
     from .cards.fits import fits
     from .errors import Infeasible, Refused, RefusedWarning, Thrashing
     from .fallback.evicting import evict
+    from .inductor.entry import compile, compile_options
     from .interface import (
         DTR,
         Checkmate,
@@ -62,6 +63,8 @@ __all__ = [
     "apply",
     "check_config",
     "chunked_loss",
+    "compile",
+    "compile_options",
     "evict",
     "fits",
     "from_config",

@@ -9,6 +9,7 @@ from .calls.module_hooks import PathCall
 from .calls.structure import flatten
 from .cards.plan_for_card import plan_for_card
 from .errors import Refused, message
+from .inductor.entry import compiled_status
 from .lifecycle.from_shapes import used_by_a_loss
 from .lifecycle.planned_module import PlannedModule
 from .lifecycle.refusals import MOST_ATTEMPTS
@@ -145,8 +146,9 @@ def remove(model):
     return model
 
 
-def status(model) -> Status:
-    return Status(of(model))
+def status(model):
+    """Returns the Status of a model under `apply`, or the CompiledStatus of what `compile` has returned."""
+    return compiled_status(model) or Status(of(model))
 
 
 def plan(model, args, budget, kwargs=None, **options) -> Plan:

@@ -8,8 +8,15 @@
 namespace rematlas {
 namespace {
 
-/// Tensors alive in the low half, ops that ran and whose having run matters in the high half.
-using State = std::uint64_t;
+/// Tensors alive, ops that ran and whose having run matters, and ops that ran on this side of a boundary: 32 bits each.
+__extension__ using State = unsigned __int128;
+
+struct HashOfState {
+    std::size_t operator()(State state) const {
+        const std::hash<std::uint64_t> hash;
+        return hash(static_cast<std::uint64_t>(state)) * 31 + hash(static_cast<std::uint64_t>(state >> 64));
+    }
+};
 
 constexpr State alive_bit(std::int32_t tensor) {
     return State{1} << tensor;
@@ -18,8 +25,13 @@ constexpr State done_bit(std::int32_t op) {
     return State{1} << (32 + op);
 }
 
+constexpr State side_bit(std::int32_t op) {
+    return State{1} << (64 + op);
+}
+constexpr State all_sides = ~State{0} << 64;
+
 struct OpMask {
-    State inputs = 0, outputs = 0, overwritten = 0, done = 0;
+    State inputs = 0, outputs = 0, overwritten = 0, done = 0, side = 0;
     std::int64_t extra = 0;  ///< outputs and workspace
     std::int64_t saved = 0;  ///< by running in place
     bool once = false;
@@ -77,6 +89,7 @@ class Search {
         }
         m.once = !graph_.recomputable[op];
         if (graph_.required[op] || m.once) m.done = done_bit(op);
+        if (graph_.boundary >= 0) m.side = side_bit(op);
         return m;
     }
 
@@ -94,9 +107,10 @@ class Search {
             const OpMask& m = ops_[static_cast<std::size_t>(op)];
             // Freeing an old copy before its rerun is never worse than holding both.
             if ((state & m.inputs) != m.inputs || (state & m.outputs) != 0) continue;
-            if (m.once && (state & m.done)) continue;
+            if ((m.once && (state & m.done)) || (state & m.side)) continue;
             const bool forgets = op == forgetting_ && !(state & done_bit(op));
-            const State after = ((forgets ? state & ~forgotten_ : state) | m.outputs | m.done);
+            State after = ((forgets ? state & ~forgotten_ : state) | m.outputs | m.done | m.side);
+            if (op == graph_.boundary) after &= ~all_sides;
             if (held + m.extra <= budget_) reach(after, time + graph_.time[op], state, Step::run(OpId(op)));
             if (m.overwritten && held + m.extra - m.saved <= budget_) {
                 reach(after & ~m.overwritten, time + graph_.time[op], state, Step::run_inplace(OpId(op)));
@@ -133,7 +147,7 @@ class Search {
     State forgotten_ = 0;
     std::vector<OpMask> ops_;
     State goal_ = 0;
-    std::unordered_map<State, Reached> best_;
+    std::unordered_map<State, Reached, HashOfState> best_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
 

@@ -1,0 +1,135 @@
+"""The memory of a compiled graph, read from the text that inductor generates for it.
+
+Inductor writes each allocation, each reuse of a buffer and each `del` as a line of Python, so the bytes that
+are alive are known before a kernel is compiled.
+"""
+
+import ast
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class TextMemory:
+    """Bytes of tensors that the graph allocates, beside its arguments."""
+
+    peak_bytes: int  # the most; an argument that the graph drops counts as less from there on
+    end_bytes: int  # what is alive when it returns, the arguments that it dropped taken off
+
+
+class Storage:
+    def __init__(self, size):
+        self.bytes = size
+
+
+class _Reader:
+    """Plays the statements of `call`."""
+
+    def __init__(self, sizes):
+        self.sizes = sizes
+        self.storages = {}  # by name
+        self.uses = {}  # by storage: how many names it has
+        self.alive = self.peak = 0
+
+    def bind(self, name, storage) -> None:
+        """Gives a storage one more name; a storage without one becomes alive."""
+        if storage not in self.uses:
+            self.uses[storage] = 0
+            self.alive += storage.bytes
+            self.peak = max(self.peak, self.alive)
+        self.drop(name)
+        self.uses[storage] += 1
+        self.storages[name] = storage
+
+    def drop(self, name) -> None:
+        storage = self.storages.pop(name, None)
+        if storage is None:
+            return
+        self.uses[storage] -= 1
+        if self.uses[storage] == 0:
+            self.alive -= storage.bytes
+
+    def give(self, name, size) -> None:
+        """An argument: its bytes are the caller's until the graph drops it."""
+        storage = Storage(size)
+        self.uses[storage] = 1
+        self.storages[name] = storage
+
+    def assign(self, target, value) -> None:
+        if isinstance(value, ast.Name):
+            if value.id in self.storages:
+                self.bind(target, self.storages[value.id])
+            return
+        if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
+            self.bind_made(target)
+            return
+        if not isinstance(value, ast.Call):
+            return
+        called = ast.unparse(value.func)
+        if called.endswith("reinterpret_tensor") or called.endswith("as_strided"):
+            source = value.args[0]
+            if isinstance(source, ast.Name) and source.id in self.storages:
+                self.bind(target, self.storages[source.id])
+            return
+        self.run(value)
+        self.bind_made(target)
+
+    def bind_made(self, name) -> None:
+        """A tensor that a kernel or an allocation made; of a tuple its parts are."""
+        size = self.sizes.bytes_of(name)
+        if size is not None:
+            self.bind(name, Storage(size))
+
+    def run(self, call) -> None:
+        """A kernel runs: its workspace is there for its time. What is not known of one that changes its
+        arguments is taken to be as large as the largest of them."""
+        outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+        workspaces = [self.sizes.workspace_of(out.id) for out in outs if isinstance(out, ast.Name)]
+        if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):
+            names = [node.id for node in ast.walk(call) if isinstance(node, ast.Name)]
+            workspaces = [self.storages[name].bytes for name in names if name in self.storages]
+        self.peak = max(self.peak, self.alive + max(workspaces, default=0))
+
+    def play(self, statements) -> None:
+        for statement in statements:
+            if isinstance(statement, ast.Delete):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        self.drop(target.id)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                target = statement.targets[0].id
+                if isinstance(statement.value, ast.Call):
+                    self.peak = max(self.peak, self.alive + self.sizes.workspace_of(target))
+                self.assign(target, statement.value)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+                self.play_arguments(statement)
+            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                self.run(statement.value)
+            elif isinstance(statement, ast.With | ast.If | ast.For | ast.Try):
+                self.play(statement.body)
+
+    def play_arguments(self, statement) -> None:
+        if not (isinstance(statement.value, ast.Name) and statement.value.id == "args"):
+            return
+        for name in statement.targets[0].elts:
+            size = self.sizes.argument_bytes_of(name.id)
+            if size is not None:
+                self.give(name.id, size)
+
+
+class UnreadText(Exception):
+    """The text is not of the form that is read here."""
+
+
+def call_of(text: str) -> ast.FunctionDef:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == "call":
+            return node
+    raise UnreadText("inductor has generated no function `call`")
+
+
+def memory_of(text: str, sizes) -> TextMemory:
+    """`sizes` answers `bytes_of(name)` and `workspace_of(name)` of buffers, None and 0 where a name is none,
+    and `argument_bytes_of(name)`."""
+    reader = _Reader(sizes)
+    reader.play(call_of(text).body)
+    return TextMemory(reader.peak, reader.alive)

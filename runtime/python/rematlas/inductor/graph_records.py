@@ -1,0 +1,49 @@
+"""What is told of compiled graphs, kept beside torch's cache for processes that take graphs from it."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+
+import torch
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+from torch.utils import _pytree as pytree
+
+from .compiled_graph import CompiledGraph
+
+
+def key_of(partitioner: str, target, args, kwargs) -> str:
+    """Returns a digest of the budget, of what is compiled and of the shapes that it is called with."""
+    parts = [partitioner, torch.__version__, getattr(target, "__qualname__", type(target).__qualname__)]
+    tensors = list(pytree.tree_leaves((args, kwargs)))
+    if isinstance(target, torch.nn.Module):
+        tensors.extend(target.parameters())
+    for value in tensors:
+        is_tensor = isinstance(value, torch.Tensor)
+        parts.append(f"{tuple(value.shape)} {value.dtype} {value.device}" if is_tensor else repr(value))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def path_of(key: str) -> pathlib.Path:
+    return pathlib.Path(cache_dir()) / "rematlas" / f"{key}.json"
+
+
+def write(key: str, graphs) -> None:
+    """A cache that cannot be written is left as it is."""
+    path, text = path_of(key), json.dumps([dataclasses.asdict(graph) for graph in graphs])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    except OSError:
+        pass
+
+
+def read(key: str) -> list:
+    try:
+        return [CompiledGraph(**told) for told in json.loads(path_of(key).read_text())]
+    except (OSError, ValueError, TypeError):
+        return []

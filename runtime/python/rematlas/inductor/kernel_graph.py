@@ -1,0 +1,145 @@
+"""The joint graph of a compiled step as a training graph of kernels.
+
+A tensor of the training graph is a node whose value inductor puts into memory. A node that one kernel alone
+reads is computed within that kernel and takes no memory.
+"""
+
+import dataclasses
+import operator
+
+from torch.fx import Graph, Node
+
+from .node_classes import NodeClass, class_of, is_tensor
+
+
+@dataclasses.dataclass
+class Kernel:
+    node: Node
+    reads: list  # nodes that lie in memory, each once
+    makes: list  # nodes of tensors that the kernel writes
+    computes: list  # all nodes that the kernel computes, `node` last
+    is_forward: bool
+
+
+@dataclasses.dataclass
+class KernelGraph:
+    kernels: list
+    inputs: list  # nodes of tensors that are there before the step
+    tangents: list  # nodes of tensors that the caller's backward makes between forward and backward
+    forward_results: list  # nodes of tensors that forward returns to the caller
+    backward_results: list  # nodes of tensors that backward returns
+
+
+def base_of(node: Node) -> Node:
+    """Returns the node whose memory the value of `node` lies in."""
+    while class_of(node) is NodeClass.VIEW:
+        node = node.args[0] if isinstance(node.args[0], Node) else node.all_input_nodes[0]
+    return node
+
+
+def is_tangent(node: Node) -> bool:
+    return node.op == "placeholder" and "tangents" in str(node.target)
+
+
+class _Builder:
+    def __init__(self, graph: Graph, is_forward):
+        self.nodes = [node for node in graph.nodes if node.op != "output"]
+        self.class_of = {node: class_of(node) for node in self.nodes}
+        self.is_forward = is_forward
+        self.in_memory = set()
+        self.reads_memory = set()  # all but sizes, and what is computed from sizes and constants alone
+        for node in self.nodes:
+            kind = self.class_of[node]
+            if kind in (NodeClass.FUSED, NodeClass.VIEW):
+                reads_memory = any(read in self.reads_memory for read in node.all_input_nodes)
+            else:
+                reads_memory = kind is not NodeClass.VALUE or node.target is operator.getitem
+            if reads_memory:
+                self.reads_memory.add(node)
+
+    def parts(self, node: Node) -> list:
+        """Returns the nodes of tensors that the kernel of a node writes."""
+        if is_tensor(node):
+            return [node]
+        return [part for user in node.users if user.target is operator.getitem for part in self.parts(user)]
+
+    def value_nodes(self, node: Node) -> list:
+        """Returns the nodes that a node reads, through views and tuples."""
+        found, seen, rest = [], set(), list(node.all_input_nodes)
+        while rest:
+            read = rest.pop()
+            if read in seen:
+                continue
+            seen.add(read)
+            if self.class_of[read] is NodeClass.VIEW:
+                rest.extend(read.all_input_nodes)
+            else:
+                found.append(read)
+        return found
+
+    def find_tensors_in_memory(self, results) -> None:
+        """A fused node lies in memory where it is a result, where a kernel reads it that computes nothing
+        else, or where several kernels read it."""
+        readers = {node: set() for node in self.nodes}
+        for node in results:
+            readers[base_of(node)] |= {None, "result"}
+        for node in reversed(self.nodes):
+            kind = self.class_of[node]
+            if kind is NodeClass.VIEW:
+                for read in node.all_input_nodes:
+                    readers[read] |= readers[node]
+                continue
+            if kind in (NodeClass.VALUE, NodeClass.INPUT):
+                continue
+            if kind is NodeClass.FUSED and len(readers[node]) > 1 and node in self.reads_memory:
+                self.in_memory.add(node)
+            of_inputs = {node}
+            if kind is NodeClass.FUSED and node not in self.in_memory:
+                of_inputs = readers[node]
+            elif kind is NodeClass.EXTERN:
+                of_inputs = {node, "extern"}
+            for read in node.all_input_nodes:
+                readers[read] |= of_inputs
+
+    def kernel(self, node: Node) -> Kernel:
+        reads, computes, rest, seen = [], [], [node], set()
+        while rest:
+            computed = rest.pop()
+            computes.append(computed)
+            for read in self.value_nodes(computed):
+                if read in seen:
+                    continue
+                seen.add(read)
+                kind = self.class_of[read]
+                if kind is NodeClass.FUSED and read not in self.in_memory:
+                    rest.append(read)
+                elif is_tensor(read):
+                    reads.append(read)
+        makes = self.parts(node)
+        return Kernel(node, reads, makes, computes[::-1], self.is_forward(node))
+
+    def kernels(self) -> list:
+        kinds = (NodeClass.REDUCTION, NodeClass.EXTERN)
+        return [
+            self.kernel(node) for node in self.nodes if self.class_of[node] in kinds or node in self.in_memory
+        ]
+
+
+def kernel_graph(graph: Graph, is_forward, forward_count: int) -> KernelGraph:
+    """`is_forward(node)`: forward's outputs need it. `forward_count`: how many outputs are forward's."""
+    builder = _Builder(graph, is_forward)
+    outputs = next(iter(graph.find_nodes(op="output"))).args[0]
+    results = [node for node in outputs if isinstance(node, Node) and is_tensor(node)]
+    builder.find_tensors_in_memory(results)
+    inputs = [node for node in builder.nodes if builder.class_of[node] is NodeClass.INPUT]
+
+    def of_outputs(some):
+        return list(dict.fromkeys(base_of(n) for n in some if isinstance(n, Node) and is_tensor(n)))
+
+    return KernelGraph(
+        builder.kernels(),
+        [node for node in inputs if not is_tangent(node)],
+        [node for node in inputs if is_tangent(node)],
+        of_outputs(outputs[:forward_count]),
+        of_outputs(outputs[forward_count:]),
+    )

@@ -1,0 +1,30 @@
+"""Graphs of torch.fx with their nodes in another order."""
+
+from torch import fx
+
+
+def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
+    """Returns the module with the named nodes in the order of the names, each right behind what it reads, and
+    all others behind them in the order that they had."""
+    new, made = fx.Graph(), {}
+    nodes = {node.name: node for node in module.graph.nodes}
+
+    def bring(node) -> None:
+        rest = [node]
+        while rest:
+            missing = [read for read in rest[-1].all_input_nodes if read not in made]
+            if missing:
+                rest.extend(missing)
+                continue
+            brought = rest.pop()
+            if brought not in made:
+                made[brought] = new.node_copy(brought, made.__getitem__)
+
+    for node in module.graph.find_nodes(op="placeholder"):
+        bring(node)
+    for name in names:
+        if name in nodes:
+            bring(nodes[name])
+    for node in module.graph.nodes:
+        bring(node)
+    return fx.GraphModule(module, new)

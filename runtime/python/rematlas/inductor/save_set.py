@@ -1,0 +1,162 @@
+"""Which tensors forward saves, and in which order backward computes: the solver's answer."""
+
+import dataclasses
+import json
+import re
+
+from ..library import in_one_line, ops
+from .kernel_costs import KernelCosts, bytes_of
+from .node_classes import NodeClass, class_of, runs_once
+
+BOUNDARY = "the caller's backward begins"
+GAP = 0.005
+OF_ROOT = re.compile(r"^(L\['\w+'\]|L__self___?)\.?")
+
+
+@dataclasses.dataclass(frozen=True)
+class SaveSet:
+    """`saved` and `backward`: names of nodes. The bytes and the overhead are those that the solver says."""
+
+    saved: tuple
+    backward: tuple  # of kernels, in the order in which backward runs them
+    planned_bytes: int
+    overhead: float
+    bound: float | None
+    text: str  # of the schedule
+
+
+@dataclasses.dataclass(frozen=True)
+class NoSaveSet:
+    """No save set keeps the budget. `needed_bytes`: what the smallest that was found takes."""
+
+    needed_bytes: int
+    is_proven: bool
+
+
+class KernelStep:
+    """The step as a training graph: kernels of forward, the boundary, kernels of backward."""
+
+    def __init__(self, kernels, name="a compiled step"):
+        self.kernels = kernels
+        self.name = name
+        self.tensors, self.number = [], {}
+        for node in kernels.inputs:
+            self.add_tensor(node, "input")
+        forward = [kernel for kernel in kernels.kernels if kernel.is_forward]
+        backward = [kernel for kernel in kernels.kernels if not kernel.is_forward]
+        for kernel in forward:
+            for node in kernel.makes:
+                self.add_tensor(node, "activation")
+        for node in (*kernels.tangents, *(node for kernel in backward for node in kernel.makes)):
+            self.add_tensor(node, "gradient")
+        costs = KernelCosts()
+        self.ran = [*forward, None, *backward]  # by op: its kernel; None: the boundary
+        self.ops = [
+            self.boundary(number) if kernel is None else self.op(number, kernel, costs.of(kernel))
+            for number, kernel in enumerate(self.ran)
+        ]
+
+    def add_tensor(self, node, kind) -> None:
+        self.number[node] = len(self.tensors)
+        self.tensors.append(
+            {"id": len(self.tensors), "name": node.name, "bytes": bytes_of(node), "kind": kind}
+        )
+
+    def boundary(self, number) -> dict:
+        made = {node for kernel in self.kernels.kernels if kernel.is_forward for node in kernel.makes}
+        return {
+            "id": number,
+            "name": BOUNDARY,
+            "time_ns": 0,
+            "inputs": [self.number[node] for node in self.kernels.forward_results if node in made],
+            "outputs": [self.number[node] for node in self.kernels.tangents],
+            "phase": "loss",
+            "recomputable": False,
+        }
+
+    def op(self, number, kernel, cost) -> dict:
+        seconds, workspace = cost
+        made = {
+            "id": number,
+            "name": str(kernel.node.target),
+            "time_ns": max(1, round(seconds * 1e9)),
+            "workspace_bytes": workspace,
+            "inputs": [self.number[node] for node in kernel.reads],
+            "outputs": [self.number[node] for node in kernel.makes],
+            "phase": "forward" if kernel.is_forward else "backward",
+            "module": module_path(kernel.node),
+        }
+        if not kernel.is_forward or any(runs_once(node) for node in kernel.computes):
+            made["recomputable"] = False
+        pair = self.overwritten(kernel)
+        if pair is not None:
+            made["inplace"] = [pair]
+        return made
+
+    def overwritten(self, kernel):
+        """Returns the tensors that a fused kernel makes and may write it into, where there is such a one."""
+        if class_of(kernel.node) is not NodeClass.FUSED:
+            return None
+        out = kernel.makes[0]
+        for node in kernel.reads:
+            is_like = node.meta["val"].dtype == out.meta["val"].dtype and bytes_of(node) == bytes_of(out)
+            if is_like and self.tensors[self.number[node]]["kind"] != "input":
+                return [self.number[out], self.number[node]]
+        return None
+
+    def text(self) -> str:
+        made = {node for kernel in self.kernels.kernels for node in kernel.makes}
+        results = (*self.kernels.forward_results, *self.kernels.backward_results)
+        return json.dumps(
+            {
+                "format": "rematlas.graph",
+                "version": 1,
+                "name": self.name,
+                "tensors": self.tensors,
+                "ops": self.ops,
+                "boundary": self.ran.index(None),
+                "results": sorted({self.number[node] for node in results if node in made}),
+            }
+        )
+
+    def solve(self, budget: int, seconds: float) -> SaveSet | NoSaveSet:
+        text = in_one_line(ops.solve_graph, self.text(), str(budget), "atlas", seconds, GAP)
+        answer = json.loads(text)
+        if answer.get("status") == "infeasible":
+            found = answer["smallest_found_bytes"]
+            return NoSaveSet(found or answer["needed_bytes"], found is None)
+        return self.save_set(answer, text)
+
+    def save_set(self, schedule, text) -> SaveSet:
+        """What is alive at the boundary and read before it is freed or made again is saved."""
+        steps = schedule["steps"]
+        start = steps.index(["run", self.ran.index(None)])
+        saved, gone, backward = {}, set(), []
+        for kind, number in steps[start + 1 :]:
+            if kind == "free":
+                gone.add(number)
+                continue
+            kernel = self.ran[number]
+            backward.append(kernel.node.name)
+            for node in kernel.reads:
+                if self.number[node] not in gone:
+                    saved[node.name] = None
+            gone.update(self.number[node] for node in kernel.makes)
+        bound = schedule["bound"]
+        return SaveSet(
+            tuple(saved),
+            tuple(backward),
+            schedule["predicted"]["peak_bytes"],
+            schedule["predicted"]["overhead"],
+            bound and bound["overhead"],
+            text,
+        )
+
+
+def module_path(node) -> str:
+    """Returns the path of the module that the node was traced in."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not stack:
+        return ""
+    path = next(reversed(stack.values()))[0]
+    return OF_ROOT.sub("", path)

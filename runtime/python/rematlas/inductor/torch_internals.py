@@ -1,0 +1,112 @@
+"""What a budget under torch.compile needs of torch that torch calls private: all of it is here."""
+
+import contextlib
+from unittest import mock
+
+import torch
+import torch._inductor.config as inductor_config
+from torch import fx
+from torch._functorch import partitioners
+from torch._inductor import compile_fx, ir
+from torch._inductor.graph import GraphLowering
+from torch._inductor.virtualized import V
+
+from .generated_memory import TextMemory, memory_of
+from .kernel_costs import KernelCosts, signature
+
+
+def partition(joint, inputs, options, choose=None, order=None):
+    """Cuts a copy of the joint graph with torch's own partitioner, so that what torch does for safety is
+    done: for effects, collectives, mutations, generators, and one decision on all ranks.
+
+    `choose(graph, node_info)` returns the nodes that are saved, `order(backward)` the backward with its nodes
+    in another order; without them torch decides. `options`: the keyword arguments of a partitioner.
+    """
+    with contextlib.ExitStack() as stack:
+        if choose is not None:
+            stack.enter_context(
+                mock.patch.object(
+                    partitioners,
+                    "choose_saved_values_set",
+                    lambda graph, node_info, memory_budget=1: choose(graph, node_info),
+                )
+            )
+            stack.enter_context(mock.patch.object(partitioners, "reordering_to_mimic_autograd_engine", order))
+        return partitioners.min_cut_rematerialization_partition(copied(joint), inputs, **options)
+
+
+def copied(module: fx.GraphModule) -> fx.GraphModule:
+    """Returns the module with a graph of its own, for passes of torch change graphs in place."""
+    new, made = fx.Graph(), {}
+    for node in module.graph.nodes:
+        made[node] = new.node_copy(node, made.__getitem__)
+    return fx.GraphModule(module, new)
+
+
+class _TextRead(BaseException):
+    """Leaves inductor, whose handlers take exceptions of other classes."""
+
+
+class _Sizes:
+    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them."""
+
+    def __init__(self, graph, held):
+        self.graph = graph
+        self.held = held
+
+    def bytes_of(self, name):
+        buffer = self.graph.try_get_buffer(name)
+        layout = getattr(buffer, "layout", None)
+        if isinstance(layout, ir.MultiOutputLayout) or not isinstance(layout, ir.Layout):
+            return None
+        return self.number(layout.storage_size()) * layout.dtype.itemsize
+
+    def argument_bytes_of(self, name):
+        given = self.graph.graph_inputs.get(name)
+        if name in self.held or not isinstance(given, ir.TensorBox | ir.StorageBox):
+            return None
+        return self.number(given.get_layout().storage_size()) * given.get_dtype().itemsize
+
+    def workspace_of(self, name):
+        buffer = self.graph.try_get_buffer(name)
+        node = buffer.get_origin_node() if isinstance(buffer, ir.ExternKernel) else None
+        return 0 if node is None else KernelCosts.measured.get(signature(node), (0, 0))[1]
+
+    def number(self, expression) -> int:
+        if isinstance(expression, int):
+            return expression
+        return int(self.graph.sizevars.optimization_hint(expression))
+
+
+def generated_memory(module: fx.GraphModule, inputs, held, is_backward: bool) -> TextMemory:
+    """Lowers a copy of the graph as inductor does and reads the text that inductor generates, before any
+    compiler runs. `held`: names of arguments that live on when the graph drops them."""
+
+    def stop(code):
+        raise _TextRead(memory_of(code, _Sizes(V.graph, held)))
+
+    static = sum(name.startswith("primals") for name in held)
+    try:
+        with (
+            mock.patch.object(GraphLowering, "save_output_code", staticmethod(stop)),
+            inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
+        ):
+            compile_fx.compile_fx_inner(
+                copied(module),
+                inputs,
+                static_input_idxs=range(0 if is_backward else static),
+                cudagraphs=compile_fx.BoxedBool(False),
+                is_backward=is_backward,
+            )
+    except _TextRead as read:
+        return read.args[0]
+    raise RuntimeError("rematlas: inductor has generated no text for a graph")
+
+
+def fake_arguments(module: fx.GraphModule) -> list:
+    """Returns what stands for the arguments of a graph while it is lowered."""
+    return [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
+
+
+def is_symbol(node: fx.Node) -> bool:
+    return isinstance(node.meta.get("val"), torch.SymInt | torch.SymFloat | torch.SymBool)

@@ -1,0 +1,45 @@
+// Graphs that Python makes, solved as `rematlas solve` does.
+#include <nlohmann/json.hpp>
+
+#include "core/graph/graph_file.h"
+#include "core/planning/request.h"
+#include "core/schedule/schedule_file.h"
+#include "runtime/training/bindings.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+json infeasible_json(const Infeasible& answer) {
+    return {
+        {"status", "infeasible"},
+        {"needed_bytes", answer.needed.value},
+        {"proven", answer.proven},
+        {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
+        {"reason", answer.reason}};
+}
+
+/// The text of a schedule, or of an object with "status": "infeasible".
+std::string solve_text(const std::string& graph_text, const std::string& budget, const std::string& solver,
+                       double seconds, double gap) {
+    const Graph graph = or_throw(parse_graph(graph_text, "the graph of kernels"));
+    SolveRequest request{.solver = solver, .budget = or_throw(parse_budget(budget))};
+    request.limits.time =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+    set_gap(request, gap);
+    const Result<Outcome> outcome = solve(graph, request);
+    TORCH_CHECK(outcome, "rematlas: ", outcome.error().message);
+    if (const Infeasible* answer = outcome->infeasible()) return infeasible_json(*answer).dump();
+    return schedule_text(*outcome->schedule());
+}
+
+}  // namespace
+
+void define_solving(torch::Library& library) {
+    // `graph` is the text of a graph file. It runs for at most so many seconds, and until the gap is reached.
+    library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
+                &solve_text);
+}
+
+}  // namespace rematlas
