@@ -54,6 +54,10 @@ class Cut:
     answer: SaveSet | None = None
 
 
+class _NoSaveSetFound(Exception):
+    """Leaves torch's partitioner."""
+
+
 class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
@@ -74,16 +78,7 @@ class BudgetedGraph:
         told = CompiledGraph(budget, self.beside_bytes, plain.lowered_bytes, plain.lowered_bytes)
         if plain.lowered_bytes <= budget:
             return plain, told
-        best, asked = None, budget - self.beside_bytes
-        while told.tries < MOST_TRIES:
-            tried = self.planned(asked)
-            told.tries += 1
-            if best is None or tried.lowered_bytes < best.lowered_bytes:
-                best = tried
-            over = tried.lowered_bytes - budget
-            if over <= 0:
-                break
-            asked -= over + MARGIN
+        best = self.tightened(budget, told)
         if best.lowered_bytes > budget:
             raise self.no_room(best.lowered_bytes, False)
         told.lowered_bytes = best.lowered_bytes
@@ -92,8 +87,34 @@ class BudgetedGraph:
         told.graph_text, told.schedule_text = self.step.text(), best.answer.text
         return best, told
 
-    def planned(self, asked: int) -> Cut:
-        """The graph as the solver's schedule for so many bytes cuts it."""
+    def tightened(self, budget: int, told: CompiledGraph) -> Cut:
+        """Returns the first cut whose text keeps the budget, else the one that takes least. Each schedule is
+        asked to take less by what the text of the one before was beyond the budget."""
+        best, asked = None, budget - self.beside_bytes
+        for told.tries in range(1, MOST_TRIES + 1):
+            tried = self.planned(asked)
+            if isinstance(tried, NoSaveSet):
+                break
+            if best is None or tried.lowered_bytes < best.lowered_bytes:
+                best = tried
+            over = tried.lowered_bytes - budget
+            if over <= 0:
+                return best
+            asked -= over + MARGIN
+        smallest = self.smallest()
+        return smallest if best is None else min(best, smallest, key=lambda cut: cut.lowered_bytes)
+
+    def smallest(self) -> Cut:
+        """Returns the cut of the schedule with the least memory that the solver finds."""
+        found = self.planned(0)
+        if isinstance(found, NoSaveSet) and not found.is_proven:
+            found = self.planned(found.needed_bytes)
+        if isinstance(found, NoSaveSet):
+            raise self.no_room(found.needed_bytes + self.beside_bytes, found.is_proven)
+        return found
+
+    def planned(self, asked: int) -> Cut | NoSaveSet:
+        """Cuts the graph as the solver's schedule for so many bytes does."""
         answer = None
 
         def choose(graph, node_info):
@@ -103,19 +124,19 @@ class BudgetedGraph:
                 self.step = KernelStep(kernels)
             answer = self.step.solve(max(1, asked), self.seconds)
             if isinstance(answer, NoSaveSet):
-                raise self.no_room(answer.needed_bytes + self.beside_bytes, answer.is_proven)
+                raise _NoSaveSetFound
             nodes = {node.name: node for node in graph.nodes}
             saved = [nodes[name] for name in answer.saved if nodes[name] not in node_info.inputs]
             sizes = [node for node in graph.nodes if is_symbol(node) and node_info.is_required_fw(node)]
             return list(dict.fromkeys((*node_info.inputs, *saved, *sizes)))
 
-        modules = partition(
-            self.joint,
-            self.inputs,
-            self.options,
-            choose,
-            lambda backward: in_order(backward, answer.backward),
-        )
+        def order(backward):
+            return in_order(backward, answer.backward)
+
+        try:
+            modules = partition(self.joint, self.inputs, self.options, choose, order)
+        except _NoSaveSetFound:
+            return answer
         return dataclasses.replace(self.lowered(modules), answer=answer)
 
     def lowered(self, modules) -> Cut:

@@ -46,11 +46,12 @@ class BudgetedStep:
         reset_peak(device)
         try:
             outputs = self.forward(*args, **kwargs)
-        except Exception as error:
+        except Exception:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
                 raise
-            raise refusal from error
+            # Frames of torch's compilers would hold the tensors of the step as long as the error lives.
+            raise refusal.with_traceback(None) from None
         self.calls += 1
         if self.calls == 1:
             self.remember(args, kwargs)
@@ -99,8 +100,8 @@ class BudgetedStep:
         if peak > budget and not self.is_told:
             self.is_told = True
             log.warning(
-                "rematlas: a compiled step has taken %d bytes of a budget of %d; where more lives beside it than"
-                " the %d bytes of when it was compiled, compile it again, else give it a budget of %d bytes",
+                "rematlas: a compiled step has taken %d bytes of a budget of %d; where more lives beside it"
+                " than the %d bytes of when it was compiled, compile it again; else give it a budget of %d",
                 *(peak, budget, self.graphs[0].beside_bytes, peak),
             )
 

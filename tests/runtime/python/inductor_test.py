@@ -1,0 +1,224 @@
+"""A budget in bytes under torch.compile (rematlas.compile): kept by the tensors that are counted, with the
+gradients of the plainly compiled step."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+import unittest.mock
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import rematlas
+from rematlas.inductor.generated_memory import memory_of
+
+ROWS, WIDTH, LAYERS = 512, 64, 4
+TOLERANCE = 1e-6  # relative, of gradients
+
+
+class Block(nn.Module):
+    def __init__(self, dropout):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.dropout = dropout
+
+    def forward(self, x):
+        y = self.down(functional.gelu(self.up(self.norm(x)), approximate="tanh"))
+        return x + functional.dropout(y, self.dropout, self.training)
+
+
+class Model(nn.Module):
+    def __init__(self, dropout=0.0, buffers=False):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(dropout) for _ in range(LAYERS))
+        self.norm = nn.BatchNorm1d(WIDTH) if buffers else nn.Identity()
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x).square().mean()
+
+
+def model(**options):
+    torch.manual_seed(0)
+    return Model(**options)
+
+
+def sample():
+    return torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def steps(compiled, module, count=3):
+    """Returns losses, gradients and buffers of some steps as arrays, whose memory is not counted; the random
+    numbers are the same in each run."""
+    found, x = [], sample()
+    for step in range(count):
+        torch.manual_seed(step)
+        loss = compiled(x)
+        loss.backward()
+        gradients = [parameter.grad.numpy().copy() for parameter in module.parameters()]
+        found.append([loss.detach().numpy().copy(), *gradients])
+        module.zero_grad()
+        del loss
+    return [*found, [buffer.numpy().copy() for buffer in module.buffers()]]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        cache = unittest.mock.patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache")})
+        cache.start()
+        self.addCleanup(cache.stop)
+        torch._dynamo.reset()
+
+    def expect_close(self, ours, plain):
+        for got, wanted in zip(ours, plain, strict=True):
+            for a, b in zip(got, wanted, strict=True):
+                self.assertLessEqual(abs(a - b).max(), TOLERANCE * max(abs(b).max(), 1e-3))
+
+
+class Budgets(Case):
+    def expect_kept(self, budget, **options):
+        plain = model(**options)
+        wanted = steps(torch.compile(plain), plain)
+        torch._dynamo.reset()
+        module = model(**options)
+        compiled = rematlas.compile(module, budget)
+        self.expect_close(steps(compiled, module), wanted)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLess(graph.lowered_bytes, graph.plain_bytes)
+        self.assertLessEqual(graph.lowered_bytes, graph.budget_bytes)
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+        self.assertGreater(graph.overhead, 1.0)
+        self.assertGreater(graph.tries, 0)
+        return compiled, graph
+
+    def test_a_share_is_kept_and_the_kernels_can_be_looked_at(self):
+        compiled, graph = self.expect_kept("55%")
+        self.assertIn("overhead", repr(rematlas.status(compiled)))
+        schedule = self.folder / "step.schedule.json"
+        graph.save(schedule)
+        program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
+        command = [program, "check", self.folder / "step.graph.json", schedule]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertIn("blocks.2.up", (self.folder / "step.graph.json").read_text())
+
+    def test_dropout_draws_the_same_numbers_again(self):
+        self.expect_kept("55%", dropout=0.2)
+
+    def test_running_statistics_move_once(self):
+        self.expect_kept("55%", buffers=True)
+
+    def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
+        module = model()
+        compiled = rematlas.compile(module, "1GiB")
+        steps(compiled, module)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertEqual((graph.planned_bytes, graph.tries), (None, 0))
+        self.assertEqual(graph.lowered_bytes, graph.plain_bytes)
+        with self.assertRaisesRegex(ValueError, "no schedule"):
+            graph.save(self.folder / "x.schedule.json")
+
+    def test_what_cannot_be_reached_is_refused_with_the_bytes_that_work(self):
+        module = model()
+        with self.assertRaises(rematlas.Infeasible) as refused:
+            rematlas.compile(module, "1MiB")(sample())
+        self.assertIn("torch.compile alone takes", str(refused.exception))
+        compiled = rematlas.compile(module, refused.exception.needed + (1 << 18))
+        steps(compiled, module)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+
+    def test_a_function_is_compiled_as_a_module_is_and_told_of_from_the_cache(self):
+        module = model()
+
+        def loss(x):
+            return module(x) * 2
+
+        told = []
+        for _ in range(2):
+            torch._dynamo.reset()
+            compiled = rematlas.compile(loss, "55%")
+            steps(compiled, module)
+            told.append(rematlas.status(compiled).graphs[0])
+            self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
+        self.assertEqual(told[0].graph_text, told[1].graph_text)
+
+    def test_options_for_torchs_own_compile(self):
+        module = model()
+        compiled = torch.compile(module, options=rematlas.compile_options("55%"))
+        plain = model()
+        ours = steps(compiled, module)
+        torch._dynamo.reset()
+        self.expect_close(ours, steps(torch.compile(plain), plain))
+
+    def test_evaluation_is_not_cut(self):
+        compiled = rematlas.compile(model(), "55%")
+        with torch.no_grad():
+            compiled(sample())
+        self.assertEqual(rematlas.status(compiled).graphs, [])
+
+
+class Words(unittest.TestCase):
+    def test_what_is_no_budget_is_refused_at_once(self):
+        for budget in ("much", "60% of activations", "-3"):
+            with self.subTest(budget), self.assertRaises((ValueError, RuntimeError)):
+                rematlas.compile(model(), budget)
+
+    def test_another_backend_keeps_no_budget(self):
+        with self.assertRaisesRegex(ValueError, "inductor"):
+            rematlas.compile(model(), "55%", backend="eager")
+
+
+class Sizes:
+    """Of a text written by hand: each buffer has a hundred bytes, kernels of `mm` a workspace of seven."""
+
+    def bytes_of(self, name):
+        return 100 if name.startswith("buf") else None
+
+    def argument_bytes_of(self, name):
+        return 50 if name.startswith("saved") else None
+
+    def workspace_of(self, name):
+        return 7
+
+
+class Texts(unittest.TestCase):
+    def memory(self, *lines):
+        text = "def call(args):\n" + "".join(f"    {line}\n" for line in lines)
+        return memory_of(text, Sizes())
+
+    def test_buffers_live_from_their_allocation_to_their_last_name(self):
+        memory = self.memory(
+            "buf0 = empty_strided_cpu((5, 5), (5, 1), torch.float32)",
+            "buf1 = empty_strided_cpu((5, 5), (5, 1), torch.float32)",
+            "cpp_fused_add_0(buf0, buf1)",
+            "del buf0",
+            "buf2 = reinterpret_tensor(buf1, (25, ), (1, ), 0); del buf1  # reuse",
+            "buf3 = empty_strided_cpu((5, 5), (5, 1), torch.float32)",
+            "return (buf2, buf3)",
+        )
+        self.assertEqual((memory.peak_bytes, memory.end_bytes), (200, 200))
+
+    def test_a_saved_tensor_that_is_dropped_or_written_over_takes_nothing_more(self):
+        memory = self.memory(
+            "saved, primals_1 = args",
+            "args.clear()",
+            "buf0 = saved; del saved  # reuse",
+            "buf1 = empty_strided_cpu((5, 5), (5, 1), torch.float32)",
+            "extern_kernels.mm(primals_1, buf0, out=buf1)",
+            "del buf0",
+            "return (buf1, )",
+        )
+        self.assertEqual((memory.peak_bytes, memory.end_bytes), (107, 50))
+
+
+if __name__ == "__main__":
+    unittest.main()
