@@ -100,7 +100,7 @@ class Budgets(Case):
         return compiled, graph
 
     def test_a_share_is_kept_and_the_kernels_can_be_looked_at(self):
-        compiled, graph = self.expect_kept("55%")
+        compiled, graph = self.expect_kept("75%")
         self.assertIn("overhead", repr(rematlas.status(compiled)))
         schedule = self.folder / "step.schedule.json"
         graph.save(schedule)
@@ -111,10 +111,10 @@ class Budgets(Case):
         self.assertIn("blocks.2.up", (self.folder / "step.graph.json").read_text())
 
     def test_dropout_draws_the_same_numbers_again(self):
-        self.expect_kept("55%", dropout=0.2)
+        self.expect_kept("75%", dropout=0.2)
 
     def test_running_statistics_move_once(self):
-        self.expect_kept("55%", buffers=True)
+        self.expect_kept("75%", buffers=True)
 
     def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
         module = model()
@@ -145,7 +145,7 @@ class Budgets(Case):
         told = []
         for _ in range(2):
             torch._dynamo.reset()
-            compiled = rematlas.compile(loss, "55%")
+            compiled = rematlas.compile(loss, "75%")
             steps(compiled, module)
             told.append(rematlas.status(compiled).graphs[0])
             self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
@@ -153,14 +153,14 @@ class Budgets(Case):
 
     def test_options_for_torchs_own_compile(self):
         module = model()
-        compiled = torch.compile(module, options=rematlas.compile_options("55%"))
+        compiled = torch.compile(module, options=rematlas.compile_options("75%"))
         plain = model()
         ours = steps(compiled, module)
         torch._dynamo.reset()
         self.expect_close(ours, steps(torch.compile(plain), plain))
 
     def test_evaluation_is_not_cut(self):
-        compiled = rematlas.compile(model(), "55%")
+        compiled = rematlas.compile(model(), "75%")
         with torch.no_grad():
             compiled(sample())
         self.assertEqual(rematlas.status(compiled).graphs, [])
@@ -174,7 +174,7 @@ class Words(unittest.TestCase):
 
     def test_another_backend_keeps_no_budget(self):
         with self.assertRaisesRegex(ValueError, "inductor"):
-            rematlas.compile(model(), "55%", backend="eager")
+            rematlas.compile(model(), "75%", backend="eager")
 
 
 class Sizes:
