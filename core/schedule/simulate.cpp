@@ -194,15 +194,12 @@ class Simulator {
 
     Result<void> execute(OpId id, bool in_place, StepTrace& trace) {
         const Op& op = graph_.ops[id];
-        if (in_place && op.inplace.empty())
-            return Error{"op " + std::to_string(id.value) + " cannot run in place"};
-        if (run_count_[id] == kOnHost)
-            return Error{"op " + std::to_string(id.value) + " has run on the host"};
+        const std::string name = "op " + std::to_string(id.value);
+        if (in_place && op.inplace.empty()) return Error{name + " cannot run in place"};
+        if (run_count_[id] == kOnHost) return Error{name + " has run on the host"};
         const bool first = run_count_[id]++ == 0;
-        if (!first && !op.recomputable)
-            return Error{"op " + std::to_string(id.value) + " must run once only"};
-        if (graph_.boundary && !is_first_of_side(id))
-            return Error{"op " + std::to_string(id.value) + " must run once only on a side of the boundary"};
+        if ((!first && !op.recomputable) || (graph_.boundary && !is_first_of_side(id)))
+            return Error{name + " must run once only"};
         for (TensorId t : op.inputs) {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " needs " + label(t) +

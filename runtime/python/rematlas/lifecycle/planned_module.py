@@ -20,8 +20,7 @@ from ..calls.kinds_of_calls import variety
 from ..calls.module_hooks import InPlaceOfCall, PathHooks, call_within_hooks, runs_hooks
 from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
-from ..compiled import callbacks
-from ..compiled.autograd_threads import wait_for_autograd
+from ..compiled import autograd_threads, callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
@@ -444,9 +443,8 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Before the interpreter ends: nobody calls back into it any more, no planning goes on, and autograd's
-    threads have dropped what backwards left them."""
+    """Before the interpreter ends: nobody calls back into it any more, and no thread works for us."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()
-    wait_for_autograd()
+    autograd_threads.wait_for_autograd()
