@@ -27,9 +27,15 @@ Graph with_boundary(Graph graph) {
 }
 
 SolveRequest request_of(std::int64_t budget, const char* solver = "atlas") {
-    return {.solver = solver,
-            .budget = Bytes(budget),
-            .limits = {.time = std::chrono::milliseconds(200), .gap = 0}};
+    return {.solver = solver, .budget = Bytes(budget), .limits = {.time = std::chrono::hours(1), .gap = 0}};
+}
+
+/// The search ends after so many moves, however fast the machine is.
+SolveRequest search_of(std::int64_t budget, int moves) {
+    SolveRequest request = request_of(budget);
+    request.options = std::make_shared<const nlohmann::json>(
+        nlohmann::json{{"max_moves", moves}, {"first_cycle", moves / 5}});
+    return request;
 }
 
 TEST(Boundary, what_a_file_says_of_it_reads_back) {
@@ -83,7 +89,7 @@ TEST(Boundary, atlas_finds_the_optimum_of_small_steps) {
         if (least > brute_force_least_peak(flatten(plain))) ++bound_by_it;
         for (const std::int64_t budget : {least - 1, least, (least + most) / 2, most}) {
             const std::optional<Optimum> optimum = brute_force(flat, budget);
-            const Result<Outcome> outcome = solve(graph, request_of(budget));
+            const Result<Outcome> outcome = solve(graph, search_of(budget, 10'000));
             ASSERT_TRUE(outcome) << outcome.error().message;
             ASSERT_EQ(outcome->schedule() != nullptr, optimum.has_value())
                 << "seed " << seed << " at " << budget;
@@ -99,9 +105,7 @@ TEST(Boundary, schedules_of_a_transformer_have_one_run_a_side) {
     const FlatGraph flat = flatten(graph);
     const std::int64_t peak = keep_all_peak(flat).value;
     for (const int share : {80, 60, 45}) {
-        SolveRequest request = request_of(peak / 100 * share);
-        request.limits.time = std::chrono::seconds(2);
-        const Result<Outcome> outcome = solve(graph, request);
+        const Result<Outcome> outcome = solve(graph, search_of(peak / 100 * share, 50'000));
         ASSERT_TRUE(outcome) << outcome.error().message;
         ASSERT_TRUE(outcome->schedule()) << share;
         const RunSequence runs = *runs_of(outcome->schedule()->steps);
