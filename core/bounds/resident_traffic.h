@@ -1,5 +1,5 @@
-// What it costs that residents are not on the device at one moment: a bound for schedules in which they may
-// leave it.
+// A lower bound on the time of schedules in which residents may leave the device: at some moment there is no
+// room for all of them, and those that are away then must be copied.
 //
 //     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
 //     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds

@@ -70,9 +70,9 @@ struct Block {
 struct Graph {
     std::string name;
     IdVector<TensorId, Tensor> tensors;
-    IdVector<OpId, Op> ops;           ///< a valid execution order
-    std::vector<TensorId> results;    ///< on the device when the step ends
-    /// Of a compiled step: the `loss` op between its forward and its backward, which are a program each. Each op runs
+    IdVector<OpId, Op> ops;         ///< a valid execution order
+    std::vector<TensorId> results;  ///< on the device when the step ends
+    /// The `loss` op between forward and backward of a compiled step, which are a program each: an op runs
     /// once at most in either.
     std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy

@@ -115,7 +115,8 @@ RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t
 
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs) {
     std::vector<std::int32_t> count(graph.op_count, 0);
-    if (once_a_side(graph, {runs.begin(), runs.end()}).size() < runs.size()) return false;
+    if (graph.boundary >= 0 && once_a_side(graph, {runs.begin(), runs.end()}).size() < runs.size())
+        return false;
     for (std::int32_t op : runs) {
         if (op < 0 || op >= graph.op_count) return false;
         for (std::int32_t t : graph.inputs[op]) {

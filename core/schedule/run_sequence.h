@@ -33,12 +33,12 @@ std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std:
 /// unless the op must run and this is its last one. Cost: linear.
 RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The same sequence without an op's second runs on one side of the graph's boundary: what the first has made is kept
-/// instead. In a graph without a boundary, all of it. Cost: linear.
+/// Returns the sequence without an op's second runs on one side of the graph's boundary: what the first run has
+/// made is kept instead. In a graph without a boundary it returns all runs. Cost: linear.
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 
-/// True when each run has its inputs made before it, every required op runs, ops that may run once run once, and
-/// once on each side of a boundary, and all results are made.
+/// True when each run has its inputs made before it, every required op runs, ops that may run once run once,
+/// an op runs at most once on each side of a boundary, and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The same sequence as steps: run or run_inplace, each tensor freed right after its last use of a lifetime.

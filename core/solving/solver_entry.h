@@ -27,7 +27,7 @@ struct SolverTraits {
         ScheduleClass::staged;       ///< the class that its schedules are of, where nothing is copied
     Offload copies = Offload::none;  ///< the most that it can be allowed to copy to the host
     bool least_peak = false;         ///< it also minimizes the peak within a limit on the time
-    bool boundary = false;              ///< its schedules run each op once at most on a side of a boundary
+    bool boundary = false;           ///< its schedules run each op once at most on a side of a boundary
     bool compared = false;           ///< in comparisons of solvers, where none were named
 };
 

@@ -367,7 +367,8 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
-// Of a place right before a run, and of the run itself where it is not the boundary's.
+// Says whether the place right before a run is behind the boundary's run. Of any other run than the boundary's
+// it says so of the run itself, too.
 bool Moves::is_behind_boundary(Node before) const {
     return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
 }

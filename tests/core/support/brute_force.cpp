@@ -8,7 +8,8 @@
 namespace rematlas {
 namespace {
 
-/// Tensors alive, ops that ran and whose having run matters, and ops that ran on this side of a boundary: 32 bits each.
+/// 32 bits each say which tensors are alive, which ops have run of those whose having run matters, and which
+/// ops have run on this side of a boundary.
 __extension__ using State = unsigned __int128;
 
 struct HashOfState {

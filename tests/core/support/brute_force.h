@@ -22,7 +22,8 @@ struct Forgotten {
     std::vector<std::int32_t> tensors = {};
 };
 
-/// The least time of any valid schedule (any order, any number of reruns, once a side where there is a boundary, no offloading) with a peak of at
+/// The least time of any valid schedule (any order, any number of reruns, but one run on each side of a
+/// boundary where there is one, no offloading) with a peak of at
 /// most `budget` bytes; nothing when there is none. Dijkstra over (tensors alive, ops done), shares no code
 /// with the solvers. Cost: exponential; graphs of up to about 10 ops and 14 tensors take milliseconds. At
 /// most 32 tensors and 32 ops.

@@ -4,8 +4,6 @@ import dataclasses
 
 from ..compiled.memory import budget_bytes
 
-SHARES = ("%",)
-
 
 @dataclasses.dataclass(frozen=True)
 class StepBudget:

@@ -6,7 +6,8 @@ import pathlib
 
 from ..errors import Infeasible
 from .kernel_costs import alive_bytes, bytes_of, device_of_inputs
-from .kernel_graph import kernel_graph
+from .kernel_graph import is_tangent, kernel_graph
+from .node_classes import is_tensor
 from .node_order import in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
 from .torch_internals import fake_arguments, generated_memory, is_symbol, partition
@@ -22,10 +23,10 @@ class CompiledGraph:
 
     budget_bytes: int
     beside_bytes: int
-    plain_bytes: (
-        int  # what the graph takes as torch.compile alone cuts it, by the text that inductor generates
-    )
-    lowered_bytes: int = 0  # what it takes as it was cut here, by that text
+    # By the text that inductor generates: what the graph takes as torch.compile alone cuts it, and as it was
+    # cut here.
+    plain_bytes: int
+    lowered_bytes: int = 0
     planned_bytes: int | None = None  # by the solver's schedule; None: torch's own cut keeps the budget
     overhead: float = 1.0  # of that schedule
     bound: float | None = None
@@ -84,7 +85,7 @@ class BudgetedGraph:
         told.lowered_bytes = best.lowered_bytes
         told.planned_bytes = best.answer.planned_bytes + self.beside_bytes
         told.overhead, told.bound = best.answer.overhead, best.answer.bound
-        told.graph_text, told.schedule_text = self.step.text(), best.answer.text
+        told.graph_text, told.schedule_text = self.step.text, best.answer.text
         return best, told
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
@@ -167,8 +168,4 @@ class BudgetedGraph:
 def held_inputs(joint) -> list:
     """Returns the nodes of tensors that the caller holds while the step runs."""
     placeholders = joint.graph.find_nodes(op="placeholder")
-    return [
-        node
-        for node in placeholders
-        if "tangents" not in str(node.target) and hasattr(node.meta.get("val"), "untyped_storage")
-    ]
+    return [node for node in placeholders if is_tensor(node) and not is_tangent(node)]

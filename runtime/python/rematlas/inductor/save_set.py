@@ -1,6 +1,7 @@
 """Which tensors forward saves, and in which order backward computes: the solver's answer."""
 
 import dataclasses
+import functools
 import json
 import re
 
@@ -104,7 +105,9 @@ class KernelStep:
                 return [self.number[out], self.number[node]]
         return None
 
+    @functools.cached_property
     def text(self) -> str:
+        """The text of a graph file."""
         made = {node for kernel in self.kernels.kernels for node in kernel.makes}
         results = (*self.kernels.forward_results, *self.kernels.backward_results)
         return json.dumps(
@@ -120,7 +123,7 @@ class KernelStep:
         )
 
     def solve(self, budget: int, seconds: float) -> SaveSet | NoSaveSet:
-        text = in_one_line(ops.solve_graph, self.text(), str(budget), "atlas", seconds, GAP)
+        text = in_one_line(ops.solve_graph, self.text, str(budget), "atlas", seconds, GAP)
         answer = json.loads(text)
         if answer.get("status") == "infeasible":
             found = answer["smallest_found_bytes"]

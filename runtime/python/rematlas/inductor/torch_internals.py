@@ -13,6 +13,7 @@ from torch._inductor.virtualized import V
 
 from .generated_memory import TextMemory, memory_of
 from .kernel_costs import KernelCosts, signature
+from .node_order import in_order
 
 
 def partition(joint, inputs, options, choose=None, order=None):
@@ -37,10 +38,7 @@ def partition(joint, inputs, options, choose=None, order=None):
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
     """Returns the module with a graph of its own, for passes of torch change graphs in place."""
-    new, made = fx.Graph(), {}
-    for node in module.graph.nodes:
-        made[node] = new.node_copy(node, made.__getitem__)
-    return fx.GraphModule(module, new)
+    return in_order(module, ())
 
 
 class _TextRead(BaseException):

@@ -1,4 +1,5 @@
-// Steps of which forward and backward are compiled apart: each op runs once at most on a side of the boundary.
+// In steps of which forward and backward are compiled apart each op runs once at most on a side of the
+// boundary.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
