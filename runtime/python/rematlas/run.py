@@ -14,6 +14,7 @@ from rematlas_command.builds import minor_of
 
 from .api import apply, of, remove, status
 from .calls import structure
+from .compiled.memory import alive_bytes, peak_bytes, reset_peak
 from .errors import Refused
 from .library import ops
 
@@ -34,11 +35,12 @@ class Side:
         args, kwargs = copy.deepcopy((args, kwargs))
         self.module.zero_grad()
         torch.manual_seed(seed)
-        alive, began = self.reset_peak(), self.now()
+        reset_peak(self.device)
+        alive, began = alive_bytes(self.device), self.now()
         self.template, outputs = structure.flatten(self.module(*args, **kwargs))
         AnyLoss.apply(*(outputs[place] for place in used if outputs[place].requires_grad)).backward()
         self.seconds.append(self.now() - began)
-        peak = self.peak() - alive
+        peak = peak_bytes(self.device) - alive
         leaves = [*self.module.parameters(), *structure.flatten_call(args, kwargs)[1]]
         self.outputs = [output.detach() for output in outputs]
         self.gradients = [leaf.grad for leaf in leaves if leaf.is_leaf]
@@ -56,21 +58,6 @@ class Side:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
-
-    def reset_peak(self):
-        """Returns the bytes alive now."""
-        if self.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(self.device)
-            return torch.cuda.memory_allocated(self.device)
-        ops.reset_counted_peak()
-        return ops.counted_bytes()
-
-    def peak(self):
-        return (
-            torch.cuda.max_memory_allocated(self.device)
-            if self.device.type == "cuda"
-            else ops.counted_peak_bytes()
-        )
 
 
 class AnyLoss(torch.autograd.Function):

@@ -6,7 +6,7 @@ import pathlib
 from ..api import graph_of
 from ..cards.absent_device import AbsentDevice
 from ..cards.recorded_step import graph_of_step
-from .model_function import ModelFunction, add_function, write_whole, wrong
+from .model_function import ModelFunction, add_function, write, wrong
 from .optimizer_options import add_optimizer, made_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -39,7 +39,7 @@ def capture(options) -> int:
         check_device(options, model)
         text = graph_of(model, args, kwargs, made_optimizer(options, model), chunk_loss=options.chunk_loss)
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
-    write_whole(path, text)
+    write(path, text)
     if options.json:
         graph = json.loads(text)
         told = {"graph": str(path), "ops": len(graph["ops"]), "tensors": len(graph["tensors"])}

@@ -8,7 +8,7 @@ import tempfile
 from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
-from .model_function import ModelFunction, NotMade, add_function, write_whole, wrong
+from .model_function import ModelFunction, NotMade, add_function, write, wrong
 from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -53,7 +53,7 @@ def draw(found, path) -> None:
     """The compiled program draws."""
     with tempfile.TemporaryDirectory() as folder:
         answer = pathlib.Path(folder) / "x.fits.json"
-        write_whole(answer, json.dumps(found))
+        write(answer, json.dumps(found))
         done = subprocess.run(
             [library.folder() / "rematlas", "draw", answer, "-o", path], capture_output=True, text=True
         )
@@ -82,7 +82,7 @@ def fits(options) -> int:
         wrong(error)
     found |= {"name": function.name, "varies": varies or ""}
     if options.output is not None:
-        write_whole(options.output, json.dumps(found))
+        write(options.output, json.dumps(found))
     if options.plot is not None:
         draw(found, options.plot)
     if options.json:

@@ -3,11 +3,11 @@
 import importlib
 import inspect
 import os
-import pathlib
 import sys
 
 from ..cards.absent_device import autocast_is_there
 from ..errors import message
+from ..whole_file import write_whole
 
 
 def wrong(why):
@@ -16,13 +16,10 @@ def wrong(why):
     sys.exit(2)
 
 
-def write_whole(path, text) -> None:
-    """Writes a file, which is there as a whole or as it was before; or ends the program in one line."""
-    path = pathlib.Path(path)
-    part = path.with_name(path.name + ".part")
+def write(path, text) -> None:
+    """Writes a file as a whole, or ends the program in one line."""
     try:
-        part.write_text(text)
-        part.replace(path)
+        write_whole(path, text)
     except OSError as error:
         wrong(f"{path}: {error.strerror}")
 

@@ -2,6 +2,8 @@
 
 import functools
 
+import torch
+
 from ..library import in_one_line, ops
 
 
@@ -20,3 +22,21 @@ def fits_tensors_loosely(device: str) -> bool:
 def budget_bytes(budget) -> int | None:
     """Returns the bytes of a budget, None for a share. Raises RuntimeError for what is no budget."""
     return ops.budget_bytes(str(budget))
+
+
+def alive_bytes(device: torch.device) -> int:
+    """Returns the bytes of all tensors of the process that lie on the device now."""
+    return torch.cuda.memory_allocated(device) if device.type == "cuda" else ops.counted_bytes()
+
+
+def reset_peak(device: torch.device) -> None:
+    """`peak_bytes` is of what comes from here on."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    else:
+        ops.reset_counted_peak()
+
+
+def peak_bytes(device: torch.device) -> int:
+    """Returns the most bytes of all tensors on the device since `reset_peak`."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else ops.counted_peak_bytes()

@@ -1,8 +1,11 @@
 """A budget as people write it."""
 
 import dataclasses
+import re
 
 from ..compiled.memory import budget_bytes
+
+PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,13 +23,13 @@ class StepBudget:
         number = budget_bytes(budget)
         if number is not None:
             return cls(f"{number} bytes", number, None)
-        share = text.strip().removesuffix("%")
-        if not text.strip().endswith("%"):
+        share = PERCENTAGE.fullmatch(text.strip())
+        if share is None:
             raise ValueError(
                 f"rematlas: the budget of a compiled step is {text!r}: give bytes or a percentage, such as"
                 ' "8GiB" or "60%"'
             )
-        return cls(text, None, float(share) / 100)
+        return cls(text, None, float(share[1]) / 100)
 
     def of(self, plain_bytes: int, beside_bytes: int) -> int:
         """Returns the bytes; shares are of the step alone."""

@@ -4,8 +4,10 @@ import dataclasses
 import gc
 import pathlib
 
+from ..compiled.memory import alive_bytes
 from ..errors import Infeasible
-from .kernel_costs import alive_bytes, bytes_of, device_of_inputs
+from ..whole_file import write_whole
+from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
 from .node_classes import is_tensor
 from .node_order import in_order
@@ -42,8 +44,8 @@ class CompiledGraph:
             raise ValueError("rematlas: torch's own cut keeps the budget: there is no schedule to save")
         path = pathlib.Path(path)
         stem = path.name.removesuffix(".json").removesuffix(".schedule")
-        path.with_name(f"{stem}.graph.json").write_text(self.graph_text)
-        path.write_text(self.schedule_text)
+        write_whole(path.with_name(f"{stem}.graph.json"), self.graph_text)
+        write_whole(path, self.schedule_text)
 
 
 @dataclasses.dataclass

@@ -7,9 +7,8 @@ import logging
 import torch
 from torch.utils import _pytree as pytree
 
-from ..library import ops
+from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from . import graph_records
-from .kernel_costs import alive_bytes
 from .partitioner import Partitioner
 
 log = logging.getLogger("rematlas")
@@ -93,7 +92,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def note_peak(self, device) -> None:
-        peak = take_peak(device)
+        peak = peak_bytes(device)
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
         budget = min((graph.budget_bytes for graph in self.graphs), default=peak)
@@ -144,14 +143,3 @@ def device_of(args, kwargs, compiled) -> torch.device:
         tensors.extend(compiled.parameters())
     on_gpu = (tensor.device for tensor in tensors if tensor.device.type == "cuda")
     return next(on_gpu, torch.device("cpu"))
-
-
-def reset_peak(device) -> None:
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-    else:
-        ops.reset_counted_peak()
-
-
-def take_peak(device) -> int:
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else ops.counted_peak_bytes()

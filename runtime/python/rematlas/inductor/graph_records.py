@@ -3,14 +3,13 @@
 import dataclasses
 import hashlib
 import json
-import os
 import pathlib
-import tempfile
 
 import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 from torch.utils import _pytree as pytree
 
+from ..whole_file import write_whole
 from .compiled_graph import CompiledGraph
 
 
@@ -35,9 +34,7 @@ def write(key: str, graphs) -> None:
     path, text = path_of(key), json.dumps([dataclasses.asdict(graph) for graph in graphs])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
+        write_whole(path, text)
     except OSError:
         pass
 

@@ -8,7 +8,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from ..library import ops
+from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from .node_classes import NodeClass, class_of, is_tensor, packet_of
 
 aten = torch.ops.aten
@@ -59,10 +59,6 @@ def device_of_inputs(module) -> torch.device:
     """Returns the device of the first tensor on a GPU, else the CPU."""
     devices = [node.meta["val"].device for node in module.graph.nodes if is_tensor(node)]
     return next((device for device in devices if device.type != "cpu"), torch.device("cpu"))
-
-
-def alive_bytes(device) -> int:
-    return torch.cuda.memory_allocated(device) if device.type == "cuda" else ops.counted_bytes()
 
 
 def synchronize(device) -> None:
@@ -176,16 +172,10 @@ class KernelCosts:
     @staticmethod
     def workspace(target, args, kwargs, device) -> int:
         """Returns the bytes that a run takes beyond what it returns."""
-        if device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
-            before = torch.cuda.memory_allocated(device)
-            made = target(*args, **kwargs)
-            synchronize(device)
-            peak, after = torch.cuda.max_memory_allocated(device), torch.cuda.memory_allocated(device)
-        else:
-            before = ops.counted_bytes()
-            ops.reset_counted_peak()
-            made = target(*args, **kwargs)
-            peak, after = ops.counted_peak_bytes(), ops.counted_bytes()
+        before = alive_bytes(device)
+        reset_peak(device)
+        made = target(*args, **kwargs)
+        synchronize(device)
+        peak, after = peak_bytes(device), alive_bytes(device)
         del made
         return max(0, peak - max(after, before))

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Budgets under torch.compile, beside torch's own memory budget: CSV of name,run,value,unit.
+
+    compile.py [--output FILE] [--models TEXT] [--rounds N]        REMATLAS_PROGRAMS names the build
+
+Each model is trained as torch.compile alone compiles it, under torch._functorch's activation_memory_budget,
+and under six budgets in bytes by rematlas.compile, the step's shares in SHARES. `peak`: bytes of tensors
+beyond those that live before the step. `time`: of a step over a plainly compiled one, the median of pairs.
+`gradients`: the largest difference from the plain ones, relative to the largest entry of the tensor.
+"""
+
+import argparse
+import csv
+import gc
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "runtime" / "python")]
+
+SHARES = (90, 80, 70, 60, 50, 40)  # per cent
+KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budget: a share of what forward saves
+MIB = 1 << 20
+
+
+class Training:
+    """A model and its inputs. All that are compiled share them."""
+
+    def __init__(self, name):
+        import torch
+
+        import rematlas  # noqa: F401  (counts tensors)
+        from compiled_models import MODELS
+        from rematlas.library import ops
+
+        torch.set_num_threads(1)
+        torch._dynamo.config.recompile_limit = 64
+        torch.manual_seed(0)
+        self.torch, self.ops = torch, ops
+        self.module, self.arguments = MODELS[name]()
+        self.functions = 0
+        self.kept = [tensor.clone() for tensor in self.module.buffers()]
+
+    def function(self):
+        """Returns the step as a function whose code is its own: dynamo keeps graphs by code."""
+        self.functions += 1
+        made = {"module": self.module}
+        exec(f"def step_{self.functions}(*arguments):\n    return module(*arguments)", made)
+        return made[f"step_{self.functions}"]
+
+    def step(self, compiled) -> float:
+        """Returns the seconds of a step; its random numbers are the same each time."""
+        self.torch.manual_seed(1)
+        began = time.perf_counter()
+        compiled(*self.arguments).backward()
+        return time.perf_counter() - began
+
+    def end_step(self) -> None:
+        self.module.zero_grad()
+        for tensor, before in zip(self.module.buffers(), self.kept):
+            tensor.copy_(before)
+
+    def first_step(self, compiled) -> float:
+        took = self.step(compiled)
+        self.end_step()
+        return took
+
+    def peak(self, compiled) -> int:
+        gc.collect()
+        before = self.ops.counted_bytes()
+        self.ops.reset_counted_peak()
+        self.step(compiled)
+        peak = self.ops.counted_peak_bytes()
+        self.end_step()
+        return peak - before
+
+    def gradients(self, compiled) -> list:
+        """Returns them as arrays, whose memory is not counted."""
+        self.step(compiled)
+        found = [p.grad.numpy().copy() for p in self.module.parameters() if p.grad is not None]
+        self.end_step()
+        return found
+
+    def ratio(self, compiled, plain, rounds) -> float:
+        ratios = []
+        for _ in range(rounds):
+            ours = self.first_step(compiled)
+            ratios.append(ours / self.first_step(plain))
+        return statistics.median(ratios)
+
+
+def difference(found, wanted) -> float:
+    return max(abs(a - b).max() / max(abs(b).max(), 1e-6) for a, b in zip(found, wanted, strict=True))
+
+
+class Table:
+    """The rows of a model."""
+
+    def __init__(self, name, rounds, output):
+        self.name, self.rounds, self.output = name, rounds, output
+        self.training = Training(name)
+        self.plain = self.training.torch.compile(self.training.function())
+        self.plain_seconds = self.training.first_step(self.plain)
+        self.plain_peak = max(self.training.peak(self.plain) for _ in range(2))
+        self.wanted = self.training.gradients(self.plain)
+        self.row("plain", "peak", f"{self.plain_peak / MIB:.1f}", "MiB")
+        self.row("plain", "first step", f"{self.plain_seconds:.1f}", "s")
+
+    def row(self, run, what, value, unit) -> None:
+        self.output.writerow((f"{self.name}, {what}", run, value, unit))
+        sys.stdout.flush()
+
+    def add(self, run, compiled, seconds) -> int:
+        peak = max(self.training.peak(compiled) for _ in range(2))
+        apart = difference(self.training.gradients(compiled), self.wanted)
+        self.row(run, "peak", f"{peak / MIB:.1f}", "MiB")
+        self.row(run, "time", f"{self.training.ratio(compiled, self.plain, self.rounds):.3f}", "x")
+        self.row(run, "gradients", f"{apart:.1e}", "relative")
+        self.row(run, "first step", f"{seconds:.1f}", "s")
+        return peak
+
+    def add_knapsack(self, share) -> None:
+        torch = self.training.torch
+        with torch._functorch.config.patch(activation_memory_budget=share):
+            compiled = torch.compile(self.training.function())
+            seconds = self.training.first_step(compiled)
+        self.add(f"torch {share}", compiled, seconds)
+
+    def add_ours(self, share) -> None:
+        import rematlas
+
+        gc.collect()
+        before = self.training.ops.counted_bytes()
+        budget = before + self.plain_peak * share // 100
+        run = f"{share} %"
+        self.row(run, "budget", f"{(budget - before) / MIB:.1f}", "MiB")
+        compiled = rematlas.compile(self.training.function(), budget)
+        try:
+            seconds = self.training.first_step(compiled)
+        except rematlas.Infeasible as refused:
+            self.row(run, "refused", f"{(refused.needed - before) / MIB:.1f}", "MiB needed")
+            return
+        peak = self.add(run, compiled, seconds)
+        (told,) = rematlas.status(compiled).graphs
+        self.row(run, "planned", f"{((told.planned_bytes or told.plain_bytes) - before) / MIB:.1f}", "MiB")
+        self.row(run, "lowered", f"{(told.lowered_bytes - before) / MIB:.1f}", "MiB")
+        self.row(run, "overhead", f"{told.overhead:.3f}", "x by plan")
+        self.row(run, "tries", told.tries, "schedules")
+        self.row(run, "kept", int(peak <= budget - before), "bool")
+
+
+def run_model(name, rounds) -> None:
+    table = Table(name, rounds, csv.writer(sys.stdout, lineterminator="\n"))
+    for share in KNAPSACKS:
+        table.add_knapsack(share)
+    for share in SHARES:
+        table.add_ours(share)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--models", default="", help="those whose names have this text")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--model", help=argparse.SUPPRESS)  # one, in this process
+    given = parser.parse_args()
+    if given.model:
+        run_model(given.model, given.rounds)
+        return 0
+    from compiled_models import MODELS
+
+    text = "name,run,value,unit\n"
+    for name in MODELS:
+        if given.models.lower() not in name.lower():
+            continue
+        with tempfile.TemporaryDirectory() as cache:
+            command = (sys.executable, __file__, "--model", name, "--rounds", str(given.rounds))
+            with subprocess.Popen(
+                command,
+                env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"},
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as child:
+                for line in child.stdout:
+                    print(line, end="", flush=True)
+                    text += line
+        if child.returncode:
+            print(f"{name}: ended with {child.returncode}", file=sys.stderr)
+    if given.output:
+        given.output.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
