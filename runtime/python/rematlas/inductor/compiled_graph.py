@@ -2,11 +2,14 @@
 
 import dataclasses
 import gc
+import hashlib
 import pathlib
+import time
 
 from ..compiled.memory import alive_bytes
 from ..errors import Infeasible
 from ..whole_file import write_whole
+from .generated_memory import TextMemory
 from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
 from .node_classes import is_tensor
@@ -29,10 +32,11 @@ class CompiledGraph:
     # cut here.
     plain_bytes: int
     lowered_bytes: int = 0
-    planned_bytes: int | None = None  # by the solver's schedule; None: torch's own cut keeps the budget
+    planned_bytes: int | None = None  # by the solver's schedule; None: there is none, or several graphs
     overhead: float = 1.0  # of that schedule
     bound: float | None = None
     tries: int = 0  # how many schedules were lowered
+    planning_seconds: float = 0.0  # of solving, and of reading what inductor generates
     measured_bytes: int | None = None  # the most in a step so far; None: not measured
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
@@ -53,8 +57,15 @@ class Cut:
     """A forward and a backward graph, and the most bytes that they take together."""
 
     modules: tuple
+    forward: TextMemory
+    backward: TextMemory
     lowered_bytes: int
     answer: SaveSet | None = None
+
+    @property
+    def extra_seconds(self) -> float:
+        """What backward computes again takes so long, by the solver's costs."""
+        return 0.0 if self.answer is None else self.answer.extra_seconds
 
 
 class _NoSaveSetFound(Exception):
@@ -65,6 +76,7 @@ class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
     def __init__(self, joint, inputs, options, budget, seconds):
+        self.began = time.perf_counter()
         self.joint, self.inputs, self.options = joint, inputs, options
         self.budget, self.seconds = budget, seconds
         self.plain = None  # Cut, as torch.compile alone makes it
@@ -72,23 +84,38 @@ class BudgetedGraph:
         device = device_of_inputs(joint)
         gc.collect()  # what nobody holds does not live beside the step
         self.input_bytes = sum(map(bytes_of, held_inputs(joint)))
-        self.beside_bytes = max(0, alive_bytes(device) - self.input_bytes)
+        self.alive_bytes = alive_bytes(device)
+        self.beside_bytes = max(0, self.alive_bytes - self.input_bytes)
 
-    def cut(self) -> tuple[Cut, CompiledGraph]:
-        """Raises Infeasible where no cut keeps the budget that was found."""
-        plain = self.plain = self.lowered(partition(self.joint, self.inputs, self.options))
+    def cut(self) -> tuple[tuple, CompiledGraph]:
+        """Returns forward and backward within the budget. Raises Infeasible where no cut that was found keeps
+        it."""
+        plain = self.cut_plainly()
         budget = self.budget.of(plain.lowered_bytes, self.beside_bytes)
         told = CompiledGraph(budget, self.beside_bytes, plain.lowered_bytes, plain.lowered_bytes)
-        if plain.lowered_bytes <= budget:
-            return plain, told
-        best = self.tightened(budget, told)
+        best = plain if plain.lowered_bytes <= budget else self.tightened(budget, told)
         if best.lowered_bytes > budget:
-            raise self.no_room(best.lowered_bytes, False)
+            raise self.no_room(best.lowered_bytes)
         told.lowered_bytes = best.lowered_bytes
-        told.planned_bytes = best.answer.planned_bytes + self.beside_bytes
-        told.overhead, told.bound = best.answer.overhead, best.answer.bound
-        told.graph_text, told.schedule_text = self.step.text, best.answer.text
-        return best, told
+        if best.answer is not None:
+            told.planned_bytes = best.answer.planned_bytes + self.beside_bytes
+        self.tell(told, best)
+        return best.modules, told
+
+    def cut_plainly(self) -> Cut:
+        """Cuts the graph as torch.compile alone does."""
+        if self.plain is None:
+            self.plain = self.lowered(self.plain_modules())
+        return self.plain
+
+    def plain_modules(self) -> tuple:
+        return partition(self.joint, self.inputs, self.options)
+
+    def tell(self, told: CompiledGraph, cut: Cut) -> None:
+        told.planning_seconds = time.perf_counter() - self.began
+        if cut.answer is not None:
+            told.overhead, told.bound = cut.answer.overhead, cut.answer.bound
+            told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
         """Returns the first cut whose text keeps the budget, else the one that takes least. Each schedule is
@@ -108,16 +135,30 @@ class BudgetedGraph:
         return smallest if best is None else min(best, smallest, key=lambda cut: cut.lowered_bytes)
 
     def smallest(self) -> Cut:
-        """Returns the cut of the schedule with the least memory that the solver finds."""
+        """Returns the cut of the schedule with the least memory that the solver finds, or torch's own."""
         found = self.planned(0)
         if isinstance(found, NoSaveSet) and not found.is_proven:
             found = self.planned(found.needed_bytes)
+        plain = self.cut_plainly()
         if isinstance(found, NoSaveSet):
-            raise self.no_room(found.needed_bytes + self.beside_bytes, found.is_proven)
-        return found
+            return plain
+        return min(plain, found, key=lambda cut: cut.lowered_bytes)
 
-    def planned(self, asked: int) -> Cut | NoSaveSet:
-        """Cuts the graph as the solver's schedule for so many bytes does."""
+    def least_saved(self) -> Cut:
+        """Returns the cut that has the fewest bytes alive between forward and backward, of those that take no
+        more than torch's own."""
+        plain = self.cut_plainly()
+        asked = plain.lowered_bytes - self.beside_bytes
+        found = self.planned(asked, asked)
+        if isinstance(found, NoSaveSet) and not found.is_proven:
+            found = self.planned(asked, 2 * asked - found.needed_bytes)
+        if isinstance(found, NoSaveSet):
+            return plain
+        return min(plain, found, key=lambda cut: cut.forward.end_bytes)
+
+    def planned(self, asked: int, reserved: int = 0) -> Cut | NoSaveSet:
+        """Cuts the graph as the solver's schedule for so many bytes does. `reserved`: so many of them are not
+        alive between forward and backward."""
         answer = None
 
         def choose(graph, node_info):
@@ -125,9 +166,29 @@ class BudgetedGraph:
             if self.step is None:
                 kernels = kernel_graph(graph, node_info.is_required_fw, self.options["num_fwd_outputs"])
                 self.step = KernelStep(kernels)
-            answer = self.step.solve(max(1, asked), self.seconds)
+            answer = self.step.solve(max(1, asked), self.seconds, reserved)
             if isinstance(answer, NoSaveSet):
                 raise _NoSaveSetFound
+            return answer
+
+        try:
+            modules = self.cut_by(choose)
+        except _NoSaveSetFound:
+            return answer
+        return dataclasses.replace(self.lowered(modules), answer=answer)
+
+    def digest(self) -> str:
+        """Returns what tells the graph from the other graphs of the step."""
+        nodes = [f"{node.name} {node.target} {node.meta.get('val')}" for node in self.joint.graph.nodes]
+        return hashlib.sha256("\n".join(nodes).encode()).hexdigest()
+
+    def cut_by(self, choose) -> tuple:
+        """Returns forward and backward by the save set that `choose(graph, node_info)` returns."""
+        answer = None
+
+        def saved_nodes(graph, node_info):
+            nonlocal answer
+            answer = choose(graph, node_info)
             nodes = {node.name: node for node in graph.nodes}
             saved = [nodes[name] for name in answer.saved if nodes[name] not in node_info.inputs]
             sizes = [node for node in graph.nodes if is_symbol(node) and node_info.is_required_fw(node)]
@@ -136,11 +197,7 @@ class BudgetedGraph:
         def order(backward):
             return in_order(backward, answer.backward)
 
-        try:
-            modules = partition(self.joint, self.inputs, self.options, choose, order)
-        except _NoSaveSetFound:
-            return answer
-        return dataclasses.replace(self.lowered(modules), answer=answer)
+        return partition(self.joint, self.inputs, self.options, saved_nodes, order)
 
     def lowered(self, modules) -> Cut:
         """Reads what both graphs take from the text that inductor generates. What forward returns lives on
@@ -152,18 +209,18 @@ class BudgetedGraph:
         first = generated_memory(forward, fake_arguments(forward), held, False)
         second = generated_memory(backward, fake_arguments(backward), held, True)
         most = max(first.peak_bytes, first.end_bytes + second.peak_bytes)
-        return Cut(modules, most + self.input_bytes + self.beside_bytes)
+        return Cut(modules, first, second, most + self.input_bytes + self.beside_bytes)
 
-    def no_room(self, needed: int, is_proven: bool) -> Infeasible:
-        at_least = "at least" if is_proven else "in the smallest cut that was found"
+    def no_room(self, needed: int) -> Infeasible:
         beside = f", with {self.beside_bytes} that live beside it" if self.beside_bytes else ""
-        missing = needed - self.budget.of(self.plain.lowered_bytes, self.beside_bytes)
+        plain_bytes = self.cut_plainly().lowered_bytes
+        missing = needed - self.budget.of(plain_bytes, self.beside_bytes)
         return Infeasible(
-            f"rematlas: the budget of {self.budget.text} is not kept: the compiled step takes {at_least}"
-            f" {needed} bytes{beside}, {missing} more; torch.compile alone takes {self.plain.lowered_bytes}:"
-            f" give it a budget of {needed} bytes, or a smaller batch",
+            f"rematlas: the budget of {self.budget.text} is not kept: the compiled step takes {needed}"
+            f" bytes in the smallest cut that was found{beside}, {missing} more; torch.compile alone takes"
+            f" {plain_bytes}: give it a budget of {needed} bytes, or a smaller batch",
             needed,
-            is_proven,
+            proven=False,
         )
 
 

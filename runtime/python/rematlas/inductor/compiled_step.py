@@ -10,6 +10,9 @@ from torch.utils import _pytree as pytree
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from . import graph_records
 from .partitioner import Partitioner
+from .several_graphs import Decided, LeastMemory, OneGraph, SeveralGraphs, StepOfGraphs, WhatIsLeft
+from .step_state import StepState
+from .torch_internals import forwards_noted, without_caches
 
 log = logging.getLogger("rematlas")
 
@@ -18,16 +21,30 @@ class BudgetedStep:
     """One that `compile` has made."""
 
     def __init__(self, target, budget, seconds, options):
-        self.target, self.budget = target, budget
-        self.partitioner = Partitioner(budget, seconds)
+        self.target, self.budget, self.seconds = target, budget, seconds
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
-        ours = {"custom_partitioner_fn": self.partitioner}
-        self.compiled = torch.compile(target, options={**given, **ours}, **options)
+        self.inductor_options, self.options = given, options
+        self.beside_bytes = 0  # when the step was called first, in MiB
+        self.compiled = self.compile(OneGraph())
+        self.decisions = []  # of a step of several graphs, which the next call is compiled with
         self.calls = 0
+        self.is_measured = False  # kernels are measured, and compiled, in the first calls
         self.is_told = False
-        self.forward = self.compiled.forward if isinstance(target, torch.nn.Module) else self.compiled
+
+    def compile(self, way):
+        """Compiles the target anew when it is called next. Returns what torch.compile does."""
+        self.partitioner = Partitioner(self.budget, self.seconds, way)
+        self.partitioner.beside_bytes = self.beside_bytes
+        ours = {"custom_partitioner_fn": self.partitioner}
+        compiled = torch.compile(self.target, options={**self.inductor_options, **ours}, **self.options)
+        self.forward = compiled.forward if isinstance(self.target, torch.nn.Module) else compiled
+        return compiled
+
+    def compile_decided(self, decisions) -> None:
+        self.compile(Decided(decisions))
+        self.partitioner.graphs = [decision.told for decision in decisions]
 
     def callable(self):
         """Returns what the caller calls: torch's module, or a function as the one that was given."""
@@ -40,22 +57,58 @@ class BudgetedStep:
         if not torch.is_grad_enabled():
             return self.forward(*args, **kwargs)
         device = device_of(args, kwargs, self.compiled)
-        if self.calls == 0:
-            self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
+        self.is_measured = self.calls > 0 and not self.decisions
+        if self.decisions:
+            self.compile_decided(self.decisions)
+            self.decisions = []
         reset_peak(device)
+        outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
+        self.calls += 1
+        self.watch_backward(outputs, device)
+        return outputs
+
+    def run(self, args, kwargs):
         try:
-            outputs = self.forward(*args, **kwargs)
+            return self.forward(*args, **kwargs)
         except Exception:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
                 raise
             # Frames of torch's compilers would hold the tensors of the step as long as the error lives.
             raise refusal.with_traceback(None) from None
-        self.calls += 1
-        if self.calls == 1:
-            self.remember(args, kwargs)
-        self.watch_backward(outputs, device)
+
+    def first_call(self, args, kwargs, device):
+        """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
+        none."""
+        self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
+        key = graph_records.key_of(self.partitioner.step_key(), self.target, args, kwargs)
+        graphs, decisions = graph_records.read(key)
+        if decisions:
+            self.compile_decided(decisions)
+        state = StepState(self.target, args, kwargs, device)
+        try:
+            with forwards_noted(self.note_forward):
+                outputs = self.run(args, kwargs)
+        except SeveralGraphs:
+            state.put_back()
+            least = LeastMemory()
+            self.compile(least)
+            with forwards_noted(self.note_forward), without_caches():
+                outputs = self.run(args, kwargs)
+            self.decisions = decisions = StepOfGraphs(least).decide()
+        else:
+            if not decisions:
+                self.partitioner.way = WhatIsLeft()
+            self.partitioner.graphs = self.graphs or graphs
+        graph_records.write(key, self.graphs, decisions)
         return outputs
+
+    def note_forward(self, code) -> None:
+        try:
+            self.partitioner.way.note_forward(code)
+        except SeveralGraphs as refusal:
+            self.partitioner.refusal = refusal
+            raise
 
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns what lives on the device beside arguments and parameters, in steps of a MiB."""
@@ -67,18 +120,9 @@ class BudgetedStep:
         own = sum(storage.nbytes() for storage in storages.values() if storage.device == device)
         return max(0, alive_bytes(device) - own) >> 20
 
-    def remember(self, args, kwargs) -> None:
-        """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
-        none."""
-        key = graph_records.key_of(self.partitioner.uuid(), self.target, args, kwargs)
-        if self.graphs:
-            graph_records.write(key, self.graphs)
-        else:
-            self.graphs.extend(graph_records.read(key))
-
     def watch_backward(self, outputs, device) -> None:
         """The peak is read when the backward that reaches the outputs first is over."""
-        if self.calls == 1:  # kernels are measured, and compiled, in this call
+        if not self.is_measured:
             return
         has_begun = []
 
@@ -124,7 +168,7 @@ class CompiledStatus:
         lines = [f"compiled under a budget of {self._step.budget.text}: {len(self.graphs)} graphs"]
         for graph in self.graphs:
             way = "as torch.compile cuts it"
-            if graph.planned_bytes is not None:
+            if graph.schedule_text:
                 way = f"overhead {graph.overhead:.4f} by plan, {graph.tries} tries"
             measured = "not measured yet"
             if graph.measured_bytes is not None:

@@ -8,13 +8,14 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
     """Returns options for `torch.compile(model, options=...)` that keep a budget: bytes, "8GiB", or "60%" of
     what the step takes under torch.compile alone. Raises ValueError for what is no budget.
 
-    No step is measured, and what cannot be reached is told within torch's BackendCompilerFailed; `compile`
-    does more.
+    No step is measured, of several graphs each takes what those before it have left, and what cannot be
+    reached is told within torch's BackendCompilerFailed; `compile` does more.
     """
     from .budget import StepBudget
     from .partitioner import Partitioner
+    from .several_graphs import WhatIsLeft
 
-    return {"custom_partitioner_fn": Partitioner(StepBudget.parse(budget), time_limit)}
+    return {"custom_partitioner_fn": Partitioner(StepBudget.parse(budget), time_limit, WhatIsLeft())}
 
 
 def compile(model_or_function, budget, *, time_limit=SECONDS, **options):
@@ -24,7 +25,9 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, **options):
 
     What forward saves and what backward computes again is chosen by the solver, in at most `time_limit`
     seconds for each schedule that is tried; the peak is read from the text that inductor generates before it
-    is compiled. Raises Infeasible in the first call where the budget cannot be reached, and ValueError for
+    is compiled. A step that dynamo cuts into several graphs is compiled with each graph at its least memory
+    in the first call, which begins anew for that, and in the second with what is chosen for all of them
+    together. Raises Infeasible in the first call where the budget cannot be reached, and ValueError for
     what is no budget or for options of torch.compile that exclude one. `rematlas.status(step)` says what
     became of each graph.
     """

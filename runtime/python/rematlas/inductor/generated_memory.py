@@ -104,6 +104,10 @@ class _Reader:
                 self.play_arguments(statement)
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 self.run(statement.value)
+            elif isinstance(statement, ast.Return):
+                returned = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+                for name in [name for name in self.storages if name not in returned]:
+                    self.drop(name)
             elif isinstance(statement, ast.With | ast.If | ast.For | ast.Try):
                 self.play(statement.body)
 

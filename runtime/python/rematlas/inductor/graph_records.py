@@ -11,6 +11,8 @@ from torch.utils import _pytree as pytree
 
 from ..whole_file import write_whole
 from .compiled_graph import CompiledGraph
+from .save_set import SaveSet
+from .several_graphs import Decision
 
 
 def key_of(partitioner: str, target, args, kwargs) -> str:
@@ -29,18 +31,34 @@ def path_of(key: str) -> pathlib.Path:
     return pathlib.Path(cache_dir()) / "rematlas" / f"{key}.json"
 
 
-def write(key: str, graphs) -> None:
-    """A cache that cannot be written is left as it is."""
-    path, text = path_of(key), json.dumps([dataclasses.asdict(graph) for graph in graphs])
+def write(key: str, graphs, decisions) -> None:
+    """`decisions`: of a step of several graphs, else empty. A cache that cannot be written is left as it
+    is."""
+    path = path_of(key)
+    told = {
+        "graphs": list(map(dataclasses.asdict, graphs)),
+        "decisions": list(map(dataclasses.asdict, decisions)),
+    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_whole(path, json.dumps(told))
     except OSError:
         pass
 
 
-def read(key: str) -> list:
+def read(key: str) -> tuple[list, list]:
+    """Returns what `write` was given, two empty lists where nothing is known."""
     try:
-        return [CompiledGraph(**told) for told in json.loads(path_of(key).read_text())]
-    except (OSError, ValueError, TypeError):
-        return []
+        told = json.loads(path_of(key).read_text())
+        graphs = [CompiledGraph(**graph) for graph in told["graphs"]]
+        return graphs, [decision_of(decision) for decision in told["decisions"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return [], []
+
+
+def decision_of(told) -> Decision:
+    save_set = told["save_set"]
+    if save_set is not None:
+        lists = {name: tuple(save_set[name]) for name in ("saved", "backward")}
+        save_set = SaveSet(**{**save_set, **lists})
+    return Decision(told["graph"], save_set, CompiledGraph(**told["told"]))

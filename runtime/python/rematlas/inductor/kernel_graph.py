@@ -9,7 +9,11 @@ import operator
 
 from torch.fx import Graph, Node
 
+from .kernel_costs import bytes_of
 from .node_classes import NodeClass, class_of, is_tensor
+
+MOST_INLINED = 30  # nodes, as inductor's realize_opcount_threshold
+SMALL = 8  # a tensor is small beside one that is so many times as large
 
 
 @dataclasses.dataclass
@@ -100,6 +104,21 @@ class _Builder:
                 of_inputs = {node, "extern"}
             for read in node.all_input_nodes:
                 readers[read] |= of_inputs
+        for node in self.nodes:
+            if (
+                node in self.in_memory
+                and not readers[node] & {"result", "extern"}
+                and self.follows_from_one(node)
+            ):
+                self.in_memory.remove(node)
+
+    def follows_from_one(self, node: Node) -> bool:
+        """Says whether a fused node is computed from one tensor of its size in memory, and from small ones
+        besides: then whoever reads it computes it anew, and saving it saves nothing over saving that one."""
+        kernel = self.kernel(node)
+        size = bytes_of(node)
+        large = [read for read in kernel.reads if SMALL * bytes_of(read) > size]
+        return len(large) == 1 and bytes_of(large[0]) <= size and len(kernel.computes) <= MOST_INLINED
 
     def kernel(self, node: Node) -> Kernel:
         reads, computes, rest, seen = [], [], [node], set()

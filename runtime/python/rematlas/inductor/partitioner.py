@@ -9,6 +9,7 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from ..errors import Infeasible
 from .budget import StepBudget
 from .compiled_graph import BudgetedGraph
+from .several_graphs import SeveralGraphs, WhatIsLeft
 
 
 @functools.cache
@@ -21,27 +22,39 @@ def digest_of_sources() -> str:
 
 
 class Partitioner(CustomPartitionerFn):
-    """Keeps a budget. `graphs`: a CompiledGraph for each graph that was cut, in the order of the step."""
+    """Keeps a budget. `way`: how several graphs share it. `graphs`: a CompiledGraph for each graph that was
+    cut, in the order of the step."""
 
-    def __init__(self, budget: StepBudget, seconds: float):
+    def __init__(self, budget: StepBudget, seconds: float, way: WhatIsLeft):
         self.budget = budget
         self.seconds = seconds
+        self.way = way
         self.graphs = []
-        self.refusal = None  # Infeasible
+        self.refusal = None  # Infeasible or SeveralGraphs
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
 
     def __deepcopy__(self, memo):
         """torch copies the options that it is given, and the graphs are told here."""
         return self
 
+    def __getstate__(self):
+        """torch pickles its options for the key of its cache."""
+        return {"uuid": self.uuid()}
+
     def uuid(self):
+        return f"{self.step_key()} {self.way.key}"
+
+    def step_key(self) -> str:
+        """Returns what all ways of a step have in common."""
         return f"rematlas {digest_of_sources()} {self.budget.text} {self.seconds} {self.beside_bytes}"
 
     def __call__(self, gm, joint_inputs, **kwargs):
+        graph = BudgetedGraph(gm, joint_inputs, kwargs, self.budget, self.seconds)
         try:
-            cut, told = BudgetedGraph(gm, joint_inputs, kwargs, self.budget, self.seconds).cut()
-        except Infeasible as refusal:
+            modules, told = self.way.cut(graph)
+        except (Infeasible, SeveralGraphs) as refusal:
             self.refusal = refusal
             raise
-        self.graphs.append(told)
-        return cut.modules
+        if told is not None:
+            self.graphs.append(told)
+        return modules

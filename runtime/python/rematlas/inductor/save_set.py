@@ -1,7 +1,6 @@
 """Which tensors forward saves, and in which order backward computes: the solver's answer."""
 
 import dataclasses
-import functools
 import json
 import re
 
@@ -23,7 +22,9 @@ class SaveSet:
     planned_bytes: int
     overhead: float
     bound: float | None
-    text: str  # of the schedule
+    extra_seconds: float  # of what runs again
+    graph_text: str
+    schedule_text: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,9 +106,11 @@ class KernelStep:
                 return [self.number[out], self.number[node]]
         return None
 
-    @functools.cached_property
-    def text(self) -> str:
-        """The text of a graph file."""
+    def text(self, reserved: int = 0) -> str:
+        """Returns the text of a graph file. `reserved`: bytes that what comes between forward and backward
+        takes."""
+        boundary = self.ran.index(None)
+        self.ops[boundary]["workspace_bytes"] = reserved
         made = {node for kernel in self.kernels.kernels for node in kernel.makes}
         results = (*self.kernels.forward_results, *self.kernels.backward_results)
         return json.dumps(
@@ -117,20 +120,21 @@ class KernelStep:
                 "name": self.name,
                 "tensors": self.tensors,
                 "ops": self.ops,
-                "boundary": self.ran.index(None),
+                "boundary": boundary,
                 "results": sorted({self.number[node] for node in results if node in made}),
             }
         )
 
-    def solve(self, budget: int, seconds: float) -> SaveSet | NoSaveSet:
-        text = in_one_line(ops.solve_graph, self.text, str(budget), "atlas", seconds, GAP)
+    def solve(self, budget: int, seconds: float, reserved: int = 0) -> SaveSet | NoSaveSet:
+        graph = self.text(reserved)
+        text = in_one_line(ops.solve_graph, graph, str(budget), "atlas", seconds, GAP)
         answer = json.loads(text)
         if answer.get("status") == "infeasible":
             found = answer["smallest_found_bytes"]
             return NoSaveSet(found or answer["needed_bytes"], found is None)
-        return self.save_set(answer, text)
+        return self.save_set(answer, graph, text)
 
-    def save_set(self, schedule, text) -> SaveSet:
+    def save_set(self, schedule, graph, text) -> SaveSet:
         """What is alive at the boundary and read before it is freed or made again is saved."""
         steps = schedule["steps"]
         start = steps.index(["run", self.ran.index(None)])
@@ -152,6 +156,8 @@ class KernelStep:
             schedule["predicted"]["peak_bytes"],
             schedule["predicted"]["overhead"],
             bound and bound["overhead"],
+            (schedule["predicted"]["overhead"] - 1) * sum(op["time_ns"] for op in self.ops) / 1e9,
+            graph,
             text,
         )
 

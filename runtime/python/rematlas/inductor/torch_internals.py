@@ -6,9 +6,11 @@ from unittest import mock
 import torch
 import torch._inductor.config as inductor_config
 from torch import fx
+from torch._functorch import config as functorch_config
 from torch._functorch import partitioners
 from torch._inductor import compile_fx, ir
 from torch._inductor.graph import GraphLowering
+from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.virtualized import V
 
 from .generated_memory import TextMemory, memory_of
@@ -99,6 +101,29 @@ def generated_memory(module: fx.GraphModule, inputs, held, is_backward: bool) ->
     except _TextRead as read:
         return read.args[0]
     raise RuntimeError("rematlas: inductor has generated no text for a graph")
+
+
+@contextlib.contextmanager
+def forwards_noted(note):
+    """Within it, `note(number)` is called when inductor's code of a forward that has a backward begins to
+    run. The number tells the code."""
+    original = CompiledFxGraph.__call__
+
+    def noted(code, inputs):
+        if not code.fx_kwargs.get("is_backward") and not code.fx_kwargs.get("is_inference"):
+            note(id(code))
+        return original(code, inputs)
+
+    with mock.patch.object(CompiledFxGraph, "__call__", noted):
+        yield
+
+
+def without_caches():
+    """Within it torch compiles, and asks for cuts, whatever its caches hold."""
+    stack = contextlib.ExitStack()
+    stack.enter_context(inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
+    stack.enter_context(functorch_config.patch(enable_autograd_cache=False))
+    return stack
 
 
 def fake_arguments(module: fx.GraphModule) -> list:

@@ -1,0 +1,207 @@
+"""A step that dynamo cuts into several graphs, under one budget.
+
+While a graph runs, what the graphs before it have saved is alive, so graphs cannot be cut one by one. The
+first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and the
+second call is compiled with the cuts that are chosen for them together.
+"""
+
+import dataclasses
+
+from ..errors import Infeasible
+from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
+from .save_set import NoSaveSet, SaveSet
+
+LEVELS = (
+    0.25,
+    0.5,
+    0.75,
+)  # between the fewest bytes that a graph can save and what torch.compile alone saves
+
+
+class SeveralGraphs(Exception):
+    """The first graph of a step took the whole budget, and it runs again or another one is to be cut."""
+
+
+class WhatIsLeft:
+    """Each graph takes the budget that the graphs before it have left."""
+
+    key = ""
+
+    def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
+        """Returns forward and backward, and what is told of them where it is not told already."""
+        return graph.cut()
+
+    def note_forward(self, code: int) -> None:
+        """The code of a forward runs."""
+
+
+class OneGraph(WhatIsLeft):
+    """The first graph takes the budget, and there must be no other, nor a second run of it."""
+
+    def __init__(self):
+        self.is_taken = False
+        self.runs = 0
+
+    def cut(self, graph):
+        if self.is_taken:
+            raise SeveralGraphs
+        self.is_taken = True
+        try:
+            return graph.cut()
+        except Infeasible:
+            if graph.budget.share is None:
+                raise
+            raise SeveralGraphs from None  # perhaps: the share is of all graphs
+
+    def note_forward(self, code):
+        self.runs += 1
+        if self.is_taken and self.runs > 1:
+            raise SeveralGraphs
+
+
+class LeastMemory:
+    """Each graph saves as little as it can, and is kept to be cut again."""
+
+    key = "fewest bytes saved"
+
+    def __init__(self):
+        self.graphs, self.cuts = [], []
+        self.number_of = {}  # by code
+        self.order = []  # numbers of graphs, as they run
+
+    def cut(self, graph):
+        cut = graph.least_saved()
+        budget = graph.budget.bytes
+        if budget is not None and cut.lowered_bytes > budget:
+            raise graph.no_room(cut.lowered_bytes)
+        self.graphs.append(graph)
+        self.cuts.append(cut)
+        told = CompiledGraph(budget or 0, graph.beside_bytes, graph.plain.lowered_bytes, cut.lowered_bytes)
+        return cut.modules, told
+
+    def note_forward(self, code):
+        """Code that is new is that of the first graph that has not run yet."""
+        number = self.number_of.setdefault(code, len(self.number_of))
+        if number < len(self.graphs):
+            self.order.append(number)
+
+
+@dataclasses.dataclass
+class Decision:
+    """How a graph is cut. `save_set`: None where it is cut as torch.compile alone does."""
+
+    graph: str  # its digest
+    save_set: SaveSet | None
+    told: CompiledGraph
+
+
+class Decided:
+    """Graphs are cut as it was decided for them, others take what is left."""
+
+    def __init__(self, decisions: list[Decision]):
+        self.by_graph = {decision.graph: decision for decision in decisions}
+        self.key = repr([(digest, decision.save_set) for digest, decision in self.by_graph.items()])
+
+    def cut(self, graph):
+        decision = self.by_graph.get(graph.digest())
+        if decision is None:
+            return graph.cut()
+        if decision.save_set is None:
+            return graph.plain_modules(), None
+        return graph.cut_by(lambda *_: decision.save_set), None
+
+
+class StepOfGraphs:
+    """All graphs of a step in the order of their runs, with the cuts that each may have."""
+
+    def __init__(self, least: LeastMemory):
+        self.graphs, self.least, self.order = least.graphs, least.cuts, least.order
+        self.start = self.graphs[0].alive_bytes
+        level, has_run = self.start, set()
+        self.between = []  # by run: what eager code before it keeps alive
+        for number in self.order:
+            is_first = number not in has_run
+            has_run.add(number)
+            self.between.append(max(0, self.graphs[number].alive_bytes - level) if is_first else 0)
+            level += self.between[-1] + self.least[number].forward.end_bytes
+
+    def peaks(self, cuts) -> list[int]:
+        """Returns the most bytes that are alive while each graph runs, forward or backward."""
+        level, peaks = self.start, [0] * len(cuts)
+        for number, between in zip(self.order, self.between, strict=True):
+            level += between
+            peaks[number] = max(peaks[number], level + cuts[number].forward.peak_bytes)
+            level += cuts[number].forward.end_bytes
+        for number in reversed(self.order):
+            peaks[number] = max(peaks[number], level + cuts[number].backward.peak_bytes)
+            level += cuts[number].backward.end_bytes
+        return peaks
+
+    def plain(self) -> list[Cut]:
+        return [graph.cut_plainly() for graph in self.graphs]
+
+    def budget(self) -> int:
+        """Returns bytes; a share is of the step as torch.compile alone cuts all its graphs."""
+        inputs = sum(self.graphs[number].input_bytes for number in self.order)
+        return self.graphs[0].budget.of(max(self.peaks(self.plain())), max(0, self.start - inputs))
+
+    def options(self, number: int) -> list[Cut]:
+        """Returns cuts of a graph, the fastest first."""
+        graph, least, plain = self.graphs[number], self.least[number], self.graphs[number].cut_plainly()
+        found = [least, plain]
+        asked = plain.lowered_bytes - graph.beside_bytes
+        for level in LEVELS:
+            saved = least.forward.end_bytes + level * (plain.forward.end_bytes - least.forward.end_bytes)
+            tried = graph.planned(asked, max(0, asked - graph.input_bytes - int(saved)))
+            if not isinstance(tried, NoSaveSet):
+                found.append(tried)
+        return sorted(found, key=lambda cut: cut.extra_seconds)
+
+    def decide(self) -> list[Decision]:
+        """Raises Infeasible where even the least memory of all graphs is beyond the budget."""
+        budget, cuts = self.budget(), list(self.least)
+        most = max(self.peaks(cuts))
+        if most > budget and len(cuts) == 1:
+            raise self.graphs[0].no_room(most)
+        if most > budget:
+            raise Infeasible(
+                f"rematlas: the budget of {budget} bytes is not kept: the {len(cuts)} graphs of the compiled"
+                f" step take {most} bytes in the smallest cuts that were found, {most - budget} more;"
+                f" torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of"
+                f" {most} bytes, or a smaller batch",
+                most,
+                False,
+            )
+        options = [self.options(number) for number in range(len(cuts))]
+        while True:
+            better = self.best_change(cuts, options, budget)
+            if better is None:
+                break
+            cuts = better
+        return self.decisions(cuts, options, budget)
+
+    def best_change(self, cuts, options, budget):
+        """Returns the cuts with another of one graph: the change that saves most time for the bytes that it
+        adds to the peak. None where no change within the budget saves time."""
+        now, best, best_rate = max(self.peaks(cuts)), None, 0.0
+        for number, of_graph in enumerate(options):
+            for cut in of_graph:
+                saved = (cuts[number].extra_seconds - cut.extra_seconds) * self.order.count(number)
+                changed = [*cuts[:number], cut, *cuts[number + 1 :]]
+                peak = max(self.peaks(changed))
+                rate = saved / max(1, peak - now)
+                if peak <= budget and rate > best_rate:
+                    best, best_rate = changed, rate
+        return best
+
+    def decisions(self, cuts, options, budget) -> list[Decision]:
+        peaks, plain = self.peaks(cuts), self.peaks(self.plain())
+        made = []
+        for number, (graph, cut) in enumerate(zip(self.graphs, cuts, strict=True)):
+            own = max(cut.forward.peak_bytes, cut.forward.end_bytes + cut.backward.peak_bytes)
+            beside = peaks[number] - own - graph.input_bytes
+            told = CompiledGraph(budget, beside, plain[number], peaks[number])
+            told.tries = len(options[number])
+            graph.tell(told, cut)
+            made.append(Decision(graph.digest(), cut.answer, told))
+        return made
