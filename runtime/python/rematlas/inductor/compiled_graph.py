@@ -15,7 +15,7 @@ from .kernel_graph import is_tangent, kernel_graph
 from .node_classes import is_tensor
 from .node_order import in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
-from .torch_internals import fake_arguments, generated_memory, is_symbol, partition
+from .torch_internals import generated_memory, given_away, is_symbol, partition
 
 MOST_TRIES = 4
 MARGIN = 1 << 16  # bytes below the budget that a further try aims at, beside what the last was over it
@@ -206,8 +206,8 @@ class BudgetedGraph:
         outputs = next(iter(forward.graph.find_nodes(op="output"))).args[0]
         returned = outputs[: self.options["num_fwd_outputs"]]
         held = {node.name for node in (*held_inputs(self.joint), *returned) if node is not None}
-        first = generated_memory(forward, fake_arguments(forward), held, False)
-        second = generated_memory(backward, fake_arguments(backward), held, True)
+        first = generated_memory(forward, held)
+        second = generated_memory(backward, held, given_away(forward, backward, returned))
         most = max(first.peak_bytes, first.end_bytes + second.peak_bytes)
         return Cut(modules, first, second, most + self.input_bytes + self.beside_bytes)
 

@@ -59,7 +59,7 @@ class OneGraph(WhatIsLeft):
             raise SeveralGraphs
 
 
-class LeastMemory:
+class LeastMemory(WhatIsLeft):
     """Each graph saves as little as it can, and is kept to be cut again."""
 
     key = "fewest bytes saved"
@@ -95,7 +95,7 @@ class Decision:
     told: CompiledGraph
 
 
-class Decided:
+class Decided(WhatIsLeft):
     """Graphs are cut as it was decided for them, others take what is left."""
 
     def __init__(self, decisions: list[Decision]):

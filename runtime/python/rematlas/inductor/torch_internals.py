@@ -9,9 +9,11 @@ from torch import fx
 from torch._functorch import config as functorch_config
 from torch._functorch import partitioners
 from torch._inductor import compile_fx, ir
+from torch._inductor import graph as lowering
 from torch._inductor.graph import GraphLowering
 from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.virtualized import V
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from .generated_memory import TextMemory, memory_of
 from .kernel_costs import KernelCosts, signature
@@ -78,22 +80,25 @@ class _Sizes:
         return int(self.graph.sizevars.optimization_hint(expression))
 
 
-def generated_memory(module: fx.GraphModule, inputs, held, is_backward: bool) -> TextMemory:
+def generated_memory(module: fx.GraphModule, held, given_away=None) -> TextMemory:
     """Lowers a copy of the graph as inductor does and reads the text that inductor generates, before any
-    compiler runs. `held`: names of arguments that live on when the graph drops them."""
+    compiler runs. `held`: names of arguments that live on when the graph drops them. `given_away`: of a
+    backward, the positions of arguments that it may write over; None says that the graph is a forward."""
 
     def stop(code):
         raise _TextRead(memory_of(code, _Sizes(V.graph, held)))
 
+    is_backward = given_away is not None
     static = sum(name.startswith("primals") for name in held)
     try:
         with (
             mock.patch.object(GraphLowering, "save_output_code", staticmethod(stop)),
+            mock.patch.object(lowering, "get_donated_idxs", lambda: given_away),
             inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
         ):
             compile_fx.compile_fx_inner(
                 copied(module),
-                inputs,
+                fake_arguments(module),
                 static_input_idxs=range(0 if is_backward else static),
                 cudagraphs=compile_fx.BoxedBool(False),
                 is_backward=is_backward,
@@ -101,6 +106,27 @@ def generated_memory(module: fx.GraphModule, inputs, held, is_backward: bool) ->
     except _TextRead as read:
         return read.args[0]
     raise RuntimeError("rematlas: inductor has generated no text for a graph")
+
+
+def given_away(forward: fx.GraphModule, backward: fx.GraphModule, returned) -> list[int]:
+    """Returns the positions of backward's arguments that nobody but backward holds: saved tensors that share
+    no memory with forward's arguments, with what it returns to the caller, or with what backward returns."""
+    if not functorch_config.donated_buffer:
+        return []
+    ends = next(iter(backward.graph.find_nodes(op="output"))).args[0]
+    kept = {storage_of(node) for node in (*forward.graph.find_nodes(op="placeholder"), *returned, *ends)}
+    made = {node.name: node for node in forward.graph.nodes}
+    return [
+        position
+        for position, argument in enumerate(backward.graph.find_nodes(op="placeholder"))
+        if storage_of(made.get(argument.name)) not in kept | {None}
+    ]
+
+
+def storage_of(node):
+    """Returns what is equal for nodes that share memory, None for what has none."""
+    value = node.meta.get("val") if isinstance(node, fx.Node) else None
+    return StorageWeakRef(value.untyped_storage()) if isinstance(value, torch.Tensor) else None
 
 
 @contextlib.contextmanager
