@@ -151,14 +151,15 @@ class Table:
         self.row(run, "lowered", f"{(told.lowered_bytes - before) / MIB:.1f}", "MiB")
         self.row(run, "overhead", f"{told.overhead:.3f}", "x by plan")
         self.row(run, "tries", told.tries, "schedules")
+        self.row(run, "planning", f"{told.planning_seconds:.1f}", "s")
         self.row(run, "kept", int(peak <= budget - before), "bool")
 
 
-def run_model(name, rounds) -> None:
-    table = Table(name, rounds, csv.writer(sys.stdout, lineterminator="\n"))
-    for share in KNAPSACKS:
+def run_model(given) -> None:
+    table = Table(given.model, given.rounds, csv.writer(sys.stdout, lineterminator="\n"))
+    for share in () if given.without_torch else KNAPSACKS:
         table.add_knapsack(share)
-    for share in SHARES:
+    for share in given.shares:
         table.add_ours(share)
 
 
@@ -167,10 +168,12 @@ def main() -> int:
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--models", default="", help="those whose names have this text")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--without-torch", action="store_true", help="leaves torch's memory budget out")
+    parser.add_argument("--shares", type=int, nargs="+", default=SHARES, help="per cent")
     parser.add_argument("--model", help=argparse.SUPPRESS)  # one, in this process
     given = parser.parse_args()
     if given.model:
-        run_model(given.model, given.rounds)
+        run_model(given)
         return 0
     from compiled_models import MODELS
 
@@ -179,7 +182,7 @@ def main() -> int:
         if given.models.lower() not in name.lower():
             continue
         with tempfile.TemporaryDirectory() as cache:
-            command = (sys.executable, __file__, "--model", name, "--rounds", str(given.rounds))
+            command = (sys.executable, __file__, "--model", name, *sys.argv[1:])
             with subprocess.Popen(
                 command,
                 env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"},

@@ -178,7 +178,10 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """Of a text written by hand: each buffer has a hundred bytes, kernels of `mm` a workspace of seven."""
+    """Of a text written by hand: each buffer has a hundred bytes; the kernels that make `with_workspace` have
+    a workspace of seven."""
+
+    with_workspace = ()
 
     def bytes_of(self, name):
         return 100 if name.startswith("buf") else None
@@ -187,13 +190,15 @@ class Sizes:
         return 50 if name.startswith("saved") else None
 
     def workspace_of(self, name):
-        return 7
+        return 7 if name in self.with_workspace else 0
 
 
 class Texts(unittest.TestCase):
-    def memory(self, *lines):
+    def memory(self, *lines, with_workspace=()):
         text = "def call(args):\n" + "".join(f"    {line}\n" for line in lines)
-        return memory_of(text, Sizes())
+        sizes = Sizes()
+        sizes.with_workspace = with_workspace
+        return memory_of(text, sizes)
 
     def test_buffers_live_from_their_allocation_to_their_last_name(self):
         memory = self.memory(
@@ -207,6 +212,17 @@ class Texts(unittest.TestCase):
         )
         self.assertEqual((memory.peak_bytes, memory.end_bytes), (200, 200))
 
+    def test_a_kernels_workspace_is_there_beside_all_its_outputs(self):
+        memory = self.memory(
+            "both = torch.ops.aten.attention.default(primals_1)",
+            "buf1 = both[0]",
+            "buf2 = both[1]",
+            "del both",
+            "return (buf1, )",
+            with_workspace=("both",),
+        )
+        self.assertEqual((memory.peak_bytes, memory.end_bytes), (207, 100))
+
     def test_a_saved_tensor_that_is_dropped_or_written_over_takes_nothing_more(self):
         memory = self.memory(
             "saved, primals_1 = args",
@@ -216,6 +232,7 @@ class Texts(unittest.TestCase):
             "extern_kernels.mm(primals_1, buf0, out=buf1)",
             "del buf0",
             "return (buf1, )",
+            with_workspace=("buf1",),
         )
         self.assertEqual((memory.peak_bytes, memory.end_bytes), (107, 50))
 

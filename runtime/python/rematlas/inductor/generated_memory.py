@@ -29,13 +29,14 @@ class _Reader:
         self.storages = {}  # by name
         self.uses = {}  # by storage: how many names it has
         self.alive = self.peak = 0
+        self.workspace = 0  # of the kernel whose outputs get their names
 
     def bind(self, name, storage) -> None:
         """Gives a storage one more name; a storage without one becomes alive."""
         if storage not in self.uses:
             self.uses[storage] = 0
             self.alive += storage.bytes
-            self.peak = max(self.peak, self.alive)
+            self.peak = max(self.peak, self.alive + self.workspace)
         self.drop(name)
         self.uses[storage] += 1
         self.storages[name] = storage
@@ -91,19 +92,23 @@ class _Reader:
 
     def play(self, statements) -> None:
         for statement in statements:
+            value = getattr(statement, "value", None)
+            if not isinstance(value, ast.Subscript):
+                self.workspace = 0
             if isinstance(statement, ast.Delete):
                 for target in statement.targets:
                     if isinstance(target, ast.Name):
                         self.drop(target.id)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 target = statement.targets[0].id
-                if isinstance(statement.value, ast.Call):
-                    self.peak = max(self.peak, self.alive + self.sizes.workspace_of(target))
+                if isinstance(value, ast.Call):
+                    self.workspace = self.sizes.workspace_of(target)
+                    self.peak = max(self.peak, self.alive + self.workspace)
                 self.assign(target, statement.value)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
                 self.play_arguments(statement)
-            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                self.run(statement.value)
+            elif isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
+                self.run(value)
             elif isinstance(statement, ast.Return):
                 returned = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
                 for name in [name for name in self.storages if name not in returned]:

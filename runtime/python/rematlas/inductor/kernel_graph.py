@@ -10,7 +10,7 @@ import operator
 from torch.fx import Graph, Node
 
 from .kernel_costs import bytes_of
-from .node_classes import NodeClass, class_of, is_tensor
+from .node_classes import RANDOM_PACKETS, NodeClass, class_of, is_tensor, packet_of
 
 MOST_INLINED = 30  # nodes, as inductor's realize_opcount_threshold
 SMALL = 8  # a tensor is small beside one that is so many times as large
@@ -113,12 +113,15 @@ class _Builder:
                 self.in_memory.remove(node)
 
     def follows_from_one(self, node: Node) -> bool:
-        """Says whether a fused node is computed from one tensor of its size in memory, and from small ones
-        besides: then whoever reads it computes it anew, and saving it saves nothing over saving that one."""
+        """Says whether a fused node is computed from at most one tensor of its size in memory, and from small
+        ones besides: then whoever reads it computes it anew, for saving it saves nothing over saving that
+        one. Random numbers are drawn once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
-        large = [read for read in kernel.reads if SMALL * bytes_of(read) > size]
-        return len(large) == 1 and bytes_of(large[0]) <= size and len(kernel.computes) <= MOST_INLINED
+        large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]
+        if len(large) > 1 or sum(large) > size or len(kernel.computes) > MOST_INLINED:
+            return False
+        return not any(packet_of(computed) in RANDOM_PACKETS for computed in kernel.computes)
 
     def kernel(self, node: Node) -> Kernel:
         reads, computes, rest, seen = [], [], [node], set()

@@ -29,11 +29,10 @@ FUSED_PACKETS = frozenset(
         aten.triu,
         aten.where,
         prims.inductor_lookup_seed,
-        prims.inductor_random,
-        prims.inductor_randint,
         prims.iota,
     }
 )
+RANDOM_PACKETS = frozenset({prims.inductor_random, prims.inductor_randint})
 # Ops that change how a tensor is indexed, though their schemas do not say that they return a view.
 VIEW_PACKETS = frozenset({aten._unsafe_view, aten._reshape_copy, aten.lift_fresh_copy})
 # Kernels of which each run draws other numbers, or that tell the world: they run once.
@@ -83,7 +82,9 @@ def class_of(node: Node) -> NodeClass:
     packet, tags = packet_of(node), node.target.tags
     if returns_a_view(node.target) or packet in VIEW_PACKETS:
         return NodeClass.VIEW
-    if packet in FUSED_PACKETS or (torch.Tag.pointwise in tags and not node.target._schema.is_mutable):
+    if packet in FUSED_PACKETS | RANDOM_PACKETS or (
+        torch.Tag.pointwise in tags and not node.target._schema.is_mutable
+    ):
         return NodeClass.FUSED
     if torch.Tag.reduction in tags:
         return NodeClass.REDUCTION
