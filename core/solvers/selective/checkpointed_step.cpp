@@ -47,7 +47,8 @@ class Player {
     void run_again(const Region& region) {
         for (int i = 0; i < region.rerun; ++i) {
             const std::int32_t op = region.ops[i];
-            made_.moments.push_back({.op = op, .again = true, .left_out = save_set_.saved[op] != 0});
+            const bool left_out = save_set_.saved[op] != 0 || only_counts(flat_, op);
+            made_.moments.push_back({.op = op, .again = true, .left_out = left_out});
             again_at_[op] = last();
         }
     }
@@ -71,6 +72,8 @@ class Player {
             const int from = reads_from(moment);
             const bool backward = graph_.ops[OpId(moment.op)].phase == Phase::backward;
             const bool unknown = backward && forward_of(graph_, moment.op) < 0;
+            if (moment.left_out)  // what is saved is held until its op's turn
+                for (const std::int32_t t : flat_.outputs[moment.op]) first_use_[t] = at;
             for (const std::int32_t t : flat_.inputs[moment.op]) {
                 const int of = region_of_[flat_.producer[t]];
                 const bool again = of >= 0 && (of == from || unknown) && is_made_again(t) &&

@@ -98,7 +98,7 @@ class Finder {
         std::set<std::int32_t> inputs;
         for (const std::int32_t position : at) {
             const std::int32_t op = forward_[position];
-            if (!flat_.recomputable[op]) return std::nullopt;
+            if (!flat_.recomputable[op] && !only_counts(flat_, op)) return std::nullopt;
             region.ops.push_back(op);
             for (const std::int32_t t : flat_.inputs[op]) {
                 const std::int32_t maker = position_[flat_.producer[t]];
@@ -177,6 +177,10 @@ std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat)
         for (const InplacePair& pair : op.inplace)
             if (const std::int32_t maker = flat.producer[pair.in.index()]; maker >= 0) savable[maker] = 0;
     return savable;
+}
+
+bool only_counts(const FlatGraph& flat, std::int32_t op) {
+    return !flat.recomputable[op] && flat.outputs[op].empty();
 }
 
 std::int32_t forward_of(const Graph& graph, std::int32_t op) {

@@ -35,6 +35,10 @@ std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat
 /// others), writes over nothing, and nothing writes over what it makes.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
+/// It may run once only and makes nothing: a counter of steps, as BatchNorm has. PyTorch's rerun counts again; in a
+/// schedule it is left out.
+bool only_counts(const FlatGraph& flat, std::int32_t op);
+
 /// The forward op that a backward op belongs to, or -1.
 std::int32_t forward_of(const Graph& graph, std::int32_t op);
 

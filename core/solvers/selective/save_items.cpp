@@ -56,7 +56,7 @@ std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Re
         SaveItem item{.region = region};
         for (int i = 0; i < regions[region].rerun; ++i) {
             const std::int32_t op = regions[region].ops[i];
-            item.time += flat.time[op];
+            if (!only_counts(flat, op)) item.time += flat.time[op];
             for (const std::int32_t t : flat.outputs[op])
                 if (base.read_again[t] >= 0) hold_until_again(flat, base, t, item);
         }

@@ -42,6 +42,14 @@ def makes_its_own(op) -> bool:
     )
 
 
+@functools.cache
+def into_new_memory(name: str) -> str:
+    """Returns the name of the op that makes what this one writes in place: aten.add.Tensor of aten.add_.Tensor.
+    Functions of ATen that are made of several ops call it instead where a dispatch mode is on."""
+    namespace, op, overload = name.split(".", 2)
+    return f"{namespace}.{op.removesuffix('_')}.{overload}"
+
+
 class Place:
     """How far a region has come. Ops that it does not expect are passed over: views, and ops that its
     step does not need."""
@@ -55,7 +63,7 @@ class Place:
         if self.passed == len(self.region.ops):
             return None
         expected = self.region.ops[self.passed]
-        if expected.name != name or expected.tensors != tensors:
+        if name not in (expected.name, into_new_memory(expected.name)) or expected.tensors != tensors:
             return None
         self.passed += 1
         return expected

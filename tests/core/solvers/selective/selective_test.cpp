@@ -81,10 +81,12 @@ struct PlainStep {
                         const bool inside = region_of(flat.producer[t]) == *region && again.count(t) > 0;
                         values[inside ? again[t] : first[t]].last = now;
                     }
-                    if (choice.saved[own])
-                        running.push_back(0);
-                    else
+                    if (!choice.saved[own]) {
                         run(own, again);
+                        continue;
+                    }
+                    for (const std::int32_t t : flat.outputs[own]) values[first[t]].last = now;
+                    running.push_back(0);
                 }
             }
             const int now = static_cast<int>(running.size());
