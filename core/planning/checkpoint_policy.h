@@ -31,7 +31,8 @@ Bytes budget_of(const Schedule& schedule);
 std::string policy_text(const Graph& graph, const CheckpointPolicy& policy);
 
 /// What torchtitan's `--compile.full_recompute_save_ops` takes, `layers.*.attention.wkv_a::aten.mm.default | ...`,
-/// below lines of comment (#) that tell the regions, the peak and the overhead. `policy` is one by selectors.
+/// below lines of comment (#) that tell the regions, the peak and the overhead. `policy` is one by
+/// selectors.
 std::string torchtitan_text(const Graph& graph, const CheckpointPolicy& policy);
 
 }  // namespace rematlas

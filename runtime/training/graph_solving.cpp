@@ -36,9 +36,12 @@ std::string solve_text(const std::string& graph_text, const std::string& budget,
 }
 
 /// The text of a policy file, or of an object with "status": "infeasible".
-std::string policy_of(const std::string& path) {
+std::string policy_of(const std::string& path, const std::string& budget) {
     const Plan plan = or_throw(read_plan_or_schedule(path));
-    const Result<CheckpointPolicy> policy = checkpoint_policy(plan.graph, budget_of(plan.schedule), {});
+    const Bytes bytes =
+        budget.empty() ? budget_of(plan.schedule)
+                       : or_throw(bytes_of(or_throw(parse_budget(budget)), step_bytes(flatten(plan.graph))));
+    const Result<CheckpointPolicy> policy = checkpoint_policy(plan.graph, bytes, {});
     if (!policy && policy.error().kind == ErrorKind::negative)
         return json{{"status", "infeasible"}, {"reason", policy.error().message}}.dump();
     return policy_text(plan.graph, or_throw(policy));
@@ -50,8 +53,9 @@ void define_solving(torch::Library& library) {
     // `graph` is the text of a graph file. It runs for at most so many seconds, and until the gap is reached.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
-    // `path` is that of a plan file, or of a schedule file with its graph file beside it.
-    library.def("checkpoint_policy(str path) -> str", &policy_of);
+    // `path` is that of a plan file, or of a schedule file with its graph file beside it; without a `budget` it is
+    // the plan's.
+    library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);
 }
 
 }  // namespace rematlas

@@ -5,11 +5,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace rematlas {
 namespace {
+
+constexpr std::size_t kMostOpsOfLayer = 8;  // of nn.Sequential, such as dropout; blocks have more
 
 /// "a.b.c": "a", "a.b", "a.b.c".
 std::vector<std::string> prefixes(const std::string& path) {
@@ -18,11 +19,6 @@ std::vector<std::string> prefixes(const std::string& path) {
         all.push_back(path.substr(0, at));
     if (!path.empty()) all.push_back(path);
     return all;
-}
-
-bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(),
-                                        [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
 struct Module {
@@ -69,8 +65,14 @@ class Finder {
     }
 
     /// Nobody calls a list of modules.
-    static bool is_list(const std::string& path, const Module& module) {
-        if (module.has_own_ops || module.grandparents.empty()) return false;
+    bool is_list(const std::string& path, const Module& module) const {
+        if (module.has_own_ops || module.children.empty()) return false;
+        const auto is_large = [&](const std::string& child) {
+            return modules_.at(child).positions.size() > kMostOpsOfLayer;
+        };
+        if (module.grandparents.empty() &&
+            std::none_of(module.children.begin(), module.children.end(), is_large))
+            return false;
         return std::all_of(module.children.begin(), module.children.end(), [&](const std::string& child) {
             return is_number(std::string_view(child).substr(path.size() + 1));
         });
@@ -177,6 +179,11 @@ std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat)
         for (const InplacePair& pair : op.inplace)
             if (const std::int32_t maker = flat.producer[pair.in.index()]; maker >= 0) savable[maker] = 0;
     return savable;
+}
+
+bool is_number(std::string_view name) {
+    const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+    return !name.empty() && std::all_of(name.begin(), name.end(), is_digit);
 }
 
 bool only_counts(const FlatGraph& flat, std::int32_t op) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/flat_graph.h"
@@ -28,12 +29,15 @@ struct Region {
 /// In the order of their first ops, parents before their children. A module is no region where its ops are not
 /// together or run several times, where one may run once only, where none of them runs again, or where what it
 /// reads is written over. A list of modules, which nobody calls, is told by its children: they have numbers for
-/// names and modules of their own. Cost: linear, times the depth of the modules.
+/// names, and modules of their own or many ops. Cost: linear, times the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
 /// By op: whether its outputs can be saved. It makes some, draws no random numbers (those behind it would draw
 /// others), writes over nothing, and nothing writes over what it makes.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
+
+/// Digits alone, as modules in lists are named.
+bool is_number(std::string_view name);
 
 /// It may run once only and makes nothing: a counter of steps, as BatchNorm has. PyTorch's rerun counts again; in a
 /// schedule it is left out.

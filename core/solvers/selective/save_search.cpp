@@ -1,7 +1,6 @@
 #include "core/solvers/selective/save_search.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -15,6 +14,7 @@ namespace {
 
 constexpr int kPrices = 6;        // rounds of prices, for each number of regions that are not checkpointed
 constexpr int kMostNumbers = 12;  // of these numbers
+constexpr std::int64_t kMostWork = 400'000'000;  // of varying regions: some seconds
 
 class Search {
   public:
@@ -39,11 +39,12 @@ class Search {
             result_.is_best_of_class = !stopped_;
             return std::move(result_);
         }
-        for (const std::vector<int>& chosen : levels()) {
-            if (class_.by_selectors)
-                fill(chosen);
-            else
-                leave_some(chosen);
+        if (class_.by_selectors) {
+            fill(layers());
+            return std::move(result_);
+        }
+        for (const std::vector<int>& chosen : levels()) leave_some(chosen);
+        while (vary_best()) {
         }
         return std::move(result_);
     }
@@ -84,11 +85,22 @@ class Search {
         return all;
     }
 
+    /// The outermost regions with a number for a name.
+    std::vector<int> layers() const {
+        std::vector<int> all;
+        for (std::size_t i = 0; i < regions_.size(); ++i) {
+            const std::string& path = regions_[i].module;
+            if (is_number(path.substr(path.rfind('.') + 1)) && !holds(all, static_cast<int>(i)))
+                all.push_back(static_cast<int>(i));
+        }
+        return all;
+    }
+
     /// All sets of regions of which none holds another one, where those with their save sets are few; else none.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {
-            sets = levels();
+            sets = {layers()};
         } else {
             sets = {{}};
             for (std::size_t i = 0; i < regions_.size(); ++i) {
@@ -161,6 +173,7 @@ class Search {
     void fill(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> all = items(chosen, base);
+        work_ += static_cast<std::int64_t>(all.size() + 10) * static_cast<std::int64_t>(base.moments.size());
         Prices prices(base.moments.size());
         for (int round = 0; round < kPrices && !stopped(); ++round) {
             SaveSet save_set = nothing_saved(chosen);
@@ -188,6 +201,44 @@ class Search {
         }
     }
 
+    /// Those of the best choice, but this one: left, divided into what it holds, or taken in place of what it holds.
+    std::vector<std::vector<int>> varied(int region) const {
+        const std::vector<int>& best = result_.best->save_set.regions;
+        const auto parent = [&](int of) { return regions_[static_cast<std::size_t>(of)].parent; };
+        if (!holds(best, region)) {
+            std::vector<int> taken = {region};
+            for (const int other : best)
+                if (!holds({region}, other)) taken.push_back(other);
+            std::sort(taken.begin(), taken.end());
+            return {taken};
+        }
+        if (std::find(best.begin(), best.end(), region) == best.end()) return {};
+        std::vector<int> left = best;
+        std::erase(left, region);
+        std::vector<int> divided = left;
+        for (int child = region + 1; child < static_cast<int>(regions_.size()); ++child)
+            if (parent(child) == region) divided.push_back(child);
+        if (divided.size() == left.size()) return {left};
+        std::sort(divided.begin(), divided.end());
+        return {left, divided};
+    }
+
+    /// Tries other regions than those of the best choice, one at a time. Returns whether that found a better one.
+    bool vary_best() {
+        bool found = false;
+        for (int region = 0; region < static_cast<int>(regions_.size()) && result_.best; ++region) {
+            for (const std::vector<int>& chosen : varied(region)) {
+                if (stopped() || work_ > kMostWork) return false;
+                const std::pair before(result_.best->time, result_.best->peak);
+                fill(chosen);
+                if (std::pair(result_.best->time, result_.best->peak) == before) continue;
+                found = true;
+                break;
+            }
+        }
+        return found;
+    }
+
     const Graph& graph_;
     const FlatGraph& flat_;
     const std::vector<Region>& regions_;
@@ -195,6 +246,7 @@ class Search {
     const SaveClass class_;
     const Deadline& deadline_;
     SaveSearchResult result_;
+    std::int64_t work_ = 0;  ///< items times moments, of all that was filled
     bool stopped_ = false;
 };
 
@@ -211,10 +263,7 @@ std::string selector_of(const Op& op) {
     for (std::size_t begin = 0; begin <= op.module.size();) {
         const std::size_t end = std::min(op.module.find('.', begin), op.module.size());
         const std::string part = op.module.substr(begin, end - begin);
-        const bool number = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char letter) {
-            return std::isdigit(letter) != 0;
-        });
-        pattern += (begin > 0 ? "." : "") + (number ? "*" : part);
+        pattern += (begin > 0 ? "." : "") + (is_number(part) ? "*" : part);
         begin = end + 1;
     }
     return pattern + "::" + op.name.substr(op.name.rfind(':') + 1);

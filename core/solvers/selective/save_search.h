@@ -7,7 +7,8 @@
 //
 // Few choices are all tried: the answer is then the best of its class. Else the items are taken in the order of
 // their time by the price of their bytes, for several prices of moments (those that were full before cost more) and
-// several numbers of regions that are not checkpointed, at each level of the tree of regions.
+// several numbers of regions that are not checkpointed, at each level of the tree of regions; and from the best of
+// these on with other regions, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace rematlas {
 
 /// What a save set may be.
 struct SaveClass {
-    /// Ops are saved by selectors: all of a name in a module, or none, in all modules whose paths differ in numbers
-    /// only; and all regions of a level are checkpointed.
+    /// As torchtitan does: all layers are checkpointed (the outermost regions with a number for a name), and ops are
+    /// saved by selectors: all of a name in a module, or none, in all modules whose paths differ in numbers only.
     bool by_selectors = false;
     int most_tried = 1 << 14;  ///< so many choices are all tried
 };

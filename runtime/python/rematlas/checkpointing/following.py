@@ -44,8 +44,9 @@ def makes_its_own(op) -> bool:
 
 @functools.cache
 def into_new_memory(name: str) -> str:
-    """Returns the name of the op that makes what this one writes in place: aten.add.Tensor of aten.add_.Tensor.
-    Functions of ATen that are made of several ops call it instead where a dispatch mode is on."""
+    """Returns the name of the op that makes what this one writes in place, aten.add.Tensor of
+    aten.add_.Tensor. Functions of ATen that are made of several ops call it instead where a dispatch mode
+    is on."""
     namespace, op, overload = name.split(".", 2)
     return f"{namespace}.{op.removesuffix('_')}.{overload}"
 

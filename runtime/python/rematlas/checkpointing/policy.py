@@ -4,6 +4,7 @@ import functools
 import pathlib
 import warnings
 
+import torch
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from ..errors import RefusedWarning, caller_level
@@ -11,7 +12,7 @@ from .following import Following
 from .policy_file import PolicyFile
 
 
-def checkpoint_policy(plan) -> "SelectivePolicy":
+def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     """Returns what PyTorch's own checkpointing takes as `context_fn`, for training without rematlas.
 
         policy = rematlas.checkpoint_policy(rematlas.plan(model, args, "60%"))
@@ -19,12 +20,13 @@ def checkpoint_policy(plan) -> "SelectivePolicy":
         checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
 
     `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
-    policy`). A plan's step is solved again, within what selective checkpointing can do at the plan's budget:
+    policy`). A plan's step is solved again, within what selective checkpointing can do at the plan's budget,
+    or at another `budget` of the step, in bytes or as a share of its peak without recomputation ("60%"):
     `peak_bytes` and `overhead` are those of this class, and `regions` are the modules to checkpoint. Raises
     Refused where none keeps the budget, and ValueError for other files. Modules with effects (running
     statistics of BatchNorm) have them again where they are recomputed, as ever under checkpointing.
     """
-    return SelectivePolicy(PolicyFile.of(plan))
+    return SelectivePolicy(PolicyFile.of(plan, budget))
 
 
 class SelectivePolicy:
@@ -98,6 +100,11 @@ class SelectivePolicy:
             raise ValueError(
                 f"rematlas: the model has no module {path!r}, which the plan checkpoints: plan this model"
             ) from None
+        if isinstance(module, torch.nn.ModuleList | torch.nn.ModuleDict):
+            raise ValueError(
+                f"rematlas: {path!r} is a list of modules, which nobody calls: give the context_fn of this"
+                " region to the checkpoint of what calls them"
+            )
         if "forward" in vars(module):
             raise ValueError(
                 f"rematlas: the forward of {path!r} is replaced already (an attribute of the module): take"

@@ -43,20 +43,24 @@ class PolicyFile:
     regions: tuple
 
     @classmethod
-    def of(cls, given) -> "PolicyFile":
+    def of(cls, given, budget) -> "PolicyFile":
         """`given`: a Plan, or the path of a plan, of a schedule with its graph beside it, or of a policy."""
         if isinstance(given, Plan):
-            return cls.parse(given.on_file(cls.solved), "the plan")
+            return cls.parse(given.on_file(lambda path: cls.solved(path, budget)), "the plan")
         with open(given, "rb") as file:  # raises what open raises
-            is_policy = FORMAT.encode() in file.read(1 << 20)
-        return cls.parse(pathlib.Path(given).read_text() if is_policy else cls.solved(given), given)
+            is_policy = FORMAT.encode() in file.read(4096)
+        if is_policy and budget is not None:
+            raise ValueError(
+                f"rematlas: {given} is a policy, which has its budget; give the plan for another budget"
+            )
+        return cls.parse(pathlib.Path(given).read_text() if is_policy else cls.solved(given, budget), given)
 
     @staticmethod
-    def solved(path) -> str:
+    def solved(path, budget) -> str:
         """Returns the text of the policy within the budget of that plan. Raises Refused where there is
         none."""
         try:
-            text = in_one_line(ops.checkpoint_policy, str(path))
+            text = in_one_line(ops.checkpoint_policy, str(path), "" if budget is None else str(budget))
         except RuntimeError as error:
             raise ValueError(str(error)) from None
         told = json.loads(text)
