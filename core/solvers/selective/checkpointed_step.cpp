@@ -65,7 +65,24 @@ class Player {
         return of < 0 ? -1 : region_of_[of];
     }
 
+    /// The ops of one node of autograd are backward ops in a row that belong to the same forward op: for each, the first
+    /// and the last of them.
+    void find_nodes() {
+        node_begin_.resize(flat_.op_count);
+        node_end_.resize(flat_.op_count);
+        for (std::int32_t op = 0; op < flat_.op_count; ++op) {
+            const std::int32_t of = forward_of(graph_, op);
+            const bool goes_on = op > 0 && of >= 0 && of == forward_of(graph_, op - 1);
+            node_begin_[op] = goes_on ? node_begin_[op - 1] : op;
+        }
+        for (std::int32_t op = flat_.op_count; op-- > 0;) {
+            const bool goes_on = op + 1 < flat_.op_count && node_begin_[op + 1] == node_begin_[op];
+            node_end_[op] = goes_on ? node_end_[op + 1] : op;
+        }
+    }
+
     void find_last_uses() {
+        find_nodes();
         made_.read_again.assign(flat_.tensor_count, -1);
         for (std::int32_t at = 0; at <= last(); ++at) {
             const Moment& moment = made_.moments[at];
@@ -73,12 +90,15 @@ class Player {
             const bool backward = graph_.ops[OpId(moment.op)].phase == Phase::backward;
             const bool unknown = backward && forward_of(graph_, moment.op) < 0;
             if (moment.left_out)  // what is saved is held until its op's turn
-                for (const std::int32_t t : flat_.outputs[moment.op]) first_use_[t] = at;
+                for (const std::int32_t t : flat_.outputs[moment.op])
+                    first_use_[t] = std::max(first_use_[t], at);
             for (const std::int32_t t : flat_.inputs[moment.op]) {
                 const int of = region_of_[flat_.producer[t]];
                 const bool again = of >= 0 && (of == from || unknown) && is_made_again(t) &&
                                    again_at_[flat_.producer[t]] < at;
-                (again ? again_use_ : first_use_)[t] = at;
+                const bool given = flat_.producer[t] < node_begin_[moment.op];
+                std::int32_t& use = (again ? again_use_ : first_use_)[t];
+                use = std::max(use, moment.again || !given ? at : run_at_[node_end_[moment.op]]);
                 if (again && backward) made_.read_again[t] = at;
             }
         }
@@ -164,8 +184,9 @@ class Player {
     const FlatGraph& flat_;
     const std::vector<Region>& regions_;
     const SaveSet& save_set_;
-    std::vector<int> region_of_;                   ///< by op: the checkpointed region, or -1
-    std::vector<std::int32_t> again_at_, run_at_;  ///< by op: moments
+    std::vector<int> region_of_;                       ///< by op: the checkpointed region, or -1
+    std::vector<std::int32_t> again_at_, run_at_;      ///< by op: moments
+    std::vector<std::int32_t> node_begin_, node_end_;  ///< by op: ops
     std::vector<std::int32_t> first_use_, again_use_;
     std::vector<std::vector<std::int32_t>> dying_;
     CheckpointedStep made_;

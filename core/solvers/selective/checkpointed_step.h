@@ -35,7 +35,8 @@ struct CheckpointedStep {
 };
 
 /// Everything that an op reads is there until its last reader, as in a Python function that holds nothing for
-/// longer. Cost: linear.
+/// longer; what backward ops of one forward op read, in a row, until the last of them, for they are one node of
+/// autograd. Cost: linear.
 CheckpointedStep play(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions,
                       const SaveSet& save_set);
 

@@ -47,7 +47,8 @@ class RotaryAttention(nn.Module):
             for weight in (self.wq, self.wk, self.wv)
         )
         q, k, v = heads
-        y = nn.functional.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+        q, k = turned(q), turned(k)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.wo(y.transpose(1, 2).reshape(batch, length, width))
 
 
@@ -73,16 +74,14 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """Without dropout, with RMSNorm made of small ops, rotary positions and a gated MLP. `call`: how a block
-    is called."""
+    """Without dropout, with RMSNorm made of small ops, rotary positions and a gated MLP."""
 
-    def __init__(self, layers=6, call=None):
+    def __init__(self, layers=6):
         super().__init__()
         self.tokens = nn.Embedding(WORDS, WIDTH)
         self.layers = nn.ModuleList(LlamaBlock() for _ in range(layers))
         self.norm = RootMeanSquare()
         self.head = nn.Linear(WIDTH, WORDS, bias=False)
-        self.call = call or (lambda block, *given: block(*given))
         of_head = WIDTH // 4
         turns = torch.outer(torch.arange(LENGTH), 1e4 ** (-torch.arange(0, of_head, 2) / of_head))
         turns = torch.cat((turns, turns), -1)
@@ -93,7 +92,7 @@ class Llama(nn.Module):
         x = self.tokens(ids)
         cos, sin = self.cos[: ids.shape[1]], self.sin[: ids.shape[1]]
         for block in self.layers:
-            x = self.call(block, x, cos, sin)
+            x = block(x, cos, sin)
         return self.head(self.norm(x))
 
 
@@ -123,9 +122,9 @@ def gpt():
     return WithLoss(model, models.text_loss), texts()
 
 
-def llama(**options):
+def llama():
     torch.manual_seed(0)
-    return WithLoss(Llama(**options), models.text_loss), texts()
+    return WithLoss(Llama(), models.text_loss), texts()
 
 
 def resnet():
