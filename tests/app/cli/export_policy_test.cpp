@@ -29,7 +29,7 @@ class ExportPolicy : public CommandLine {
 };
 
 TEST_F(ExportPolicy, a_schedule_of_the_class_keeps_its_figures) {
-    const Ran solved = solve("gpt.graph.json", "--budget 75% --solver selective --json");
+    const Ran solved = solve("gpt.graph.json", "--budget 85% --solver selective --json");
     ASSERT_EQ(solved.exit, 0) << solved.err;
     const Ran ran = exported("policy");
     ASSERT_EQ(ran.exit, 0) << ran.err;
@@ -51,7 +51,7 @@ TEST_F(ExportPolicy, a_schedule_of_the_class_keeps_its_figures) {
 }
 
 TEST_F(ExportPolicy, a_schedule_of_another_class_is_solved_again) {
-    ASSERT_EQ(solve("gpt.graph.json", "--budget 75% --solver dtr").exit, 0);
+    ASSERT_EQ(solve("gpt.graph.json", "--budget 85% --solver dtr").exit, 0);
     const Ran ran = exported("policy");
     ASSERT_EQ(ran.exit, 0) << ran.err;
     const json told = json::parse(ran.out);
@@ -74,9 +74,9 @@ TEST_F(ExportPolicy, torchtitan_gets_selectors) {
 TEST_F(ExportPolicy, what_cannot_be_exported_says_why) {
     ASSERT_EQ(solve("g.graph.json", "--budget 100% --solver keep-all").exit, 0);
     expect_error(exported("policy"), 2, "was not captured from a model");
-    ASSERT_EQ(solve("gpt.graph.json", "--budget 35% --solver atlas --time-limit 2s").exit, 0);
+    ASSERT_EQ(solve("gpt.graph.json", "--budget 389376 --solver rotor").exit, 0);
     expect_error(exported("policy"), 1, "the least that was found takes");
-    ASSERT_EQ(solve("gpt.graph.json", "--budget 75% --solver dtr --pin 'blocks.*=recompute'").exit, 0);
+    ASSERT_EQ(solve("gpt.graph.json", "--budget 85% --solver dtr --pin 'blocks.*=recompute'").exit, 0);
     expect_error(exported("policy"), 2, "was solved under pins");
 }
 
