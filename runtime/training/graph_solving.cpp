@@ -53,8 +53,8 @@ void define_solving(torch::Library& library) {
     // `graph` is the text of a graph file. It runs for at most so many seconds, and until the gap is reached.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
-    // `path` is that of a plan file, or of a schedule file with its graph file beside it; without a `budget` it is
-    // the plan's.
+    // `path` is that of a plan file, or of a schedule file with its graph file beside it; without a
+    // `budget` it is the plan's.
     library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);
 }
 

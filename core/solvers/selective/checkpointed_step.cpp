@@ -65,8 +65,8 @@ class Player {
         return of < 0 ? -1 : region_of_[of];
     }
 
-    /// The ops of one node of autograd are backward ops in a row that belong to the same forward op: for each, the first
-    /// and the last of them.
+    /// The ops of one node of autograd are backward ops in a row that belong to the same forward op: for
+    /// each, the first and the last of them.
     void find_nodes() {
         node_begin_.resize(flat_.op_count);
         node_end_.resize(flat_.op_count);

@@ -29,14 +29,14 @@ struct CheckpointedStep {
         during;  ///< by moment: bytes while it runs; while a left out one is passed, those alive
     std::int64_t time = 0, peak = 0;
     std::vector<Step> steps;
-    /// By tensor, moments: when it dies for the first time, when it is made again (-1: never) and the last at which
-    /// backward reads what was made again (-1: never).
+    /// By tensor, moments: when it dies for the first time, when it is made again (-1: never) and the last
+    /// at which backward reads what was made again (-1: never).
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 
-/// Everything that an op reads is there until its last reader, as in a Python function that holds nothing for
-/// longer; what backward ops of one forward op read, in a row, until the last of them, for they are one node of
-/// autograd. Cost: linear.
+/// Everything that an op reads is there until its last reader, as in a Python function that holds nothing
+/// for longer; what backward ops of one forward op read, in a row, until the last of them, for they are one
+/// node of autograd. Cost: linear.
 CheckpointedStep play(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions,
                       const SaveSet& save_set);
 

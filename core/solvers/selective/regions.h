@@ -2,10 +2,10 @@
 //
 //     const std::vector<Region> regions = checkpoint_regions(graph, flat);
 //
-// `torch.utils.checkpoint` runs the forward of a region again, from its first op to the last one that backward
-// needs (early stop), before the first backward op that reads anything which the region keeps for backward.
-// Ops whose outputs are saved (selective checkpointing) are left out. It holds what the region reads from
-// outside until the last such backward op.
+// `torch.utils.checkpoint` runs the forward of a region again, from its first op to the last one that
+// backward needs (early stop), before the first backward op that reads anything which the region keeps for
+// backward. Ops whose outputs are saved (selective checkpointing) are left out. It holds what the region
+// reads from outside until the last such backward op.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@ struct Region {
     int parent = -1;                                       ///< the smallest region that holds it, or -1
 };
 
-/// In the order of their first ops, parents before their children. A module is no region where its ops are not
-/// together or run several times, where one may run once only, where none of them runs again, or where what it
-/// reads is written over. A list of modules, which nobody calls, is told by its children: they have numbers for
-/// names, and modules of their own or many ops. Cost: linear, times the depth of the modules.
+/// In the order of their first ops, parents before their children. A module is no region where its ops are
+/// not together or run several times, where one may run once only, where none of them runs again, or where
+/// what it reads is written over. A list of modules, which nobody calls, is told by its children: they have
+/// numbers for names, and modules of their own or many ops. Cost: linear, times the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
-/// By op: whether its outputs can be saved. It makes some, draws no random numbers (those behind it would draw
-/// others), writes over nothing, and nothing writes over what it makes.
+/// By op: whether its outputs can be saved. It makes some, draws no random numbers (those behind it would
+/// draw others), writes over nothing, and nothing writes over what it makes.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
 /// Digits alone, as modules in lists are named.
 bool is_number(std::string_view name);
 
-/// It may run once only and makes nothing: a counter of steps, as BatchNorm has. PyTorch's rerun counts again; in a
-/// schedule it is left out.
+/// It may run once only and makes nothing: a counter of steps, as BatchNorm has. PyTorch's rerun counts
+/// again; in a schedule it is left out.
 bool only_counts(const FlatGraph& flat, std::int32_t op);
 
 /// The forward op that a backward op belongs to, or -1.

@@ -22,7 +22,8 @@ struct SaveItem {
     std::vector<HeldBytes> held = {};
 };
 
-/// Each op of these regions that can be saved, or each group of them. `base` is the step in which nothing is saved.
+/// Each op of these regions that can be saved, or each group of them. `base` is the step in which nothing
+/// is saved.
 std::vector<SaveItem> items_to_save(const Graph& graph, const FlatGraph& flat,
                                     const std::vector<Region>& regions, std::span<const int> chosen,
                                     const CheckpointedStep& base, bool by_selectors);

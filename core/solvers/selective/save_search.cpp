@@ -96,7 +96,8 @@ class Search {
         return all;
     }
 
-    /// All sets of regions of which none holds another one, where those with their save sets are few; else none.
+    /// All sets of regions of which none holds another one, where those with their save sets are few; else
+    /// none.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {
@@ -201,7 +202,8 @@ class Search {
         }
     }
 
-    /// Those of the best choice, but this one: left, divided into what it holds, or taken in place of what it holds.
+    /// Those of the best choice, but this one: left, divided into what it holds, or taken in place of what
+    /// it holds.
     std::vector<std::vector<int>> varied(int region) const {
         const std::vector<int>& best = result_.best->save_set.regions;
         const auto parent = [&](int of) { return regions_[static_cast<std::size_t>(of)].parent; };
@@ -223,7 +225,8 @@ class Search {
         return {left, divided};
     }
 
-    /// Tries other regions than those of the best choice, one at a time. Returns whether that found a better one.
+    /// Tries other regions than those of the best choice, one at a time. Returns whether that found a
+    /// better one.
     bool vary_best() {
         bool found = false;
         for (int region = 0; region < static_cast<int>(regions_.size()) && result_.best; ++region) {

@@ -1,11 +1,11 @@
-// Selective checkpointing as PyTorch runs it: regions, which are calls of modules, and in each the ops whose outputs
-// are saved (torch.utils.checkpoint with `create_selective_checkpoint_contexts`).
+// Selective checkpointing as PyTorch runs it: regions, which are calls of modules, and in each the ops
+// whose outputs are saved (torch.utils.checkpoint with `create_selective_checkpoint_contexts`).
 //
-// Forward keeps what a region reads from outside and the outputs of its saved ops. When backward first needs anything
-// of a region, its forward runs again as a whole but for the saved ops, up to the last op that backward needs
-// (`regions.h`). The ops run in the graph's order. An answer is the best of this class where the choices are few
-// enough to try all (`save_search.h`), else a heuristic one, of which nothing is proven. Graphs without module paths
-// have no regions. Cost: some hundred passes over the step.
+// Forward keeps what a region reads from outside and the outputs of its saved ops. When backward first
+// needs anything of a region, its forward runs again as a whole but for the saved ops, up to the last op
+// that backward needs (`regions.h`). The ops run in the graph's order. An answer is the best of this class
+// where the choices are few enough to try all (`save_search.h`), else a heuristic one, of which nothing is
+// proven. Graphs without module paths have no regions. Cost: some hundred passes over the step.
 #pragma once
 
 #include <memory>

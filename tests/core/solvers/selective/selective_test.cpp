@@ -36,8 +36,8 @@ Graph step_of_modules(std::uint64_t seed) {
     return graph;
 }
 
-/// Time and peak of a choice, from the rules alone. What is held at a moment is what was made and is read later, or
-/// belongs to a region that backward still needs.
+/// Time and peak of a choice, from the rules alone. What is held at a moment is what was made and is read
+/// later, or belongs to a region that backward still needs.
 struct PlainStep {
     const Graph& graph;
     const FlatGraph& flat;
