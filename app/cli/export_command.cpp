@@ -1,11 +1,14 @@
 // rematlas export
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
+#include "core/base/sizes.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/checkpoint_policy.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/export.h"
 #include "core/schedule/schedule_file.h"
@@ -13,6 +16,8 @@
 
 namespace rematlas {
 namespace {
+
+using nlohmann::json;
 
 struct ExportFlags {
     std::string file, graph, format = "plan", table, out;  // no table named: steps
@@ -30,7 +35,30 @@ Result<std::string> other_form(const ExportFlags& flags, const Graph& graph, con
     return dot_graph(graph, schedule);
 }
 
-Result<void> export_schedule(const ExportFlags& flags) {
+bool is_policy(const ExportFlags& flags) {
+    return flags.format == "policy" || flags.format == "torchtitan";
+}
+
+/// Solves the step again within what the executor can do, and tells what that takes.
+Result<void> export_policy(const ExportFlags& flags, const Graph& graph, const Schedule& schedule,
+                           json& told) {
+    if (!schedule.pins.empty())
+        return Error{flags.file +
+                     ": was solved under pins, which selective checkpointing does not keep; "
+                     "solve it without --pin"};
+    const bool torchtitan = flags.format == "torchtitan";
+    const Result<CheckpointPolicy> policy =
+        checkpoint_policy(graph, budget_of(schedule), {}, {.by_selectors = torchtitan});
+    if (!policy) return policy.error();
+    const Solution& solution = policy->plan.solution;
+    told["peak_bytes"] = solution.peak.value;
+    told["budget_bytes"] = policy->budget.value;
+    told["overhead"] = solution.overhead;
+    told["regions"] = policy->plan.regions.size();
+    return write_file(flags.out, torchtitan ? torchtitan_text(graph, *policy) : policy_text(graph, *policy));
+}
+
+Result<void> export_schedule(const ExportFlags& flags, json& told) {
     const Result<Schedule> schedule = schedule_in(flags.file);
     if (!schedule) return schedule.error();
     const Result<std::filesystem::path> graph_file = graph_file_for(*schedule, flags.file, flags.graph);
@@ -44,6 +72,7 @@ Result<void> export_schedule(const ExportFlags& flags) {
         if (!bytes) return bytes.error();
         return write_plan(*bytes, *schedule, flags.out);
     }
+    if (is_policy(flags)) return export_policy(flags, *graph, *schedule, told);
     const Result<std::string> text = other_form(flags, *graph, *schedule);
     if (!text) return text.error();
     return write_file(flags.out, *text);
@@ -71,9 +100,16 @@ Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output)
     const Result<FileKind> kind = our_file(flags.file);
     const bool is_sweep = kind && *kind == FileKind::sweep;
     if (const Result<void> used = table_is_used(flags, is_sweep); !used) return used.error();
-    const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags);
+    json told = {{"file", flags.out}, {"format", flags.format}};
+    const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags, told);
     if (!written) return written.error();
-    if (output.json) print_json({{"file", flags.out}, {"format", flags.format}});
+    if (output.json) print_json(told);
+    if (!output.json && is_policy(flags))
+        std::printf("%s: %d regions; peak %s of a budget of %s, overhead %.4f with selective checkpointing\n",
+                    flags.out.c_str(), told["regions"].get<int>(),
+                    format_bytes(Bytes(told["peak_bytes"].get<std::int64_t>())).c_str(),
+                    format_bytes(Bytes(told["budget_bytes"].get<std::int64_t>())).c_str(),
+                    told["overhead"].get<double>());
     return Exit::success;
 }
 
@@ -82,16 +118,19 @@ Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output)
 void add_export_command(const Commands& commands) {
     static OutputFlags output;
     static ExportFlags flags;
-    CLI::App* app = commands.add(
-        "export", "a schedule as a plan for training, a trace, a table or a graph; a sweep as a table",
-        "rematlas export gpt12.schedule.json -o gpt12.plan", output,
-        [] { return export_command(flags, output); });
+    CLI::App* app = commands.add("export",
+                                 "a schedule as a plan for training, as selective checkpointing for PyTorch "
+                                 "or torchtitan, a trace, a table or a graph; a sweep as a table",
+                                 "rematlas export gpt12.schedule.json -o gpt12.plan", output,
+                                 [] { return export_command(flags, output); });
     app->add_option("file", flags.file, "a .schedule.json file, or a .sweep.json file (--format csv)")
         ->required();
     app->add_option("--graph", flags.graph,
                     "its graph (default: the file beside it with the digest it names)");
-    app->add_option("--format", flags.format, "plan, chrome-trace, csv or dot")
-        ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
+    app->add_option("--format", flags.format,
+                    "plan, policy, torchtitan, chrome-trace, csv or dot; policy and torchtitan solve "
+                    "again, within what selective checkpointing can do at the schedule's budget")
+        ->check(CLI::IsMember({"plan", "policy", "torchtitan", "chrome-trace", "csv", "dot"}))
         ->capture_default_str();
     app->add_option("--table", flags.table,
                     "with --format csv of a schedule: steps (default), blocks or tensors")

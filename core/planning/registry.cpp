@@ -12,14 +12,15 @@
 #include "core/solvers/offmate/offmate.h"
 #include "core/solvers/revolve/revolve.h"
 #include "core/solvers/rotor/rotor.h"
+#include "core/solvers/selective/selective.h"
 
 namespace rematlas {
 namespace {
 
 constexpr const SolverEntry* all[] = {
-    &atlas_solver,     &hiremate_solver,     &rockmate_solver, &hilp_solver, &offmate_solver,
-    &checkmate_solver, &checkmate_lp_solver, &rotor_solver,    &dtr_solver,  &chen_greedy_solver,
-    &chen_sqrt_solver, &revolve_solver,      &keep_all_solver};
+    &atlas_solver,     &hiremate_solver,     &rockmate_solver,  &hilp_solver,    &offmate_solver,
+    &checkmate_solver, &checkmate_lp_solver, &rotor_solver,     &dtr_solver,     &chen_greedy_solver,
+    &chen_sqrt_solver, &revolve_solver,      &selective_solver, &keep_all_solver};
 
 }  // namespace
 

@@ -1,7 +1,8 @@
-// Graphs that Python makes, solved as `rematlas solve` does.
+// Graphs that Python makes, solved as `rematlas solve` does; plans for selective checkpointing.
 #include <nlohmann/json.hpp>
 
 #include "core/graph/graph_file.h"
+#include "core/planning/checkpoint_policy.h"
 #include "core/planning/request.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/training/bindings.h"
@@ -34,12 +35,27 @@ std::string solve_text(const std::string& graph_text, const std::string& budget,
     return schedule_text(*outcome->schedule());
 }
 
+/// The text of a policy file, or of an object with "status": "infeasible".
+std::string policy_of(const std::string& path, const std::string& budget) {
+    const Plan plan = or_throw(read_plan_or_schedule(path));
+    const Bytes bytes =
+        budget.empty() ? budget_of(plan.schedule)
+                       : or_throw(bytes_of(or_throw(parse_budget(budget)), step_bytes(flatten(plan.graph))));
+    const Result<CheckpointPolicy> policy = checkpoint_policy(plan.graph, bytes, {});
+    if (!policy && policy.error().kind == ErrorKind::negative)
+        return json{{"status", "infeasible"}, {"reason", policy.error().message}}.dump();
+    return policy_text(plan.graph, or_throw(policy));
+}
+
 }  // namespace
 
 void define_solving(torch::Library& library) {
     // `graph` is the text of a graph file. It runs for at most so many seconds, and until the gap is reached.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
+    // `path` is that of a plan file, or of a schedule file with its graph file beside it; without a
+    // `budget` it is the plan's.
+    library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);
 }
 
 }  // namespace rematlas

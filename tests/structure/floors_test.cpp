@@ -37,7 +37,7 @@ const std::vector<House> houses = {
       {"planning"}}},
     // A solver may start from the answers of those below it.
     {"core/solvers",
-     {{"keep_all", "chen", "rotor", "dtr", "annealing", "staged"},
+     {{"keep_all", "chen", "rotor", "dtr", "selective", "annealing", "staged"},
       {"revolve", "hierarchical"},
       {"offmate"},
       {"atlas"},

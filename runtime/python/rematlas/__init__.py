@@ -19,6 +19,7 @@ from rematlas_command import is_build_asked
 if not is_build_asked():
     from .api import apply, load, plan, remove, status
     from .cards.fits import fits
+    from .checkpointing.policy import SelectivePolicy, checkpoint_policy
     from .errors import Infeasible, Refused, RefusedWarning, Thrashing
     from .fallback.evicting import evict
     from .inductor.entry import compile, compile_options
@@ -58,10 +59,12 @@ __all__ = [
     "RefusedWarning",
     "Rockmate",
     "Rotor",
+    "SelectivePolicy",
     "Status",
     "Thrashing",
     "apply",
     "check_config",
+    "checkpoint_policy",
     "chunked_loss",
     "compile",
     "compile_options",

@@ -1,6 +1,7 @@
 """Plans as files."""
 
 import pathlib
+import tempfile
 
 from .compiled.compiled_plan import CompiledPlan
 from .errors import message
@@ -32,6 +33,13 @@ class Plan:
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.data)
         part.replace(path)
+
+    def on_file(self, read):
+        """Returns what `read` makes of the path of a file that holds the plan for as long."""
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            path.write_bytes(self.data)
+            return read(path)
 
     def compiled(self, device) -> CompiledPlan:
         return CompiledPlan.of_bytes(self.data, device)

@@ -1,0 +1,78 @@
+#include "core/solvers/selective/selective.h"
+
+#include "core/solving/answers.h"
+
+namespace rematlas {
+namespace {
+
+Solution solution_of(const FlatGraph& flat, const CheckpointedStep& step) {
+    Solution solution;
+    solution.steps = step.steps;
+    solution.time = Nanoseconds(step.time);
+    solution.peak = Bytes(step.peak);
+    if (flat.base_time > 0)
+        solution.overhead = static_cast<double>(step.time) / static_cast<double>(flat.base_time);
+    return solution;
+}
+
+class Selective : public Solver {
+  public:
+    explicit Selective(SelectiveOptions options) : options_(options) {}
+    std::string_view name() const override { return "selective"; }
+    std::string_view summary() const override {
+        return "checkpointed modules with saved ops, as PyTorch's selective checkpointing runs them; "
+               "heuristic";
+    }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        SelectiveAnswer answer = selective_plan(problem, budget, limits, options_.of);
+        if (Infeasible* none = std::get_if<Infeasible>(&answer)) return std::move(*none);
+        Solution& solution = std::get<SelectivePlan>(answer).solution;
+        if (progress) progress({solution.overhead, solution.peak, {}, 1.0});
+        return std::move(solution);
+    }
+
+  private:
+    SelectiveOptions options_;
+};
+
+}  // namespace
+
+SelectiveAnswer selective_plan(const Problem& problem, Bytes budget, const Limits& limits,
+                               const SaveClass& of) {
+    const Deadline deadline(limits);
+    const std::vector<Region> regions = checkpoint_regions(problem.graph, problem.flat);
+    const SaveSearchResult found =
+        search_save_set(problem.graph, problem.flat, regions, budget, of, deadline);
+    if (!found.best) {
+        Infeasible none = infeasible_from(problem, budget, Bytes(found.smallest_peak));
+        if (regions.empty()) none.reason = "no call of a module in this graph can be checkpointed";
+        return none;
+    }
+    SelectivePlan plan;
+    for (const int chosen : found.best->save_set.regions) {
+        const Region& region = regions[static_cast<std::size_t>(chosen)];
+        plan.regions.push_back(region);
+        plan.saved.emplace_back();
+        for (int i = 0; i < region.rerun; ++i)
+            if (found.best->save_set.saved[region.ops[i]]) plan.saved.back().push_back(region.ops[i]);
+    }
+    plan.solution =
+        solution_of(problem.flat, play(problem.graph, problem.flat, regions, found.best->save_set));
+    return plan;
+}
+
+void read_options(OptionReader& reader, SelectiveOptions& options) {
+    reader.flag("by_selectors", options.of.by_selectors);
+    reader.integer("most_tried", options.of.most_tried, 0, 1 << 20);
+}
+
+std::unique_ptr<Solver> make_selective(SelectiveOptions options) {
+    return std::make_unique<Selective>(options);
+}
+
+constinit const SolverEntry selective_solver =
+    solver_entry<SelectiveOptions, make_selective>({.name = "selective"});
+
+}  // namespace rematlas

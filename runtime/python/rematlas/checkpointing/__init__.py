@@ -1,0 +1,1 @@
+"""Plans for PyTorch's own selective activation checkpointing."""

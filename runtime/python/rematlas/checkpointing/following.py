@@ -1,0 +1,108 @@
+"""One call of a checkpointed region, op by op, beside what its region expects."""
+
+import functools
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+TYPES = {
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.float8_e4m3fn: "f8e4m3fn",
+    torch.float8_e5m2: "f8e5m2",
+    torch.complex32: "c32",
+    torch.complex64: "c64",
+    torch.complex128: "c128",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.uint8: "u8",
+    torch.uint16: "u16",
+    torch.uint32: "u32",
+    torch.uint64: "u64",
+    torch.bool: "bool",
+}
+
+
+def shapes(args, kwargs) -> tuple:
+    """Returns types and sizes of the tensors among the arguments, as policy files have them."""
+    tensors = (leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim())
+    return tuple(f"{TYPES.get(one.dtype)}[{','.join(map(str, one.shape))}]" for one in tensors)
+
+
+@functools.cache
+def makes_its_own(op) -> bool:
+    """Whether the outputs of an op are its own memory, and it writes to nothing else."""
+    schema = getattr(op, "_schema", None)
+    return (
+        schema is not None and not schema.is_mutable and all(one.alias_info is None for one in schema.returns)
+    )
+
+
+@functools.cache
+def into_new_memory(name: str) -> str:
+    """Returns the name of the op that makes what this one writes in place, aten.add.Tensor of
+    aten.add_.Tensor. Functions of ATen that are made of several ops call it instead where a dispatch mode
+    is on."""
+    namespace, op, overload = name.split(".", 2)
+    return f"{namespace}.{op.removesuffix('_')}.{overload}"
+
+
+class Place:
+    """How far a region has come. Ops that it does not expect are passed over: views, and ops that its
+    step does not need."""
+
+    def __init__(self, region):
+        self.region = region
+        self.passed = 0
+
+    def advance(self, name, tensors):
+        """Returns the expected op where it is this one, None otherwise."""
+        if self.passed == len(self.region.ops):
+            return None
+        expected = self.region.ops[self.passed]
+        if name not in (expected.name, into_new_memory(expected.name)) or expected.tensors != tensors:
+            return None
+        self.passed += 1
+        return expected
+
+    def is_complete(self) -> bool:
+        return self.passed == len(self.region.ops)
+
+
+class Following:
+    """The policy of one call, for `create_selective_checkpoint_contexts`. `regions`: what it may be a call
+    of, the likeliest first; it is the one that has come furthest. `trusted`: says of a region whether its
+    last call was as expected; of others nothing is saved."""
+
+    def __init__(self, regions, trusted):
+        self.places = [Place(region) for region in regions]
+        self.trusted = trusted
+        self.saved = []  # of each op of the forward, whether it is saved
+        self.again = 0  # ops of the rerun so far
+
+    def __call__(self, context, op, *args, **kwargs) -> bool:
+        if context.is_recompute:  # torch 2.11 asks again
+            self.again += 1
+            return self.saved[self.again - 1]
+        self.saved.append(self.saves(op, args, kwargs))
+        return self.saved[-1]
+
+    def saves(self, op, args, kwargs) -> bool:
+        name, tensors = str(op), shapes(args, kwargs)
+        expected = {}
+        for place in self.places:
+            if found := place.advance(name, tensors):
+                expected[place] = found
+        place = self.furthest()
+        return place in expected and expected[place].save and self.trusted(place.region) and makes_its_own(op)
+
+    def furthest(self) -> Place:
+        return max(self.places, key=lambda place: place.passed)
+
+    def ran(self) -> bool:
+        """False without gradients, where nothing is checkpointed."""
+        return bool(self.saved)

@@ -1,0 +1,172 @@
+"""A plan as the `context_fn` of torch.utils.checkpoint."""
+
+import functools
+import pathlib
+import warnings
+
+import torch
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+
+from ..errors import RefusedWarning, caller_level
+from .following import Following
+from .policy_file import PolicyFile
+
+
+def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
+    """Returns what PyTorch's own checkpointing takes as `context_fn`, for training without rematlas.
+
+        policy = rematlas.checkpoint_policy(rematlas.plan(model, args, "60%"))
+        policy.wrap(model)                                                   # the regions, or by hand:
+        checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
+
+    `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
+    policy`). A plan's step is solved again, within what selective checkpointing can do at the plan's budget,
+    or at another `budget` of the step, in bytes or as a share of its peak without recomputation ("60%"):
+    `peak_bytes` and `overhead` are those of this class, and `regions` are the modules to checkpoint. Raises
+    Refused where none keeps the budget, and ValueError for other files. Modules with effects (running
+    statistics of BatchNorm) have them again where they are recomputed, as ever under checkpointing.
+    """
+    return SelectivePolicy(PolicyFile.of(plan, budget))
+
+
+class SelectivePolicy:
+    """With the path of a module it gives the `context_fn` of that region. It is one itself, too: which
+    region a call is of follows from the order of the calls, and from the ops. Where the ops are others than
+    expected (another shape, autocast, eval), nothing is saved from there on, and nothing at all in the
+    region's calls until one is as expected again."""
+
+    def __init__(self, file: PolicyFile):
+        self.file = file
+        self.regions = {region.module: region for region in file.regions}
+        self.next = 0  # place of the region that is likely to be called next
+        self.last = None  # what follows the last call without a name
+        self.unexpected = set()  # regions whose last call was not as expected
+        self.has_warned = False
+
+    @property
+    def budget_bytes(self) -> int:
+        return self.file.budget_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.file.peak_bytes
+
+    @property
+    def resident_bytes(self) -> int:
+        return self.file.resident_bytes
+
+    @property
+    def overhead(self) -> float:
+        return self.file.overhead
+
+    def __repr__(self):
+        return (
+            f"<rematlas.SelectivePolicy of {len(self.regions)} regions, peak {self.peak_bytes} bytes of a"
+            f" budget of {self.budget_bytes}, overhead {self.overhead:.4f}>"
+        )
+
+    def __call__(self, module: str | None = None):
+        """With a path: the `context_fn` of that module. Without: the contexts of the next call."""
+        if module is None:
+            return self.contexts(self.likeliest_first(), has_name=False)
+        if module not in self.regions:
+            raise KeyError(
+                f"rematlas: {module!r} is no region of this policy; its regions are {[*self.regions]}"
+            )
+        return functools.partial(self.contexts, [self.regions[module]], has_name=True)
+
+    def save(self, path) -> None:
+        pathlib.Path(path).write_text(self.file.text)
+
+    def wrap(self, model):
+        """Checkpoints the regions: the forward of their modules is called by torch.utils.checkpoint. Returns
+        the model. `unwrap` gives them their own forward back."""
+        modules = {path: self.module_of(model, path) for path in self.regions}
+        for path, module in modules.items():
+            module.forward = functools.partial(
+                checkpoint, module.forward, use_reentrant=False, context_fn=self(path)
+            )
+        return model
+
+    def unwrap(self, model):
+        for path in self.regions:
+            vars(model.get_submodule(path)).pop("forward", None)
+        return model
+
+    def module_of(self, model, path):
+        try:
+            module = model.get_submodule(path)
+        except AttributeError:
+            raise ValueError(
+                f"rematlas: the model has no module {path!r}, which the plan checkpoints: plan this model"
+            ) from None
+        if isinstance(module, torch.nn.ModuleList | torch.nn.ModuleDict):
+            raise ValueError(
+                f"rematlas: {path!r} is a list of modules, which nobody calls: give the context_fn of this"
+                " region to the checkpoint of what calls them"
+            )
+        if "forward" in vars(module):
+            raise ValueError(
+                f"rematlas: the forward of {path!r} is replaced already (an attribute of the module): take"
+                " that back before wrap"
+            )
+        return module
+
+    def contexts(self, regions, has_name):
+        if not regions:
+            raise ValueError(
+                "rematlas: this policy has no regions, for the step fits its budget as it is: do not"
+                " checkpoint it"
+            )
+        following = Following(regions, self.is_trusted)
+        if not has_name:
+            self.last = following
+        forward, again = create_selective_checkpoint_contexts(following)
+        return forward, Rerun(self, following, again)
+
+    def is_trusted(self, region) -> bool:
+        return region.module not in self.unexpected
+
+    def likeliest_first(self) -> list:
+        """Returns the regions in their order, from the one behind that of the last call on."""
+        regions = [*self.regions.values()]
+        if self.last is not None and self.last.ran():
+            self.next = (regions.index(self.last.furthest().region) + 1) % len(regions)
+        return regions[self.next :] + regions[: self.next]
+
+    def note_end(self, following) -> None:
+        """Its forward is over."""
+        place = following.furthest()
+        module = place.region.module
+        if place.is_complete():
+            self.unexpected.discard(module)
+            return
+        self.unexpected.add(module)
+        if self.has_warned:
+            return
+        self.has_warned = True
+        expected = place.region.ops[place.passed]
+        warnings.warn(
+            f"rematlas: a call of {module!r} runs other ops than its plan was made of (it lacks"
+            f" {expected.name} of {', '.join(expected.tensors)}): such calls recompute all; a plan made with"
+            " these inputs, this mode and this autocast saves again",
+            RefusedWarning,
+            stacklevel=caller_level(),
+        )
+
+
+class Rerun:
+    """The context of a rerun, which backward may enter several times (retain_graph)."""
+
+    def __init__(self, policy, following, context):
+        self.policy = policy
+        self.following = following
+        self.context = context
+
+    def __enter__(self):
+        self.following.again = 0
+        self.policy.note_end(self.following)
+        return self.context.__enter__()
+
+    def __exit__(self, *raised):
+        return self.context.__exit__(*raised)

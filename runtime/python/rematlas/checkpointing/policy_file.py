@@ -1,0 +1,89 @@
+"""What a policy file says: the regions of a model, and in each the ops that it expects and saves."""
+
+import dataclasses
+import json
+import pathlib
+
+from ..errors import Refused
+from ..library import in_one_line, ops
+from ..plan_file import Plan
+
+FORMAT = "rematlas.policy"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExpectedOp:
+    """`name`: aten.mm.default. `tensors`: types and sizes of the tensors that it reads, f32[8,64], without
+    those that have no axes."""
+
+    name: str
+    tensors: tuple
+    save: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Region:
+    """A module that is checkpointed. `ops`: what its forward calls, in order, but for views and for what the
+    step does not need."""
+
+    module: str
+    ops: tuple
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """`peak_bytes`: of the whole step, parameters included, which are `resident_bytes` with the inputs.
+    `overhead`: its time over that of the step without checkpointing."""
+
+    text: str
+    budget_bytes: int
+    peak_bytes: int
+    resident_bytes: int
+    overhead: float
+    regions: tuple
+
+    @classmethod
+    def of(cls, given, budget) -> "PolicyFile":
+        """`given`: a Plan, or the path of a plan, of a schedule with its graph beside it, or of a policy."""
+        if isinstance(given, Plan):
+            return cls.parse(given.on_file(lambda path: cls.solved(path, budget)), "the plan")
+        with open(given, "rb") as file:  # raises what open raises
+            is_policy = FORMAT.encode() in file.read(4096)
+        if is_policy and budget is not None:
+            raise ValueError(
+                f"rematlas: {given} is a policy, which has its budget; give the plan for another budget"
+            )
+        return cls.parse(pathlib.Path(given).read_text() if is_policy else cls.solved(given, budget), given)
+
+    @staticmethod
+    def solved(path, budget) -> str:
+        """Returns the text of the policy within the budget of that plan. Raises Refused where there is
+        none."""
+        try:
+            text = in_one_line(ops.checkpoint_policy, str(path), "" if budget is None else str(budget))
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+        told = json.loads(text)
+        if told.get("status") == "infeasible":
+            raise Refused(f"rematlas: {told['reason']}")
+        return text
+
+    @classmethod
+    def parse(cls, text: str, name) -> "PolicyFile":
+        try:
+            told = json.loads(text)
+            if told["format"] != FORMAT or told["version"] != 1:
+                raise ValueError
+            regions = tuple(
+                Region(
+                    region["module"],
+                    tuple(ExpectedOp(op["op"], tuple(op["tensors"]), op["save"]) for op in region["ops"]),
+                )
+                for region in told["regions"]
+            )
+            numbers = (told[key] for key in ("budget_bytes", "peak_bytes", "resident_bytes", "overhead"))
+            return cls(text, *numbers, regions)
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(
+                f"rematlas: {name} is no policy file of version 1: rematlas export --format policy writes one"
+            ) from None
