@@ -65,11 +65,16 @@ def unwatched():
     return torch._C._ExcludeDispatchKeyGuard(ONLY_OWN_KEY)
 
 
+def are_shapes_alone() -> bool:
+    """Says whether a step is recorded from shapes: its tensors have no memory."""
+    return any(recording.is_open() and recording.is_from_shapes for recording in list(recordings))
+
+
 def refuse(why: str) -> None:
     """The step that is recorded has a call that can be no op. Raises RuntimeError where it is recorded from
     shapes: then the call must not run."""
+    if are_shapes_alone():
+        raise RuntimeError(f"rematlas: {why}")
     for recording in list(recordings):
         if recording.is_open():
             recording.refuse(why)
-            if recording.is_from_shapes:
-                raise RuntimeError(f"rematlas: {why}")

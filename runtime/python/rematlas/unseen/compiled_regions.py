@@ -54,6 +54,8 @@ def call_as_op(graph, inputs, run):
 
 
 def why_no_op(graph, inputs) -> str:
+    if calls.are_shapes_alone():
+        return "the step runs code of torch.compile, of which shapes do not tell what it makes"
     if graph.fx_kwargs.get("cudagraphs"):
         return (
             "the step runs what torch.compile has made CUDA graphs of, whose tensors lie in memory of"
