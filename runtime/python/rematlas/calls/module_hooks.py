@@ -43,7 +43,7 @@ class PathHooks:
     def start(self, module, recording, walked):
         """`walked`: the functions that the module reaches."""
         self.recordings.append(recording)
-        if self.calls or any(hasattr(function, "_torchdynamo_orig_callable") for function in walked):
+        if self.calls or any(map(is_compiled_function, walked)):
             return
         compiled = within_compiled_parts(module)
         for path, submodule in module.named_modules():
@@ -105,6 +105,10 @@ def within_compiled_parts(module) -> set:
         if submodule is not module and is_compiled(submodule)
         for part in submodule.modules()
     }
+
+
+def is_compiled_function(function) -> bool:
+    return hasattr(function, "_torchdynamo_orig_callable")
 
 
 def is_compiled(module) -> bool:
