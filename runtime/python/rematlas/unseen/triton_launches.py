@@ -82,7 +82,7 @@ class Launch:
     def name(self) -> str:
         told_arguments = ", ".join(f"{name}={told(value)}" for name, value in self.arguments.items())
         code = hash_of_code(self.kernel)
-        return f"the kernel {name_of(self.kernel)} {code} on {self.grid} with {told_arguments}"
+        return f"the kernel {name_of(self.kernel)} {code} on {told_grid(self.grid)} with {told_arguments}"
 
     def tensors_of(self, args, kwargs):
         """Returns those that it reads, and those that it writes to."""
@@ -141,13 +141,20 @@ def with_defaults(kernel, named) -> dict:
 
 
 def fixed(grid, named):
-    """Returns the grid as numbers."""
+    """Returns the grid as numbers; as a function where it asks for what tuning decides."""
     try:
         grid = grid(named) if callable(grid) else grid
-    except Exception as error:
-        raise NoOp(f"on a grid that its tuning decides ({message(error)})") from error
+    except KeyError:
+        return grid
     grid = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
-    return tuple(told_number(number) for number in grid)
+    return tuple(map(told_number, grid))
+
+
+def told_grid(grid) -> str:
+    if not inspect.isfunction(grid):
+        return told(grid)
+    known = inspect.getclosurevars(grid).nonlocals
+    return f"{told(grid)} at line {grid.__code__.co_firstlineno} with {told(tuple(known.values()))}"
 
 
 def told_number(number) -> int:
@@ -192,16 +199,25 @@ def is_interpreted(kernel) -> bool:
 
 def written_by_code(kernel, named) -> frozenset:
     from torch._higher_order_ops import triton_kernel_wrap as wrap
+    from triton.runtime.autotuner import Autotuner, Heuristics
 
-    while type(kernel).__name__ == "Heuristics":
-        named = {**named, **{name: choose(named) for name, choose in kernel.values.items()}}
-        kernel = kernel.fn
-    module, names = wrap.generate_ttir(kernel, dict(named), {})
-    functions = wrap.ttir_to_functions(module)
-    wrap.analyze_kernel_mutations.reset()
-    wrap.get_tma_stores.reset()
-    is_written = wrap.analyze_kernel_mutations(functions, next(iter(functions)), len(names))
-    return frozenset(name for name, written in zip(names, is_written) if written)
+    while isinstance(kernel, Autotuner | Heuristics):
+        chosen = (
+            {name: choose(named) for name, choose in kernel.values.items()}
+            if isinstance(kernel, Heuristics)
+            else kernel.configs[0].kwargs
+        )
+        named, kernel = {**named, **chosen}, kernel.fn
+    with mock.patch.object(wrap.log, "warning", raise_again):
+        if hasattr(wrap, "identify_mutated_tensors"):  # before torch 2.15
+            return frozenset(wrap.identify_mutated_tensors(kernel, dict(named), {}))
+        accesses = wrap.identify_accessed_tensors(kernel, dict(named), {})
+    return frozenset(write.name for write in accesses.read_writes.writes)
+
+
+def raise_again(*_, **__):
+    """Torch takes an argument that it knows nothing of to be written to, and warns."""
+    raise sys.exc_info()[1]
 
 
 class Stores:
