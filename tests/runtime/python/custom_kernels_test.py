@@ -154,6 +154,9 @@ class KernelsOfTriton(Case):
             r" torch\.library\.triton_op",
         )
 
+    def test_a_launch_on_one_tensor_under_two_names(self):
+        self.expect_refused(self.kernels.GateInPlace.apply, "gate_forward .* with two tensors in one memory")
+
     def test_no_kernel_runs_on_shapes(self):
         """The budget is less than the step takes, so that it is looked at before it has run."""
         apply = self.kernels.RawGate.apply

@@ -47,7 +47,9 @@ if HAS_TRITON:
 @unittest.skipUnless(HAS_TRITON, "Triton is not installed")
 class Code(unittest.TestCase):
     def setUp(self):
-        self.enterContext(mock.patch.object(triton.runtime.driver, "_active", Driver()))
+        driver = mock.patch.object(triton.runtime.driver, "_active", Driver())
+        driver.start()
+        self.addCleanup(driver.stop)
         self.a, self.b = torch.zeros(4096), torch.zeros(4096)
 
     def test_stores_and_atomic_sums(self):

@@ -54,10 +54,16 @@ def are_missing(text: str) -> bool:
 
 
 def ops_are_watched() -> bool:
-    """Says whether ops of this thread are recorded, and the call is not part of an op itself."""
+    """Says whether somebody watches the ops of this thread, and the call is not part of an op itself."""
     return torch._C._dispatch_tls_is_dispatch_key_included(
         OWN_KEY
     ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY)
+
+
+def is_recorded() -> bool:
+    """Says whether a call of this thread is one of a step that is recorded. Online eviction alone sees such
+    calls by what they ask of tensors."""
+    return ops_are_watched() and any(recording.is_open() for recording in list(recordings))
 
 
 def unwatched():

@@ -33,7 +33,7 @@ def watch() -> None:
     run = graphs.__call__
 
     def call(graph, inputs):
-        return call_as_op(graph, inputs, run) if calls.ops_are_watched() else run(graph, inputs)
+        return call_as_op(graph, inputs, run) if calls.is_recorded() else run(graph, inputs)
 
     call.is_ours = True
     graphs.__call__ = call

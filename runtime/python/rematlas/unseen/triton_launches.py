@@ -33,7 +33,7 @@ def watch() -> None:
         launch = launcher_of(kernel, grid)
 
         def launched(*args, **kwargs):
-            if not calls.ops_are_watched():
+            if not calls.is_recorded():
                 return launch(*args, **kwargs)
             return launch_as_op(kernel, grid, args, kwargs, launcher_of)
 
@@ -53,11 +53,11 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
         launch = calls.remembered[what].__self__
         if launch.written is None:
             launch.written = written_by(launch, kernel, args, kwargs)
+        check_memory(*launch.tensors_of(args, kwargs))
     except NoOp as error:
         calls.refuse(f"the kernel {name} is launched where no op shows it, {error}: {ADVICE}")
         return launcher_of(kernel, grid)(*args, **kwargs)
-    read, written = launch.tensors_of(args, kwargs)
-    calls.as_op(what, read, written)
+    calls.as_op(what, *launch.tensors_of(args, kwargs))
     return None
 
 
@@ -104,6 +104,14 @@ class Launch:
         args = [given[name] for name in self.names]
         rest = {name: value for name, value in given.items() if name not in self.names}
         self.launcher_of(self.kernel, self.grid)(*args, **rest)
+
+
+def check_memory(read, written) -> None:
+    """What is read from memory that is written to depends on the order in which the kernel's threads run."""
+    with calls.unwatched():
+        places = [tensor.untyped_storage().data_ptr() for tensor in (*written, *read)]
+    if any(places.count(place) > 1 for place in places[: len(written)]):
+        raise NoOp("with two tensors in one memory, one of which it writes to")
 
 
 def name_of(kernel) -> str:
