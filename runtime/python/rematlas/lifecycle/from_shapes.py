@@ -17,6 +17,7 @@ from ..calls.kept_state import KeptState
 from ..calls.kept_tensors import copied, form_of, is_kept
 from ..calls.module_hooks import BeforeForward, is_compiled_function, within_compiled_parts
 from ..calls.module_state import OTHER_CONTENTS
+from ..calls.values_read import ValuesRead
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..compiled.turns import Busy, when_free
@@ -143,7 +144,7 @@ class Twin:
         try:
             log = effects.Log(None)
             aside = call.offloading.aside(self.twin, call.device)
-            with modes.ValuesRead(recording), log, aside:
+            with ValuesRead(recording), log, aside:
                 given = recording.begin()
                 if recording.state() is RecordingState.DROPPED:
                     raise Busy
