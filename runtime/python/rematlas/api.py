@@ -1,11 +1,12 @@
 """apply, remove, status, plan, load."""
 
 import copy
+import functools
 
 import torch
 
 from .calls.kept_state import KeptState
-from .calls.module_hooks import PathCall
+from .calls.module_hooks import is_compiled
 from .calls.structure import flatten
 from .cards.plan_for_card import plan_for_card
 from .errors import Refused, message
@@ -136,8 +137,29 @@ def check_module(model) -> None:
     for outer in (model, planned_part(model)):
         if is_planned(outer):
             raise ValueError("rematlas: a plan is applied to this module already; remove it first")
-        if not isinstance(getattr(outer, "_compiled_call_impl", None), (PathCall, type(None))):
-            raise ValueError("rematlas: this module is compiled (Module.compile)")
+        if is_compiled(outer):
+            raise ValueError(
+                "rematlas: this module is compiled as a whole (torch.compile, Module.compile): call"
+                " rematlas.compile(model, budget) on the module as it was; apply takes modules of which parts"
+                " are compiled"
+            )
+
+
+compile_module = torch.nn.Module.compile
+
+
+@functools.wraps(compile_module)
+def compile_unless_planned(self, *args, **kwargs):
+    if is_planned(self):
+        raise ValueError(
+            "rematlas: Module.compile would take the place of the plan that is applied to this module: call"
+            " rematlas.compile(model, budget) for a budget under torch.compile, or rematlas.remove(model)"
+            " first"
+        )
+    return compile_module(self, *args, **kwargs)
+
+
+torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):

@@ -6,7 +6,6 @@ import sys
 from typing import NamedTuple
 
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ..compiled.memory import other_bytes
@@ -222,38 +221,3 @@ def generators_put_back(device: str):
         yield
     finally:
         generators.put_back()
-
-
-class ValuesRead(TorchFunctionMode):
-    """Notes when the program takes values out of tensors by ways that no op shows."""
-
-    READS = {
-        torch.Tensor.tolist: "tolist()",
-        torch.Tensor.numpy: "numpy()",
-        torch.Tensor.__array__: "numpy",
-        torch.Tensor.data_ptr: "data_ptr()",
-        torch.Tensor.untyped_storage: "untyped_storage()",
-        torch.Tensor.storage: "storage()",
-        torch.Tensor.__dlpack__: "dlpack",
-    }
-    LENGTHS = {torch.ctc_loss: slice(2, 4), torch.nn.functional.ctc_loss: slice(2, 4)}
-
-    def __init__(self, recording):
-        super().__init__()
-        self.recording = recording
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        # Fake tensors are made of geometry alone
-        makes_fake = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
-        how = not makes_fake and self.READS.get(function)
-        if how and args and self.recording.depends_on_data(args[0]):
-            self.refuse(f"{how}: the program takes values out of torch")
-        if function in self.LENGTHS:
-            for value in args[self.LENGTHS[function]]:
-                if isinstance(value, torch.Tensor) and self.recording.depends_on_data(value):
-                    self.refuse("ctc_loss reads its lengths where no op shows it")
-        return function(*args, **(kwargs or {}))
-
-    def refuse(self, why):
-        line = self.recording.line()
-        self.recording.refuse(f"{why}{' at ' + line if line else ''}")

@@ -1,8 +1,10 @@
 """What surrounds a forward of the original: what it changes behind our back, and which submodule runs."""
 
+import sys
 import weakref
 
 import torch
+from torch._C._dynamo import eval_frame
 from torch.nn.modules import module as nn_module
 
 from . import effects, modes
@@ -41,7 +43,7 @@ class PathHooks:
     def start(self, module, recording, walked):
         """`walked`: the functions that the module reaches."""
         self.recordings.append(recording)
-        if self.calls or any(hasattr(function, "_torchdynamo_orig_callable") for function in walked):
+        if self.calls or any(map(is_compiled_function, walked)):
             return
         compiled = within_compiled_parts(module)
         for path, submodule in module.named_modules():
@@ -105,11 +107,27 @@ def within_compiled_parts(module) -> set:
     }
 
 
+def is_compiled_function(function) -> bool:
+    return hasattr(function, "_torchdynamo_orig_callable")
+
+
 def is_compiled(module) -> bool:
     """Says whether torch.compile has made it, or it was compiled in place."""
     own_call = module.__dict__.get("_compiled_call_impl")
     is_told_of = isinstance(own_call, PathCall)
     return "_torchdynamo_orig_callable" in module.__dict__ or (own_call is not None and not is_told_of)
+
+
+def has_compiled() -> bool:
+    """Says whether torch.compile has compiled anything in this process."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and dynamo.counters["stats"]["unique_graphs"] > 0
+
+
+def leave_uncompiled(function) -> None:
+    """A torch.compile that is around a call of the function does not try to trace it."""
+    skips = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
+    eval_frame.set_code_exec_strategy(function.__code__, skips)
 
 
 def runs_hooks(module) -> bool:

@@ -2,6 +2,7 @@
 
 import enum
 
+from .. import unseen
 from ..library import classes, in_one_line
 
 
@@ -34,6 +35,7 @@ class StepRecording:
 
     def __init__(self, watch, inputs, device: str, kind: RecordingKind):
         self.bound = watch.tensors()
+        self.is_from_shapes = kind is RecordingKind.FROM_SHAPES
         given = watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
         self.made = in_one_line(classes.Recording, *given)
         # The forward of each submodule calls these.
@@ -41,6 +43,7 @@ class StepRecording:
 
     def begin(self) -> list:
         """Returns the tensors to call the forward with."""
+        unseen.watch_for(self)
         return self.made.begin()
 
     def end(self, outputs) -> None:

@@ -15,8 +15,9 @@ from ..calls import effects, modes, structure
 from ..calls.assignments import dictionary_at, in_order, paths_of, places_of
 from ..calls.kept_state import KeptState
 from ..calls.kept_tensors import copied, form_of, is_kept
-from ..calls.module_hooks import BeforeForward
+from ..calls.module_hooks import BeforeForward, is_compiled_function, within_compiled_parts
 from ..calls.module_state import OTHER_CONTENTS
+from ..calls.values_read import ValuesRead
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..compiled.turns import Busy, when_free
@@ -39,6 +40,8 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
     """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
     is empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose context
     is open; None: the call's own device. Raises Unknown."""
+    if card is None and (within_compiled_parts(module) or has_compiled_functions(module)):
+        raise Unknown("torch.compile has compiled parts of it, of which shapes do not tell what they make")
     kept = KeptState(module, (call.args, call.kwargs))
     if kept.uncopyable:
         raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
@@ -53,6 +56,10 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
         raise Unknown(message(error)) from error
     finally:
         kept.put_back()
+
+
+def has_compiled_functions(module) -> bool:
+    return any(map(is_compiled_function, Watch(module).walked))
 
 
 class Twin:
@@ -137,7 +144,7 @@ class Twin:
         try:
             log = effects.Log(None)
             aside = call.offloading.aside(self.twin, call.device)
-            with modes.ValuesRead(recording), log, aside:
+            with ValuesRead(recording), log, aside:
                 given = recording.begin()
                 if recording.state() is RecordingState.DROPPED:
                     raise Busy

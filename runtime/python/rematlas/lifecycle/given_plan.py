@@ -2,6 +2,7 @@
 
 from ..errors import message
 from ..loss_head.language_models import chunks_of
+from ..unseen import calls
 from .packing import Packing
 from .step_plan import Returned, StepPlan
 
@@ -15,6 +16,12 @@ def take(call_plan) -> None:
         call_plan.refuse(
             f"the plan was made with chunk_loss={packing.chunk_loss!r}, and its steps are others than those"
             f" of the module here: give apply(chunk_loss={packing.chunk_loss!r}), or make a plan here"
+        )
+        return
+    if calls.are_missing(compiled.graph_text()):
+        call_plan.refuse(
+            "the plan runs what torch.compile had compiled in the process that made it, or kernels that"
+            " Python launched there, and here none of them has run: make a plan here (apply with a budget)"
         )
         return
     try:

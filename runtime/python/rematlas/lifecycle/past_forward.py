@@ -5,6 +5,19 @@ import weakref
 import torch
 from torch.nn.parameter import is_lazy
 
+from ..calls.module_hooks import has_compiled
+from .refusals import BY_COMPILE
+
+
+def how_and_advice():
+    """Says what such calls are, and what is to be done for a plan."""
+    how = "of the module's parts, or of its forward, past the module itself"
+    advice = "call the module (`model(...)`); or keep a budget within `rematlas.evict`"
+    if has_compiled():
+        how = f"within what torch.compile has compiled, or {how},"
+        advice = f"{BY_COMPILE}, or {advice}"
+    return how, advice
+
 
 class PastForward:
     """Tells `told` once in each backward in which a gradient comes to a parameter of the module, until it is

@@ -17,7 +17,7 @@ from ..calls import modes, structure
 from ..calls.call import Call
 from ..calls.call_inputs import describe, geometry, unfit
 from ..calls.kinds_of_calls import variety
-from ..calls.module_hooks import InPlaceOfCall, PathHooks, call_within_hooks, runs_hooks
+from ..calls.module_hooks import InPlaceOfCall, PathHooks, call_within_hooks, leave_uncompiled, runs_hooks
 from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
 from ..compiled import autograd_threads, callbacks
@@ -27,12 +27,11 @@ from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks, device_memory
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
-from . import from_shapes
+from . import from_shapes, past_forward
 from .call_plan import CallPlan
 from .cast_regions import CastRegions
 from .gate import Sharing
 from .open_forward import OpenForward
-from .past_forward import PastForward
 from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
@@ -72,7 +71,9 @@ class PlannedModule(InPlaceOfCall):
         self.why_original = ""  # why the last step that a plan should have run was not run by it
         self.is_forwarding = False  # the original's forward runs
         self.measures = False  # peaks of planned steps, see `measure_peaks`
-        self.past_forward = PastForward(module, self.note_gradients_past_forward)  # until the first call
+        self.past_forward = past_forward.PastForward(
+            module, self.note_gradients_past_forward
+        )  # until the first call
         self.lock = threading.RLock()
         planned_modules.add(self)
 
@@ -81,6 +82,8 @@ class PlannedModule(InPlaceOfCall):
     def __call__(self, *args, **kwargs):
         compiler = set_eval_frame(None)  # of a torch.compile around the module: what is here is not for it
         try:
+            if callable(compiler):
+                self.refusals.note_compiler_around()
             if runs_hooks(self.module):
                 with self.lock:
                     return call_within_hooks(self.module, self.forward, args, kwargs)
@@ -92,6 +95,7 @@ class PlannedModule(InPlaceOfCall):
             self.state.note_forward_is_over()
             set_eval_frame(compiler)
 
+    leave_uncompiled(__call__)  # else torch.compile tries to trace it, and says that it cannot
     __call__._torchdynamo_disable = True
     __call__._torchdynamo_disable_msg = "a module that trains by plans"
 
@@ -234,11 +238,7 @@ class PlannedModule(InPlaceOfCall):
     def note_gradients_past_forward(self) -> None:
         """A parameter gets a gradient, and the module has not been called with gradients."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
-        self.refusals.note_left_alone(
-            "of the module's parts, or of its forward, past the module itself",
-            "call the module (`model(...)`); or keep a budget within `rematlas.evict`",
-            about,
-        )
+        self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 
     def close_past_forward(self) -> None:
         self.past_forward.close()

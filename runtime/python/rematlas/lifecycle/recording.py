@@ -5,6 +5,7 @@ import gc
 import torch
 
 from ..calls import modes
+from ..calls.values_read import ValuesRead
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..fallback.step_peaks import Runner
 from . import gate, given_plan
@@ -80,7 +81,7 @@ class Recording(Unplanned):
         owner.count_original(Runner.RECORDED)
         owner.hooks.start(owner.module, recording, owner.state.watch.walked)
         try:
-            with modes.ValuesRead(recording):
+            with ValuesRead(recording):
                 given = recording.begin()
                 output = forward.run(given)
         except BaseException as error:

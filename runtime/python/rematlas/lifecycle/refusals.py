@@ -10,6 +10,8 @@ log = logging.getLogger("rematlas")
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is refused
 
+BY_COMPILE = "call `rematlas.compile(model, budget)` in the place of torch.compile"
+
 
 class Refusals:
     """Why nothing of the module can be planned, if so, and how often recorded steps have led to no plan."""
@@ -53,6 +55,11 @@ class Refusals:
             raise Refused(f"rematlas: calls {how} {then}")
         if count == 0:
             self.warn(f"calls {how} {then}")
+
+    def note_compiler_around(self) -> None:
+        said = "torch.compile around the module compiles nothing: steps of the module run by plans of ops"
+        if self.is_first(said):
+            log.warning("rematlas: %s; for a budget under torch.compile %s", said, BY_COMPILE)
 
     def note_replaced(self, name) -> None:
         """Calls are planned for though hooks of this name are around them."""

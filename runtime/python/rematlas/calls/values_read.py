@@ -1,0 +1,87 @@
+"""Sees when the program takes values out of tensors by ways that no op shows."""
+
+import functools
+import sys
+import threading
+
+import torch
+
+from ..unseen.calls import ops_are_watched
+
+OWN_PACKAGE = __name__.partition(".")[0] + "."
+READS = {
+    "tolist": "tolist()",
+    "numpy": "numpy()",
+    "__array__": "numpy",
+    "data_ptr": "data_ptr()",
+    "untyped_storage": "untyped_storage()",
+    "storage": "storage()",
+    "__dlpack__": "dlpack",
+}
+
+
+class ValuesRead:
+    """Notes when the program takes values out of tensors by ways that no op shows.
+
+    Methods of torch.Tensor are others meanwhile. A mode would be part of what torch.compile guards on, and
+    traces."""
+
+    in_force = []
+    replaced = []  # (owner, name, what was there)
+    lock = threading.RLock()
+
+    def __init__(self, recording):
+        self.recording = recording
+
+    def __enter__(self):
+        with self.lock:
+            if not self.in_force:
+                for name, how in READS.items():
+                    self.replace(torch.Tensor, name, noting_method(getattr(torch.Tensor, name), how))
+                self.replace(torch, "ctc_loss", noting_ctc_loss(torch.ctc_loss))
+            self.in_force.append(self)
+
+    def __exit__(self, *_):
+        with self.lock:
+            self.in_force.remove(self)
+            if not self.in_force:
+                for owner, name, own in self.replaced:
+                    delattr(owner, name) if own is None else setattr(owner, name, own)
+                self.replaced.clear()
+
+    def replace(self, owner, name, by):
+        self.replaced.append((owner, name, vars(owner).get(name)))
+        setattr(owner, name, by)
+
+    @classmethod
+    def note(cls, tensor, why):
+        """The caller's caller reads. Fake tensors are made of geometry alone, what kernels take is the op's,
+        and what this package looks at is no part of the program."""
+        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
+            return
+        if not ops_are_watched() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):
+            return
+        for reads in list(cls.in_force):
+            if reads.recording.depends_on_data(tensor):
+                line = reads.recording.line()
+                reads.recording.refuse(f"{why}{' at ' + line if line else ''}")
+
+
+def noting_method(method, how):
+    @functools.wraps(method)
+    def noting(tensor, *args, **kwargs):
+        ValuesRead.note(tensor, f"{how}: the program takes values out of torch")
+        return method(tensor, *args, **kwargs)
+
+    return noting
+
+
+def noting_ctc_loss(ctc_loss):
+    @functools.wraps(ctc_loss)
+    def noting(*args, **kwargs):
+        for value in (*args[2:4], *kwargs.values()):
+            if isinstance(value, torch.Tensor):
+                ValuesRead.note(value, "ctc_loss reads its lengths where no op shows it")
+        return ctc_loss(*args, **kwargs)
+
+    return noting

@@ -1,0 +1,168 @@
+"""What inductor has compiled is one op in the forward of a step and one in its backward.
+
+All that torch calls private is here: `CompiledFxGraph.__call__` runs each graph, whose text tells what it
+computes, and the class of autograd's node tells which of the saved tensors a backward graph writes over.
+"""
+
+import hashlib
+import itertools
+import re
+import sys
+from typing import NamedTuple
+
+import torch
+
+from . import calls
+
+OF_A_DEVICE = re.compile(r"(?<=cuda:)\d+|(?<=cuda, )\d+|(?<=stream)\d+|(?<=Guard\()\d+|(?<=device\()\d+")
+COMMENT = re.compile(r"#.*")
+DRAWS = re.compile(
+    r"\brandn?\b|randint|randperm|rand_like|randn_like|seed|bernoulli|_attention|uniform|normal_|multinomial"
+    r"|exponential|philox|generator|rng_state"
+)
+MODULE = "torch._inductor.output_code"
+KEY = "_rematlas_key"
+with_constants = itertools.count()
+
+
+def watch() -> None:
+    """From here on graphs that run in a recorded step are ops."""
+    graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
+    if graphs is None or getattr(graphs.__call__, "is_ours", False):
+        return
+    run = graphs.__call__
+
+    def call(graph, inputs):
+        return call_as_op(graph, inputs, run) if calls.is_recorded() else run(graph, inputs)
+
+    call.is_ours = True
+    graphs.__call__ = call
+
+
+def call_as_op(graph, inputs, run):
+    why = why_no_op(graph, inputs)
+    if why:
+        calls.refuse(why)
+        return run(graph, inputs)
+    region = Region(graph, inputs, run)
+    what = calls.remember(region.name(), region.compute)
+    region = calls.remembered[what].__self__
+    read, written = region.tensors_of(inputs)
+    inputs.clear()  # as compiled code does: these are its alone
+    made = calls.as_op(what, read, written, region.draws)
+    return region.results(made, [*read, *written])
+
+
+def why_no_op(graph, inputs) -> str:
+    if calls.are_shapes_alone():
+        return "the step runs code of torch.compile, of which shapes do not tell what it makes"
+    if graph.fx_kwargs.get("cudagraphs"):
+        return (
+            "the step runs what torch.compile has made CUDA graphs of, whose tensors lie in memory of"
+            " their own: compile it without mode='reduce-overhead', or plan with rematlas.compile(model,"
+            " budget)"
+        )
+    for value in inputs:
+        if not isinstance(value, torch.Tensor | int | float | None):
+            return (
+                f"the step runs code of torch.compile that is given a {type(value).__name__}: plan with"
+                " rematlas.compile(model, budget)"
+            )
+    return ""
+
+
+class Region:
+    """A compiled graph with what is no tensor among its inputs."""
+
+    def __init__(self, graph, inputs, run):
+        self.graph = graph
+        self.run = run
+        written = set(graph.mutated_input_idxs) | donated(graph)
+        self.inputs = [
+            ("w" if place in written else "r") if isinstance(value, torch.Tensor) else value
+            for place, value in enumerate(inputs)
+        ]
+        self.draws = may_draw(graph.source_code)
+        self.made = None  # Made of each result of the last run
+
+    def name(self) -> str:
+        return f"code of torch.compile {key_of(self.graph)} of {self.inputs}"
+
+    def tensors_of(self, inputs):
+        """Returns those that it reads, and those that it writes to."""
+        pairs = list(zip(self.inputs, inputs))
+        return [value for how, value in pairs if how == "r"], [value for how, value in pairs if how == "w"]
+
+    def compute(self, read, written):
+        from_, to = iter(read), iter(written)
+        given = [next(from_) if how == "r" else next(to) if how == "w" else how for how in self.inputs]
+        tensors = [*read, *written]
+        results = self.run(self.graph, given)
+        self.made = [Made.of_result(result, tensors) for result in results]
+        return [result for result, made in zip(results, self.made) if made.is_new]
+
+    def results(self, new, tensors) -> list:
+        """Returns what the graph returns. `new`: what the op has returned."""
+        new = iter(new)
+        return [next(new) if made.is_new else made.again(tensors) for made in self.made]
+
+
+class Made(NamedTuple):
+    """A result of a graph: a tensor that is new; one in the memory of an argument (what is saved of the
+    arguments, or lies where one has been used up), which no op may return; or no tensor."""
+
+    is_new: bool
+    value: object = None
+    of: int | None = None  # the argument
+    geometry: tuple = ()
+
+    @staticmethod
+    def of_result(result, tensors):
+        if not isinstance(result, torch.Tensor):
+            return Made(False, result)
+        for place, tensor in enumerate(tensors):
+            if result is tensor:
+                return Made(False, of=place)
+            if storage_of(result) == storage_of(tensor):
+                geometry = result.dtype, result.storage_offset(), result.shape, result.stride()
+                return Made(False, of=place, geometry=geometry)
+        return Made(True)
+
+    def again(self, tensors):
+        if self.of is None:
+            return self.value
+        tensor = tensors[self.of]
+        if not self.geometry:
+            return tensor
+        dtype, *where = self.geometry
+        with calls.unwatched():
+            return torch.empty(0, dtype=dtype, device=tensor.device).set_(tensor.untyped_storage(), *where)
+
+
+def storage_of(tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def donated(graph) -> set:
+    """Returns the places of the inputs that a backward graph may write over, for nobody else has them."""
+    if not graph.fx_kwargs.get("is_backward"):
+        return set()
+    function = getattr(torch._C._current_autograd_node(), "_forward_cls", None)
+    return set(getattr(getattr(function, "metadata", None), "bw_donated_idxs", None) or ())
+
+
+def may_draw(text: str) -> bool:
+    """Says whether the code calls what takes random numbers from torch's generators. Kernels do not."""
+    calls_of_kernels = text.rpartition("async_compile.wait")[2]
+    calls_of_kernels = calls_of_kernels.partition("def get_args")[0].partition("def benchmark")[0]
+    return DRAWS.search(COMMENT.sub("", calls_of_kernels)) is not None
+
+
+def key_of(graph) -> str:
+    """Equal where graphs compute the same, in other processes and on other devices of one kind, too."""
+    if KEY not in vars(graph):
+        text = OF_A_DEVICE.sub("", graph.source_code)
+        key = hashlib.sha256(text.encode()).hexdigest()[:16]
+        # Constants are not in the text.
+        vars(graph)[KEY] = f"{key}-{next(with_constants)}" if graph.constants else key
+    return vars(graph)[KEY]

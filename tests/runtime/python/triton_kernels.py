@@ -1,0 +1,102 @@
+"""Kernels of Triton, on the host by Triton's interpreter, and ops of torch that launch them. Whoever imports
+this has set TRITON_INTERPRET=1 before anything has imported Triton.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch.library import triton_op, wrap_triton
+from triton.runtime import interpreter
+
+BLOCK = 4096
+
+# The interpreter copies between host and device in functions that refer to themselves, and so hold the memory
+# of all arguments until the next garbage collection. On the host there is nothing to copy.
+interpreter.GridExecutor._init_args_hst = lambda self, args, kwargs: (list(args), dict(kwargs))
+interpreter.GridExecutor._restore_args_dev = lambda self, *_: None
+
+
+@triton.jit
+def gate_forward(a, b, out, count, note: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(a + at, mask=at < count)
+    y = tl.load(b + at, mask=at < count)
+    tl.store(out + at, x * tl.sigmoid(x) * y, mask=at < count)
+
+
+@triton.jit
+def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
+    """Puts the gradients in the place of `a` and `b`."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    g = tl.load(gradient + at, mask=at < count)
+    x = tl.load(a + at, mask=at < count)
+    y = tl.load(b + at, mask=at < count)
+    s = tl.sigmoid(x)
+    tl.store(a + at, g * y * (s + x * s * (1 - s)), mask=at < count)
+    tl.store(b + at, g * x * s, mask=at < count)
+
+
+def wrapped(kernel):
+    """Torch 2.11 wraps no kernels that the interpreter runs, which has nothing to trace here."""
+    try:
+        return wrap_triton(kernel)
+    except RuntimeError:
+        return kernel
+
+
+def grid_of(count):
+    return (triton.cdiv(count, BLOCK),)
+
+
+class RawGate(torch.autograd.Function):
+    """It launches past the dispatcher, as Liger's functions do. `note` goes to the kernel, which leaves it
+    alone."""
+
+    note = None
+
+    @staticmethod
+    def forward(ctx, a, b):
+        out, count = torch.empty_like(a), a.numel()
+        gate_forward[grid_of(count)](a, b, out, count, note=RawGate.note, BLOCK=BLOCK)
+        ctx.save_for_backward(a, b)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        a, b = ctx.saved_tensors
+        count = a.numel()
+        gate_backward[lambda meta: (triton.cdiv(count, meta["BLOCK"]),)](gradient, a, b, count, BLOCK=BLOCK)
+        return a, b
+
+
+class GateInPlace(RawGate):
+    """Its kernel reads and writes the same memory under two names."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        a, count = a.clone(), a.numel()
+        gate_forward[grid_of(count)](a, b, a, count, note=None, BLOCK=BLOCK)
+        ctx.save_for_backward(a.clone(), b.clone())
+        return a
+
+
+@triton_op("rematlas_tests::gate", mutates_args=())
+def gate(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    out, count = torch.empty_like(a), a.numel()
+    wrapped(gate_forward)[grid_of(count)](a, b, out, count, note=None, BLOCK=BLOCK)
+    return out
+
+
+@triton_op("rematlas_tests::gate_backward", mutates_args=("a", "b"))
+def gate_gradients(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
+    count = a.numel()
+    wrapped(gate_backward)[grid_of(count)](gradient, a, b, count, BLOCK=BLOCK)
+
+
+def gradients(ctx, gradient):
+    a, b = (saved.clone() for saved in ctx.saved_tensors)
+    gate_gradients(gradient, a, b)
+    return a, b
+
+
+gate.register_autograd(gradients, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
