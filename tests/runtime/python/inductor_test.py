@@ -43,6 +43,21 @@ class Model(nn.Module):
         return self.norm(x).square().mean()
 
 
+class InParts(Model):
+    """Dynamo cuts it into several graphs, and the graph of a block runs once for each block."""
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+            torch._dynamo.graph_break()
+        return self.norm(x).square().mean()
+
+
+def in_parts():
+    torch.manual_seed(0)
+    return InParts(dropout=0.2, buffers=True)
+
+
 def model(**options):
     torch.manual_seed(0)
     return Model(**options)
@@ -150,6 +165,33 @@ class Budgets(Case):
             told.append(rematlas.status(compiled).graphs[0])
             self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
         self.assertEqual(told[0].graph_text, told[1].graph_text)
+
+    def test_several_graphs_of_a_step_share_a_budget(self):
+        plain = in_parts()
+        wanted = steps(torch.compile(plain), plain, 4)
+        found = []
+        for _ in range(2):  # as a new process: the second takes all graphs from the cache
+            torch._dynamo.reset()
+            module = in_parts()
+            compiled = rematlas.compile(module, "80%")
+            self.expect_close(steps(compiled, module, 4), wanted)
+            found.append(rematlas.status(compiled).graphs)
+        self.assertEqual(*([graph.schedule_text for graph in graphs] for graphs in found))
+        self.assertGreater(len(found[0]), 1)
+        for graph in found[0]:
+            self.assertLessEqual(graph.lowered_bytes, graph.budget_bytes)
+            self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+        self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
+
+    def test_several_graphs_are_refused_with_the_bytes_that_work(self):
+        module = in_parts()
+        with self.assertRaisesRegex(rematlas.Infeasible, "graphs of the compiled step") as refused:
+            rematlas.compile(module, "20%")(sample())
+        torch._dynamo.reset()
+        compiled = rematlas.compile(module, refused.exception.needed + (1 << 18))
+        steps(compiled, module, 3)
+        for graph in rematlas.status(compiled).graphs:
+            self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
 
     def test_options_for_torchs_own_compile(self):
         module = model()

@@ -1,13 +1,13 @@
 """A plan as the `context_fn` of torch.utils.checkpoint."""
 
 import functools
-import pathlib
 import warnings
 
 import torch
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from ..errors import RefusedWarning, caller_level
+from ..whole_file import write_whole
 from .following import Following
 from .policy_file import PolicyFile
 
@@ -76,7 +76,7 @@ class SelectivePolicy:
         return functools.partial(self.contexts, [self.regions[module]], has_name=True)
 
     def save(self, path) -> None:
-        pathlib.Path(path).write_text(self.file.text)
+        write_whole(path, self.file.text)
 
     def wrap(self, model):
         """Checkpoints the regions: the forward of their modules is called by torch.utils.checkpoint. Returns

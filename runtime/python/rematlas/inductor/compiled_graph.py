@@ -1,6 +1,7 @@
 """One graph that torch.compile compiles, and how its budget is kept."""
 
 import dataclasses
+import functools
 import gc
 import hashlib
 import pathlib
@@ -15,7 +16,7 @@ from .kernel_graph import is_tangent, kernel_graph
 from .node_classes import is_tensor
 from .node_order import in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
-from .torch_internals import generated_memory, given_away, is_symbol, partition
+from .torch_internals import generated_memory, given_away, is_symbol, partition, storage_of
 
 MOST_TRIES = 4
 MARGIN = 1 << 16  # bytes below the budget that a further try aims at, beside what the last was over it
@@ -28,10 +29,10 @@ class CompiledGraph:
 
     budget_bytes: int
     beside_bytes: int
-    # By the text that inductor generates: what the graph takes as torch.compile alone cuts it, and as it was
-    # cut here.
-    plain_bytes: int
-    lowered_bytes: int = 0
+    plain_bytes: (
+        int  # as torch.compile alone cuts the graph: at least so many where that is beyond the budget
+    )
+    lowered_bytes: int = 0  # as the graph is cut, by the text that inductor generates
     planned_bytes: int | None = None  # by the solver's schedule; None: there is none, or several graphs
     overhead: float = 1.0  # of that schedule
     bound: float | None = None
@@ -90,10 +91,12 @@ class BudgetedGraph:
     def cut(self) -> tuple[tuple, CompiledGraph]:
         """Returns forward and backward within the budget. Raises Infeasible where no cut that was found keeps
         it."""
-        plain = self.cut_plainly()
-        budget = self.budget.of(plain.lowered_bytes, self.beside_bytes)
-        told = CompiledGraph(budget, self.beside_bytes, plain.lowered_bytes, plain.lowered_bytes)
-        best = plain if plain.lowered_bytes <= budget else self.tightened(budget, told)
+        least = self.plain_end_bytes()
+        if self.budget.bytes is None or least <= self.budget.bytes:
+            least = self.cut_plainly().lowered_bytes
+        budget = self.budget.of(least, self.beside_bytes)
+        told = CompiledGraph(budget, self.beside_bytes, least)
+        best = self.cut_plainly() if least <= budget else self.tightened(budget, told)
         if best.lowered_bytes > budget:
             raise self.no_room(best.lowered_bytes)
         told.lowered_bytes = best.lowered_bytes
@@ -105,11 +108,24 @@ class BudgetedGraph:
     def cut_plainly(self) -> Cut:
         """Cuts the graph as torch.compile alone does."""
         if self.plain is None:
-            self.plain = self.lowered(self.plain_modules())
+            self.plain = self.lowered(self.plain_modules)
         return self.plain
 
+    @functools.cached_property
     def plain_modules(self) -> tuple:
         return partition(self.joint, self.inputs, self.options)
+
+    def plain_end_bytes(self) -> int:
+        """Returns what is alive between forward and backward as torch.compile alone cuts the graph: known
+        before anything is lowered, and no more than the peak."""
+        forward = self.plain_modules[0].graph
+        arguments = {storage_of(node) for node in forward.find_nodes(op="placeholder")}
+        made = {}
+        for node in next(iter(forward.find_nodes(op="output"))).args[0]:
+            storage = storage_of(node)
+            if storage is not None and storage not in arguments:
+                made[storage] = max(made.get(storage, 0), bytes_of(node))
+        return sum(made.values()) + self.input_bytes + self.beside_bytes
 
     def tell(self, told: CompiledGraph, cut: Cut) -> None:
         told.planning_seconds = time.perf_counter() - self.began

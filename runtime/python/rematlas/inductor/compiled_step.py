@@ -167,14 +167,15 @@ class CompiledStatus:
     def __repr__(self):
         lines = [f"compiled under a budget of {self._step.budget.text}: {len(self.graphs)} graphs"]
         for graph in self.graphs:
-            way = "as torch.compile cuts it"
+            way, alone = "as torch.compile cuts it", ""
             if graph.schedule_text:
+                alone = "at least "
                 way = f"overhead {graph.overhead:.4f} by plan, {graph.tries} tries"
             measured = "not measured yet"
             if graph.measured_bytes is not None:
                 measured = f"{graph.measured_bytes} measured"
             lines.append(
-                f"{graph.lowered_bytes} bytes of {graph.budget_bytes} ({graph.plain_bytes} under"
+                f"{graph.lowered_bytes} bytes of {graph.budget_bytes} ({alone}{graph.plain_bytes} under"
                 f" torch.compile alone), {way}; {measured}"
             )
         return "\n".join(lines)

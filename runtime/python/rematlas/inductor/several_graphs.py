@@ -107,7 +107,7 @@ class Decided(WhatIsLeft):
         if decision is None:
             return graph.cut()
         if decision.save_set is None:
-            return graph.plain_modules(), None
+            return graph.plain_modules, None
         return graph.cut_by(lambda *_: decision.save_set), None
 
 
