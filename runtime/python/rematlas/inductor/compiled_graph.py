@@ -13,7 +13,7 @@ from ..whole_file import write_whole
 from .generated_memory import TextMemory
 from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
-from .node_classes import is_tensor
+from .node_classes import is_tensor, runs_once
 from .node_order import in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
 from .torch_internals import generated_memory, given_away, is_symbol, partition, storage_of
@@ -213,7 +213,9 @@ class BudgetedGraph:
         def order(backward):
             return in_order(backward, answer.backward)
 
-        return partition(self.joint, self.inputs, self.options, saved_nodes, order)
+        modules = partition(self.joint, self.inputs, self.options, saved_nodes, order)
+        check_runs(*modules)
+        return modules
 
     def lowered(self, modules) -> Cut:
         """Reads what both graphs take from the text that inductor generates. What forward returns lives on
@@ -238,6 +240,17 @@ class BudgetedGraph:
             needed,
             proven=False,
         )
+
+
+def check_runs(forward, backward) -> None:
+    """What draws random numbers or is seen outside of the graph must not be in both."""
+    in_forward = {node.name for node in forward.graph.nodes}
+    for node in backward.graph.nodes:
+        if node.op == "call_function" and node.name in in_forward and runs_once(node):
+            raise RuntimeError(
+                f"rematlas: {node.name} ({node.target}) would run in forward and once more in backward, where"
+                " it is not the same: train without a budget, and please report it"
+            )
 
 
 def held_inputs(joint) -> list:
