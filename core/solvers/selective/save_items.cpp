@@ -65,7 +65,7 @@ std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Re
     return items;
 }
 
-bool Room::take(const SaveItem& item) {
+bool MomentRoom::take(const SaveItem& item) {
     for (std::size_t i = 0; i < item.held.size(); ++i) {
         const HeldBytes& held = item.held[i];
         bool fits = true;

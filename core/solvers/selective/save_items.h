@@ -33,9 +33,9 @@ std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Re
                                      std::span<const int> chosen, const CheckpointedStep& base);
 
 /// The bytes of a step, moment by moment, with the items taken so far.
-class Room {
+class MomentRoom {
   public:
-    Room(const CheckpointedStep& base, std::int64_t budget) : used_(base.during), budget_(budget) {}
+    MomentRoom(const CheckpointedStep& base, std::int64_t budget) : used_(base.during), budget_(budget) {}
 
     /// Takes the item if there is room for it at each moment.
     bool take(const SaveItem& item);

@@ -163,7 +163,7 @@ class Search {
     /// Saves what there is room for. Returns the bytes by moment.
     std::vector<std::int64_t> fill(const CheckpointedStep& base, const std::vector<SaveItem>& items,
                                    const Prices& prices, SaveSet& save_set) {
-        Room room(base, budget_);
+        MomentRoom room(base, budget_);
         for (const SaveItem* item : by_worth(items, prices))
             if (item->time > 0 && !stopped() && room.take(*item))
                 for (const std::int32_t op : item->ops) save_set.saved[op] = 1;

@@ -65,7 +65,7 @@ class OfTorch(unittest.TestCase):
                     )
                     found = plan.answer().whole_peak_bytes
                     if name == "muon":  # its products of 16 bits take a workspace that no shape tells
-                        self.assertLessEqual(found, most)
+                        self.assertLessEqual(found, most + FEW_BYTES)
                         self.assertGreater(found, 0.95 * most)
                     else:
                         self.assertLessEqual(abs(found - most), FEW_BYTES)
