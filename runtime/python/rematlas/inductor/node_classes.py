@@ -35,6 +35,8 @@ FUSED_PACKETS = frozenset(
 RANDOM_PACKETS = frozenset({prims.inductor_random, prims.inductor_randint})
 # Ops that change how a tensor is indexed, though their schemas do not say that they return a view.
 VIEW_PACKETS = frozenset({aten._unsafe_view, aten._reshape_copy, aten.lift_fresh_copy})
+# Views that leave numbers in the order that they have in memory.
+SAME_ORDER = frozenset({aten.view, aten._unsafe_view, aten.unsqueeze, aten.squeeze, aten.alias, aten.detach})
 # Kernels of which each run draws other numbers, or that tell the world: they run once.
 ATTENTION_DROPOUT = {
     aten._scaled_dot_product_flash_attention_for_cpu: 3,

@@ -6,7 +6,7 @@ import re
 
 from ..library import in_one_line, ops
 from .kernel_costs import KernelCosts, bytes_of
-from .node_classes import NodeClass, class_of, runs_once
+from .node_classes import SAME_ORDER, NodeClass, class_of, packet_of, runs_once
 
 BOUNDARY = "the caller's backward begins"
 GAP = 0.005
@@ -100,7 +100,7 @@ class KernelStep:
         if class_of(kernel.node) is not NodeClass.FUSED:
             return None
         out = kernel.makes[0]
-        for node in kernel.reads:
+        for node in read_in_order(kernel):
             is_like = node.meta["val"].dtype == out.meta["val"].dtype and bytes_of(node) == bytes_of(out)
             if is_like and self.tensors[self.number[node]]["kind"] != "input":
                 return [self.number[out], self.number[node]]
@@ -160,6 +160,19 @@ class KernelStep:
             graph,
             text,
         )
+
+
+def read_in_order(kernel) -> list:
+    """Returns the tensors that a fused kernel reads number by number in the order of their memory alone."""
+    in_order, other = set(), set()
+    for computed in kernel.computes:
+        for read in computed.all_input_nodes:
+            keeps_order = True
+            while class_of(read) is NodeClass.VIEW:
+                keeps_order &= packet_of(read) in SAME_ORDER
+                read = read.all_input_nodes[0]
+            (in_order if keeps_order else other).add(read)
+    return [node for node in kernel.reads if node in in_order - other]
 
 
 def module_path(node) -> str:

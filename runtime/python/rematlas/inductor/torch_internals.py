@@ -12,12 +12,16 @@ from torch._inductor import compile_fx, ir
 from torch._inductor import graph as lowering
 from torch._inductor.graph import GraphLowering
 from torch._inductor.output_code import CompiledFxGraph
+from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from .generated_memory import TextMemory, memory_of
 from .kernel_costs import KernelCosts, signature
 from .node_order import in_order
+
+NEAR = 4  # kernels
+SMALL_BYTES = 1 << 16
 
 
 def partition(joint, inputs, options, choose=None, order=None):
@@ -127,6 +131,32 @@ def storage_of(node):
     """Returns what is equal for nodes that share memory, None for what has none."""
     value = node.meta.get("val") if isinstance(node, fx.Node) else None
     return StorageWeakRef(value.untyped_storage()) if isinstance(value, torch.Tensor) else None
+
+
+def keep_kernels_apart(is_ours) -> None:
+    """From here on, where `is_ours(partitioner)` says so of the graph that is compiled, inductor does not
+    fuse kernels side by side that are far apart in the order of the plan and write large tensors: a tensor
+    that backward computes again would be there long before it is read."""
+    if getattr(Scheduler.are_long_distant_nodes, "is_ours", False):
+        return
+    original = Scheduler.are_long_distant_nodes
+
+    def are_far(scheduler, first, second):
+        if original(scheduler, first, second):
+            return True
+        if not is_ours(inductor_config.custom_partitioner_fn):
+            return False
+        apart = max(first.min_order, second.min_order) - min(first.max_order, second.max_order)
+        later = max(first, second, key=lambda node: node.min_order)
+        return apart > NEAR and written_bytes(later) > SMALL_BYTES
+
+    are_far.is_ours = True
+    Scheduler.are_long_distant_nodes = are_far
+
+
+def written_bytes(node) -> int:
+    sizes = _Sizes(V.graph, ())
+    return sum(sizes.bytes_of(name) or 0 for name in node.get_buffer_names())
 
 
 @contextlib.contextmanager
