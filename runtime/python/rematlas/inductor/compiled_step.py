@@ -8,6 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
+from ..errors import Infeasible
 from . import graph_records
 from .partitioner import Partitioner
 from .several_graphs import Decided, LeastMemory, OneGraph, SeveralGraphs, StepOfGraphs, WhatIsLeft
@@ -95,7 +96,11 @@ class BudgetedStep:
             self.compile(least)
             with forwards_noted(self.note_forward), without_caches():
                 outputs = self.run(args, kwargs)
-            self.decisions = decisions = StepOfGraphs(least).decide()
+            try:
+                self.decisions = decisions = StepOfGraphs(least).decide()
+            except Infeasible as refusal:
+                del outputs  # the error's frames would hold the tensors of the step
+                raise refusal.with_traceback(None) from None
         else:
             if not decisions:
                 self.partitioner.way = WhatIsLeft()
