@@ -1,5 +1,6 @@
 """A step that `rematlas.compile` has made, and what has become of it."""
 
+import contextlib
 import functools
 import gc
 import logging
@@ -75,8 +76,7 @@ class BudgetedStep:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
                 raise
-            # Frames of torch's compilers would hold the tensors of the step as long as the error lives.
-            raise refusal.with_traceback(None) from None
+        raise without_frames(refusal)
 
     def first_call(self, args, kwargs, device):
         """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
@@ -87,26 +87,33 @@ class BudgetedStep:
         if decisions:
             self.compile_decided(decisions)
         state = StepState(self.target, args, kwargs, device)
-        try:
-            with forwards_noted(self.note_forward):
-                outputs = self.run(args, kwargs)
-        except SeveralGraphs:
+        is_one_graph = False
+        with contextlib.suppress(SeveralGraphs), forwards_noted(self.note_forward):
+            outputs = self.run(args, kwargs)
+            is_one_graph = True
+        if not is_one_graph:
             state.put_back()
-            least = LeastMemory()
-            self.compile(least)
-            with forwards_noted(self.note_forward), without_caches():
-                outputs = self.run(args, kwargs)
-            try:
-                self.decisions = decisions = StepOfGraphs(least).decide()
-            except Infeasible as refusal:
-                del outputs  # the error's frames would hold the tensors of the step
-                raise refusal.with_traceback(None) from None
+            outputs, decisions = self.call_with_least_memory(args, kwargs)
+            self.decisions = decisions
         else:
             if not decisions:
                 self.partitioner.way = WhatIsLeft()
             self.partitioner.graphs = self.graphs or graphs
         graph_records.write(key, self.graphs, decisions)
         return outputs
+
+    def call_with_least_memory(self, args, kwargs):
+        """Returns the outputs, and the decisions for the calls that follow."""
+        least, refusal = LeastMemory(), None
+        self.compile(least)
+        with forwards_noted(self.note_forward), without_caches():
+            outputs = self.run(args, kwargs)
+        try:
+            return outputs, StepOfGraphs(least).decide()
+        except Infeasible as error:
+            refusal = error
+        del outputs
+        raise without_frames(refusal)
 
     def note_forward(self, code) -> None:
         try:
@@ -184,6 +191,13 @@ class CompiledStatus:
                 f" torch.compile alone), {way}; {measured}"
             )
         return "\n".join(lines)
+
+
+def without_frames(error):
+    """Returns the error without frames of torch's compilers and of the step, which would hold the step's
+    tensors as long as the error lives. It is to be raised outside of any `except`."""
+    error.__context__ = error.__cause__ = None
+    return error.with_traceback(None)
 
 
 def device_of(args, kwargs, compiled) -> torch.device:
