@@ -29,9 +29,8 @@ class CompiledGraph:
 
     budget_bytes: int
     beside_bytes: int
-    plain_bytes: (
-        int  # as torch.compile alone cuts the graph: at least so many where that is beyond the budget
-    )
+    # As torch.compile alone cuts the graph; where that is beyond the budget, it takes at least so many.
+    plain_bytes: int
     lowered_bytes: int = 0  # as the graph is cut, by the text that inductor generates
     planned_bytes: int | None = None  # by the solver's schedule; None: there is none, or several graphs
     overhead: float = 1.0  # of that schedule

@@ -71,9 +71,8 @@ class PlannedModule(InPlaceOfCall):
         self.why_original = ""  # why the last step that a plan should have run was not run by it
         self.is_forwarding = False  # the original's forward runs
         self.measures = False  # peaks of planned steps, see `measure_peaks`
-        self.past_forward = past_forward.PastForward(
-            module, self.note_gradients_past_forward
-        )  # until the first call
+        # Until the first call.
+        self.past_forward = past_forward.PastForward(module, self.note_gradients_past_forward)
         self.lock = threading.RLock()
         planned_modules.add(self)
 
