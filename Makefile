@@ -4,28 +4,32 @@
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
 # make test-integrations, make test-package, make wheel, make bench: see README.md
-# make test TORCH=2.11.0   what needs torch, built against another version and tested there
-# All install what is missing first. PRESET: release (default), debug, debug-odr, headless, asan, asan-explorer, tsan.
+# make test TORCH=2.11.0   what needs torch, built against another version and tested there;
+#                          ASSERTIONS=yes keeps the assertions, WITHOUT=one_torch leaves tests out by their label
+# All install what is missing first. PRESET: release (default), debug, headless, asan, asan-explorer, tsan.
 PRESET ?= release
 TORCH ?=
+ASSERTIONS ?=
 DEFAULT_TORCH := $(shell bash -c '. resources/setup/dependencies.sh && echo $$torch_default')
 WHEEL_TORCH := $(or $(TORCH),$(DEFAULT_TORCH))
 override TORCH := $(filter-out $(DEFAULT_TORCH),$(TORCH))
-BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH))
+BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH)$(if $(ASSERTIONS),-asserting))
 # Of a build against another torch: its environment, and no more than what needs torch.
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
-	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET))
+	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET) $(if $(ASSERTIONS),-DCMAKE_CXX_FLAGS_RELEASE=-O2))
 VERSIONS_BETWEEN := 2.12.1 2.13.0 2.14.1
 # Tests at a time: one more than there are processors, for some wait for others.
 JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
+# Tests to leave out, as a regular expression of their labels.
+WITHOUT ?=
 
 .PHONY: help setup core programs build run test test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,8s/^# //p' Makefile
+	@sed -n '1,9s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
@@ -47,7 +51,7 @@ run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") --no-tests=error -j $(JOBS)
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") --no-tests=error -j $(JOBS)
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build

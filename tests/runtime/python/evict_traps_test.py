@@ -10,6 +10,7 @@ import warnings
 
 import torch
 
+import models  # noqa: F401, which keeps collections short
 import rematlas
 import traps
 from evicted import MESSAGE, SAME, THRASHES

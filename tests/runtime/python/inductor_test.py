@@ -15,7 +15,7 @@ from torch.nn import functional
 import rematlas
 from rematlas.inductor.generated_memory import memory_of
 
-ROWS, WIDTH, LAYERS = 512, 64, 4
+ROWS, WIDTH, LAYERS = 512, 64, 3
 TOLERANCE = 1e-6  # relative, of gradients
 
 
@@ -125,11 +125,8 @@ class Budgets(Case):
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         self.assertIn("blocks.2.up", (self.folder / "step.graph.json").read_text())
 
-    def test_dropout_draws_the_same_numbers_again(self):
-        self.expect_kept("75%", dropout=0.2)
-
-    def test_running_statistics_move_once(self):
-        self.expect_kept("75%", buffers=True)
+    def test_dropout_draws_the_same_numbers_again_and_running_statistics_move_once(self):
+        self.expect_kept("75%", dropout=0.2, buffers=True)
 
     def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
         module = model()
@@ -161,7 +158,7 @@ class Budgets(Case):
         for _ in range(2):
             torch._dynamo.reset()
             compiled = rematlas.compile(loss, "75%")
-            steps(compiled, module)
+            steps(compiled, module, 2)
             told.append(rematlas.status(compiled).graphs[0])
             self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
         self.assertEqual(told[0].graph_text, told[1].graph_text)
