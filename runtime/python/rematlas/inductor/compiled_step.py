@@ -10,11 +10,12 @@ from torch.utils import _pytree as pytree
 
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
-from . import graph_records
+from . import code_runs, graph_records
+from .eager_pauses import EagerPauses
 from .partitioner import Partitioner
 from .several_graphs import Decided, LeastMemory, OneGraph, SeveralGraphs, StepOfGraphs, WhatIsLeft
 from .step_state import StepState
-from .torch_internals import forwards_noted, without_caches
+from .torch_internals import without_caches
 
 log = logging.getLogger("rematlas")
 
@@ -30,7 +31,8 @@ class BudgetedStep:
         self.inductor_options, self.options = given, options
         self.beside_bytes = 0  # when the step was called first, in MiB
         self.compiled = self.compile(OneGraph())
-        self.decisions = []  # of a step of several graphs, which the next call is compiled with
+        self.least = None  # LeastMemory, of several graphs whose cuts the next call decides
+        self.record = ""  # the key of what is told of the graphs beside torch's cache
         self.calls = 0
         self.is_measured = False  # kernels are measured, and compiled, in the first calls
         self.is_told = False
@@ -59,10 +61,9 @@ class BudgetedStep:
         if not torch.is_grad_enabled():
             return self.forward(*args, **kwargs)
         device = device_of(args, kwargs, self.compiled)
-        self.is_measured = self.calls > 0 and not self.decisions
-        if self.decisions:
-            self.compile_decided(self.decisions)
-            self.decisions = []
+        self.is_measured = self.calls > 0 and self.least is None
+        if self.least is not None:
+            self.decide()
         reset_peak(device)
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
         self.calls += 1
@@ -82,45 +83,65 @@ class BudgetedStep:
         """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
         none."""
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
-        key = graph_records.key_of(self.partitioner.step_key(), self.target, args, kwargs)
-        graphs, decisions = graph_records.read(key)
+        self.record = graph_records.key_of(self.partitioner.step_key(), self.target, args, kwargs)
+        graphs, decisions = graph_records.read(self.record)
         if decisions:
             self.compile_decided(decisions)
         state = StepState(self.target, args, kwargs, device)
-        is_one_graph = False
-        with contextlib.suppress(SeveralGraphs), forwards_noted(self.note_forward):
-            outputs = self.run(args, kwargs)
-            is_one_graph = True
-        if not is_one_graph:
+        code_runs.listen(self)
+        try:
+            with contextlib.suppress(SeveralGraphs):
+                outputs = self.run(args, kwargs)
+                if not decisions:
+                    self.partitioner.way = WhatIsLeft()
+                self.partitioner.graphs = self.graphs or graphs
+                graph_records.write(self.record, self.graphs, decisions)
+                return outputs
             state.put_back()
-            outputs, decisions = self.call_with_least_memory(args, kwargs)
-            self.decisions = decisions
-        else:
-            if not decisions:
-                self.partitioner.way = WhatIsLeft()
-            self.partitioner.graphs = self.graphs or graphs
-        graph_records.write(key, self.graphs, decisions)
-        return outputs
+            return self.call_with_least_memory(args, kwargs, device)
+        finally:
+            if self.least is None:
+                code_runs.leave(self)
 
-    def call_with_least_memory(self, args, kwargs):
-        """Returns the outputs, and the decisions for the calls that follow."""
-        least, refusal = LeastMemory(), None
+    def call_with_least_memory(self, args, kwargs, device):
+        """The step is listened to until its next call decides how its graphs are cut."""
+        least, refusal = LeastMemory(EagerPauses(device)), None
         self.compile(least)
-        with forwards_noted(self.note_forward), without_caches():
+        with without_caches():
             outputs = self.run(args, kwargs)
         try:
-            return outputs, StepOfGraphs(least).decide()
+            step = StepOfGraphs(least)
+            step.check(step.budget())
+            self.least = least
+            return outputs
         except Infeasible as error:
             refusal = error
         del outputs
         raise without_frames(refusal)
 
-    def note_forward(self, code) -> None:
+    def decide(self) -> None:
+        """Compiles the graphs of the step as it is decided for all together. Raises Infeasible."""
+        refusal = None
         try:
-            self.partitioner.way.note_forward(code)
+            decisions = StepOfGraphs(self.least).decide()
+            self.compile_decided(decisions)
+            graph_records.write(self.record, self.graphs, decisions)
+            self.least = None
+            code_runs.leave(self)
+            return
+        except Infeasible as error:
+            refusal = error
+        raise without_frames(refusal)
+
+    def run_begins(self, code, is_backward) -> None:
+        try:
+            self.partitioner.way.run_begins(code, is_backward)
         except SeveralGraphs as refusal:
             self.partitioner.refusal = refusal
             raise
+
+    def run_ends(self) -> None:
+        self.partitioner.way.run_ends()
 
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns what lives on the device beside arguments and parameters, in steps of a MiB."""

@@ -10,7 +10,7 @@ from ..errors import Infeasible
 from .budget import StepBudget
 from .compiled_graph import BudgetedGraph
 from .several_graphs import SeveralGraphs, WhatIsLeft
-from .torch_internals import keep_kernels_apart
+from .torch_internals import follow_the_plan
 
 
 @functools.cache
@@ -32,7 +32,7 @@ class Partitioner(CustomPartitionerFn):
         self.way = way
         self.graphs = []
         self.refusal = None  # Infeasible or SeveralGraphs
-        keep_kernels_apart(lambda partitioner: isinstance(partitioner, Partitioner))
+        follow_the_plan(lambda partitioner: isinstance(partitioner, Partitioner))
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
 
     def __deepcopy__(self, memo):

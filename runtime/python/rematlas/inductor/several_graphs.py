@@ -1,14 +1,16 @@
 """A step that dynamo cuts into several graphs, under one budget.
 
 While a graph runs, what the graphs before it have saved is alive, so graphs cannot be cut one by one. The
-first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and the
-second call is compiled with the cuts that are chosen for them together.
+first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and
+what eager code takes between them, and the second call is compiled with the cuts that are chosen for them
+together.
 """
 
 import dataclasses
 
 from ..errors import Infeasible
 from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
+from .eager_pauses import EagerPauses, Pause
 from .save_set import NoSaveSet, SaveSet
 
 LEVELS = (
@@ -31,8 +33,11 @@ class WhatIsLeft:
         """Returns forward and backward, and what is told of them where it is not told already."""
         return graph.cut()
 
-    def note_forward(self, code: int) -> None:
-        """The code of a forward runs."""
+    def run_begins(self, code: int, is_backward: bool) -> None:
+        """The code of a graph runs."""
+
+    def run_ends(self) -> None:
+        """The code has run."""
 
 
 class OneGraph(WhatIsLeft):
@@ -53,8 +58,8 @@ class OneGraph(WhatIsLeft):
                 raise
             raise SeveralGraphs from None  # perhaps: the share is of all graphs
 
-    def note_forward(self, code):
-        self.runs += 1
+    def run_begins(self, code, is_backward):
+        self.runs += not is_backward
         if self.is_taken and self.runs > 1:
             raise SeveralGraphs
 
@@ -64,12 +69,17 @@ class LeastMemory(WhatIsLeft):
 
     key = "fewest bytes saved"
 
-    def __init__(self):
+    def __init__(self, pauses: EagerPauses):
+        self.pauses = pauses
         self.graphs, self.cuts = [], []
         self.number_of = {}  # by code
         self.order = []  # numbers of graphs, as they run
 
     def cut(self, graph):
+        with self.pauses.left_out():
+            return self.cut_at_least(graph)
+
+    def cut_at_least(self, graph):
         cut = graph.least_saved()
         budget = graph.budget.bytes
         if budget is not None and cut.lowered_bytes > budget:
@@ -79,11 +89,17 @@ class LeastMemory(WhatIsLeft):
         told = CompiledGraph(budget or 0, graph.beside_bytes, graph.plain.lowered_bytes, cut.lowered_bytes)
         return cut.modules, told
 
-    def note_forward(self, code):
+    def run_begins(self, code, is_backward):
         """Code that is new is that of the first graph that has not run yet."""
+        self.pauses.end()
+        if is_backward:
+            return
         number = self.number_of.setdefault(code, len(self.number_of))
         if number < len(self.graphs):
             self.order.append(number)
+
+    def run_ends(self):
+        self.pauses.begin()
 
 
 @dataclasses.dataclass
@@ -112,29 +128,29 @@ class Decided(WhatIsLeft):
 
 
 class StepOfGraphs:
-    """All graphs of a step in the order of their runs, with the cuts that each may have."""
+    """All graphs of a step in the order of their runs, with the cuts that each may have, and with the pauses
+    between them as far as they are known."""
 
     def __init__(self, least: LeastMemory):
         self.graphs, self.least, self.order = least.graphs, least.cuts, least.order
-        self.start = self.graphs[0].alive_bytes
-        level, has_run = self.start, set()
-        self.between = []  # by run: what eager code before it keeps alive
-        for number in self.order:
-            is_first = number not in has_run
-            has_run.add(number)
-            self.between.append(max(0, self.graphs[number].alive_bytes - level) if is_first else 0)
-            level += self.between[-1] + self.least[number].forward.end_bytes
+        self.start = least.pauses.start_bytes
+        known = [*least.pauses.ended, least.pauses.current()]
+        runs = 2 * len(self.order)
+        self.has_run_backward = len(known) > runs
+        self.pauses = [*known, *[Pause(0, 0)] * runs][: runs + 1]
 
     def peaks(self, cuts) -> list[int]:
-        """Returns the most bytes that are alive while each graph runs, forward or backward."""
+        """Returns the most bytes that are alive while each graph runs, forward or backward, and while eager
+        code runs before it."""
         level, peaks = self.start, [0] * len(cuts)
-        for number, between in zip(self.order, self.between, strict=True):
-            level += between
-            peaks[number] = max(peaks[number], level + cuts[number].forward.peak_bytes)
-            level += cuts[number].forward.end_bytes
-        for number in reversed(self.order):
-            peaks[number] = max(peaks[number], level + cuts[number].backward.peak_bytes)
-            level += cuts[number].backward.end_bytes
+        forward = [(number, cuts[number].forward) for number in self.order]
+        backward = [(number, cuts[number].backward) for number in reversed(self.order)]
+        *before, last = self.pauses
+        for (number, text), pause in zip((*forward, *backward), before, strict=True):
+            most = max(level + pause.peak_bytes, level + pause.kept_bytes + text.peak_bytes)
+            peaks[number] = max(peaks[number], most)
+            level += pause.kept_bytes + text.end_bytes
+        peaks[self.order[0]] = max(peaks[self.order[0]], level + last.peak_bytes)
         return peaks
 
     def plain(self) -> list[Cut]:
@@ -157,21 +173,27 @@ class StepOfGraphs:
                 found.append(tried)
         return sorted(found, key=lambda cut: cut.extra_seconds)
 
+    def check(self, budget: int) -> None:
+        """Raises Infeasible where even the least memory of all graphs is beyond the budget."""
+        most = max(self.peaks(self.least))
+        if most <= budget:
+            return
+        if len(self.least) == 1:
+            raise self.graphs[0].no_room(most)
+        at_least = "" if self.has_run_backward else "at least "
+        raise Infeasible(
+            f"rematlas: the budget of {budget} bytes is not kept: the {len(self.least)} graphs of the"
+            f" compiled step take {at_least}{most} bytes in the smallest cuts that were found, {most - budget}"
+            f" more; torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of"
+            f" {at_least}{most} bytes, or a smaller batch",
+            most,
+            False,
+        )
+
     def decide(self) -> list[Decision]:
         """Raises Infeasible where even the least memory of all graphs is beyond the budget."""
         budget, cuts = self.budget(), list(self.least)
-        most = max(self.peaks(cuts))
-        if most > budget and len(cuts) == 1:
-            raise self.graphs[0].no_room(most)
-        if most > budget:
-            raise Infeasible(
-                f"rematlas: the budget of {budget} bytes is not kept: the {len(cuts)} graphs of the compiled"
-                f" step take {most} bytes in the smallest cuts that were found, {most - budget} more;"
-                f" torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of"
-                f" {most} bytes, or a smaller batch",
-                most,
-                False,
-            )
+        self.check(budget)
         options = [self.options(number) for number in range(len(cuts))]
         while True:
             better = self.best_change(cuts, options, budget)

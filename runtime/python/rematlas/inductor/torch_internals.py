@@ -10,8 +10,8 @@ from torch._functorch import config as functorch_config
 from torch._functorch import partitioners
 from torch._inductor import compile_fx, ir
 from torch._inductor import graph as lowering
+from torch._inductor.codegen.wrapper import AllocateLine
 from torch._inductor.graph import GraphLowering
-from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -133,16 +133,23 @@ def storage_of(node):
     return StorageWeakRef(value.untyped_storage()) if isinstance(value, torch.Tensor) else None
 
 
-def keep_kernels_apart(is_ours) -> None:
-    """From here on, where `is_ours(partitioner)` says so of the graph that is compiled, inductor does not
-    fuse kernels side by side that are far apart in the order of the plan and write large tensors: a tensor
-    that backward computes again would be there long before it is read."""
+def follow_the_plan(is_ours) -> None:
+    """From here on, where `is_ours(partitioner)` says so of the graph that is compiled, inductor departs less
+    from the order and the lifetimes of the plan:
+
+    It does not fuse kernels side by side that are far apart in the order of the plan and write large tensors:
+    a tensor that backward computes again would be there long before it is read.
+
+    It does not keep a buffer that is free for one that comes later than in the next kernel. Inductor does so
+    where its own estimate of the peak allows that, but the estimate counts views twice.
+    """
     if getattr(Scheduler.are_long_distant_nodes, "is_ours", False):
         return
-    original = Scheduler.are_long_distant_nodes
+    fused_by_inductor = Scheduler.are_long_distant_nodes
+    kept_by_inductor = AllocateLine.should_reuse_buffer
 
     def are_far(scheduler, first, second):
-        if original(scheduler, first, second):
+        if fused_by_inductor(scheduler, first, second):
             return True
         if not is_ours(inductor_config.custom_partitioner_fn):
             return False
@@ -150,28 +157,20 @@ def keep_kernels_apart(is_ours) -> None:
         later = max(first, second, key=lambda node: node.min_order)
         return apart > NEAR and written_bytes(later) > SMALL_BYTES
 
+    def is_kept(line, free_line, size):
+        if not kept_by_inductor(line, free_line, size):
+            return False
+        is_next = free_line.scheduler_node_index + 1 == line.scheduler_node_index
+        return is_next or size <= SMALL_BYTES or not is_ours(inductor_config.custom_partitioner_fn)
+
     are_far.is_ours = True
     Scheduler.are_long_distant_nodes = are_far
+    AllocateLine.should_reuse_buffer = is_kept
 
 
 def written_bytes(node) -> int:
     sizes = _Sizes(V.graph, ())
     return sum(sizes.bytes_of(name) or 0 for name in node.get_buffer_names())
-
-
-@contextlib.contextmanager
-def forwards_noted(note):
-    """Within it, `note(number)` is called when inductor's code of a forward that has a backward begins to
-    run. The number tells the code."""
-    original = CompiledFxGraph.__call__
-
-    def noted(code, inputs):
-        if not code.fx_kwargs.get("is_backward") and not code.fx_kwargs.get("is_inference"):
-            note(id(code))
-        return original(code, inputs)
-
-    with mock.patch.object(CompiledFxGraph, "__call__", noted):
-        yield
 
 
 def without_caches():

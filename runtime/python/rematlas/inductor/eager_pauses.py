@@ -1,0 +1,48 @@
+"""What a step takes between the runs of its compiled graphs, where torch runs op by op."""
+
+import contextlib
+import dataclasses
+
+from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
+
+
+@dataclasses.dataclass(frozen=True)
+class Pause:
+    """Bytes beside those that are alive when the pause begins."""
+
+    peak_bytes: int  # the most
+    kept_bytes: int  # at its end; less than zero where the pause frees more than it makes
+
+
+class EagerPauses:
+    """Measures a step from here on. The first pause is the time before the first run of a graph."""
+
+    def __init__(self, device):
+        self.device = device
+        self.ended = []  # Pause, one before each run
+        self.begin()
+        self.start_bytes = self.level
+
+    def begin(self) -> None:
+        self.level, self.peak = alive_bytes(self.device), 0
+        reset_peak(self.device)
+
+    def end(self) -> None:
+        self.ended.append(self.current())
+
+    def current(self) -> Pause:
+        """Returns the pause that goes on, as if it ended now."""
+        self.note_peak()
+        return Pause(self.peak, alive_bytes(self.device) - self.level)
+
+    def note_peak(self) -> None:
+        self.peak = max(self.peak, peak_bytes(self.device) - self.level)
+
+    @contextlib.contextmanager
+    def left_out(self):
+        """What is taken within it is none of the step's."""
+        self.note_peak()
+        try:
+            yield
+        finally:
+            reset_peak(self.device)
