@@ -199,6 +199,23 @@ class Budgets(Case):
             self.assertLessEqual(graph.lowered_bytes, least)
             self.assertLessEqual(graph.measured_bytes, least)
 
+    def test_a_loss_outside_of_the_graph_counts(self):
+        def losses(take):
+            for step in range(4):
+                torch.manual_seed(step)
+                y = take(sample())
+                (y.exp() * y.sigmoid() * y.tanh()).square().mean().backward()
+                module.zero_grad()
+
+        torch.manual_seed(0)
+        module = nn.Sequential(*(Block(0.1) for _ in range(LAYERS)))
+        compiled = rematlas.compile(module, "70%")
+        losses(compiled)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLessEqual(graph.lowered_bytes, graph.budget_bytes)
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+        self.assertGreater(graph.measured_bytes, graph.budget_bytes * 9 // 10)
+
     def test_options_for_torchs_own_compile(self):
         module = model()
         compiled = torch.compile(module, options=rematlas.compile_options("75%"))

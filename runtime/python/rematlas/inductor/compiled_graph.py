@@ -10,6 +10,7 @@ import time
 from ..compiled.memory import alive_bytes
 from ..errors import Infeasible
 from ..whole_file import write_whole
+from .eager_pauses import Pause
 from .generated_memory import TextMemory
 from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
@@ -80,6 +81,8 @@ class BudgetedGraph:
         self.joint, self.inputs, self.options = joint, inputs, options
         self.budget, self.seconds = budget, seconds
         self.plain = None  # Cut, as torch.compile alone makes it
+        self.best = None  # Cut, what `cut` has chosen
+        self.between = Pause(0, 0)  # forward and backward, as far as it is known
         self.step = None  # KernelStep, as soon as torch has a joint graph without what nobody reads
         device = device_of_inputs(joint)
         gc.collect()  # what nobody holds does not live beside the step
@@ -95,7 +98,7 @@ class BudgetedGraph:
             least = self.cut_plainly().lowered_bytes
         budget = self.budget.of(least, self.beside_bytes)
         told = CompiledGraph(budget, self.beside_bytes, least)
-        best = self.cut_plainly() if least <= budget else self.tightened(budget, told)
+        best = self.best = self.cut_plainly() if least <= budget else self.tightened(budget, told)
         if best.lowered_bytes > budget:
             raise self.no_room(best.lowered_bytes)
         told.lowered_bytes = best.lowered_bytes
@@ -103,6 +106,19 @@ class BudgetedGraph:
             told.planned_bytes = best.answer.planned_bytes + self.beside_bytes
         self.tell(told, best)
         return best.modules, told
+
+    def know_between(self, pause: Pause, cut: Cut) -> int:
+        """From here on what eager code takes between forward and backward counts. Returns the bytes of the
+        step by a cut that was made before."""
+        self.between = pause
+        if self.plain is not None:
+            self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
+        return self.step_bytes(cut.forward, cut.backward)
+
+    def step_bytes(self, forward: TextMemory, backward: TextMemory) -> int:
+        """Returns the most bytes that are alive, with what lives beside the graph's own."""
+        later = max(self.between.peak_bytes, self.between.kept_bytes + backward.peak_bytes)
+        return max(forward.peak_bytes, forward.end_bytes + later) + self.input_bytes + self.beside_bytes
 
     def cut_plainly(self) -> Cut:
         """Cuts the graph as torch.compile alone does."""
@@ -137,7 +153,7 @@ class BudgetedGraph:
         asked to take less by what the text of the one before was beyond the budget."""
         best, asked = None, budget - self.beside_bytes
         for told.tries in range(1, MOST_TRIES + 1):
-            tried = self.planned(asked)
+            tried = self.planned(asked, self.between.peak_bytes)
             if isinstance(tried, NoSaveSet):
                 break
             if best is None or tried.lowered_bytes < best.lowered_bytes:
@@ -151,9 +167,10 @@ class BudgetedGraph:
 
     def smallest(self) -> Cut:
         """Returns the cut of the schedule with the least memory that the solver finds, or torch's own."""
-        found = self.planned(0)
+        between = self.between.peak_bytes
+        found = self.planned(0, between)
         if isinstance(found, NoSaveSet) and not found.is_proven:
-            found = self.planned(found.needed_bytes)
+            found = self.planned(found.needed_bytes, between)
         plain = self.cut_plainly()
         if isinstance(found, NoSaveSet):
             return plain
@@ -225,8 +242,7 @@ class BudgetedGraph:
         held = {node.name for node in (*held_inputs(self.joint), *returned) if node is not None}
         first = generated_memory(forward, held)
         second = generated_memory(backward, held, given_away(forward, backward, returned))
-        most = max(first.peak_bytes, first.end_bytes + second.peak_bytes)
-        return Cut(modules, first, second, most + self.input_bytes + self.beside_bytes)
+        return Cut(modules, first, second, self.step_bytes(first, second))
 
     def no_room(self, needed: int) -> Infeasible:
         beside = f", with {self.beside_bytes} that live beside it" if self.beside_bytes else ""

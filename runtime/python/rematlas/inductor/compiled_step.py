@@ -11,7 +11,6 @@ from torch.utils import _pytree as pytree
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
 from . import code_runs, graph_records
-from .eager_pauses import EagerPauses
 from .partitioner import Partitioner
 from .several_graphs import Decided, LeastMemory, OneGraph, SeveralGraphs, StepOfGraphs, WhatIsLeft
 from .step_state import StepState
@@ -30,8 +29,8 @@ class BudgetedStep:
             given = {**torch._inductor.list_mode_options(mode), **given}
         self.inductor_options, self.options = given, options
         self.beside_bytes = 0  # when the step was called first, in MiB
-        self.compiled = self.compile(OneGraph())
-        self.least = None  # LeastMemory, of several graphs whose cuts the next call decides
+        self.compiled = self.compile(WhatIsLeft())
+        self.measured = None  # MeasuredStep, the first: the next call knows what all of it takes
         self.record = ""  # the key of what is told of the graphs beside torch's cache
         self.calls = 0
         self.is_measured = False  # kernels are measured, and compiled, in the first calls
@@ -61,9 +60,7 @@ class BudgetedStep:
         if not torch.is_grad_enabled():
             return self.forward(*args, **kwargs)
         device = device_of(args, kwargs, self.compiled)
-        self.is_measured = self.calls > 0 and self.least is None
-        if self.least is not None:
-            self.decide()
+        self.is_measured = self.calls > 0 and not self.is_cut_anew()
         reset_peak(device)
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
         self.calls += 1
@@ -87,61 +84,77 @@ class BudgetedStep:
         graphs, decisions = graph_records.read(self.record)
         if decisions:
             self.compile_decided(decisions)
+        else:
+            self.partitioner.way = OneGraph(device)
         state = StepState(self.target, args, kwargs, device)
+        with contextlib.suppress(SeveralGraphs):
+            outputs = self.measured_run(args, kwargs)
+            if not decisions:
+                self.partitioner.way = WhatIsLeft()
+            self.partitioner.graphs = self.graphs or graphs
+            graph_records.write(self.record, self.graphs, decisions)
+            return outputs
+        state.put_back()
+        return self.call_with_least_memory(args, kwargs, device)
+
+    def measured_run(self, args, kwargs):
+        """The step is measured until its next call, where this one has not failed."""
+        self.measured = self.partitioner.way
         code_runs.listen(self)
         try:
-            with contextlib.suppress(SeveralGraphs):
-                outputs = self.run(args, kwargs)
-                if not decisions:
-                    self.partitioner.way = WhatIsLeft()
-                self.partitioner.graphs = self.graphs or graphs
-                graph_records.write(self.record, self.graphs, decisions)
-                return outputs
-            state.put_back()
-            return self.call_with_least_memory(args, kwargs, device)
-        finally:
-            if self.least is None:
-                code_runs.leave(self)
+            return self.run(args, kwargs)
+        except BaseException:
+            self.end_measuring()
+            raise
+
+    def end_measuring(self) -> None:
+        code_runs.leave(self)
+        self.measured = None
 
     def call_with_least_memory(self, args, kwargs, device):
-        """The step is listened to until its next call decides how its graphs are cut."""
-        least, refusal = LeastMemory(EagerPauses(device)), None
+        least, refusal = LeastMemory(device), None
         self.compile(least)
         with without_caches():
-            outputs = self.run(args, kwargs)
+            outputs = self.measured_run(args, kwargs)
         try:
-            step = StepOfGraphs(least)
-            step.check(step.budget())
-            self.least = least
+            step = StepOfGraphs(least, least.pauses.so_far())
+            with least.pauses.left_out():
+                step.check(step.budget())
             return outputs
         except Infeasible as error:
             refusal = error
         del outputs
+        self.end_measuring()
         raise without_frames(refusal)
 
-    def decide(self) -> None:
-        """Compiles the graphs of the step as it is decided for all together. Raises Infeasible."""
-        refusal = None
+    def is_cut_anew(self) -> bool:
+        """Says whether the graphs of the step are compiled anew, as is decided for all together now that the
+        step is known. Raises Infeasible."""
+        if self.measured is None:
+            return False
+        decisions, refusal = [], None
         try:
-            decisions = StepOfGraphs(self.least).decide()
-            self.compile_decided(decisions)
-            graph_records.write(self.record, self.graphs, decisions)
-            self.least = None
-            code_runs.leave(self)
-            return
+            if self.measured.graphs:
+                decisions = self.measured.decisions(self.measured.pauses.so_far())
         except Infeasible as error:
             refusal = error
-        raise without_frames(refusal)
+        if refusal is not None:
+            raise without_frames(refusal)
+        self.end_measuring()
+        if decisions:
+            self.compile_decided(decisions)
+            graph_records.write(self.record, self.graphs, decisions)
+        return bool(decisions)
 
     def run_begins(self, code, is_backward) -> None:
         try:
-            self.partitioner.way.run_begins(code, is_backward)
+            self.measured.run_begins(code, is_backward)
         except SeveralGraphs as refusal:
             self.partitioner.refusal = refusal
             raise
 
     def run_ends(self) -> None:
-        self.partitioner.way.run_ends()
+        self.measured.run_ends()
 
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns what lives on the device beside arguments and parameters, in steps of a MiB."""

@@ -35,6 +35,9 @@ class EagerPauses:
         self.note_peak()
         return Pause(self.peak, alive_bytes(self.device) - self.level)
 
+    def so_far(self) -> list[Pause]:
+        return [*self.ended, self.current()]
+
     def note_peak(self) -> None:
         self.peak = max(self.peak, peak_bytes(self.device) - self.level)
 

@@ -1,9 +1,10 @@
-"""A step that dynamo cuts into several graphs, under one budget.
+"""A step that dynamo cuts into several graphs, or of which a part runs op by op, under one budget.
 
 While a graph runs, what the graphs before it have saved is alive, so graphs cannot be cut one by one. The
 first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and
 what eager code takes between them, and the second call is compiled with the cuts that are chosen for them
-together.
+together. A step of one graph is compiled anew only where eager code, as a loss outside of the
+graph, takes it beyond the budget.
 """
 
 import dataclasses
@@ -40,46 +41,83 @@ class WhatIsLeft:
         """The code has run."""
 
 
-class OneGraph(WhatIsLeft):
-    """The first graph takes the budget, and there must be no other, nor a second run of it."""
+@dataclasses.dataclass
+class Decision:
+    """How a graph is cut. `save_set`: None where it is cut as torch.compile alone does."""
 
-    def __init__(self):
-        self.is_taken = False
-        self.runs = 0
-
-    def cut(self, graph):
-        if self.is_taken:
-            raise SeveralGraphs
-        self.is_taken = True
-        try:
-            return graph.cut()
-        except Infeasible:
-            if graph.budget.share is None:
-                raise
-            raise SeveralGraphs from None  # perhaps: the share is of all graphs
-
-    def run_begins(self, code, is_backward):
-        self.runs += not is_backward
-        if self.is_taken and self.runs > 1:
-            raise SeveralGraphs
+    graph: str  # its digest
+    save_set: SaveSet | None
+    told: CompiledGraph
 
 
-class LeastMemory(WhatIsLeft):
-    """Each graph saves as little as it can, and is kept to be cut again."""
+class MeasuredStep(WhatIsLeft):
+    """A step whose graphs are kept to be cut again, with what eager code takes between their runs."""
 
-    key = "fewest bytes saved"
-
-    def __init__(self, pauses: EagerPauses):
-        self.pauses = pauses
+    def __init__(self, device):
+        self.pauses = EagerPauses(device)
         self.graphs, self.cuts = [], []
-        self.number_of = {}  # by code
         self.order = []  # numbers of graphs, as they run
 
     def cut(self, graph):
         with self.pauses.left_out():
-            return self.cut_at_least(graph)
+            return self.cut_measured(graph)
 
-    def cut_at_least(self, graph):
+    def decisions(self, pauses: list[Pause]) -> list[Decision]:
+        """Returns how the graphs are cut anew now that the pauses of the step are known; none where they stay
+        as they are. Raises Infeasible."""
+        return StepOfGraphs(self, pauses).decide()
+
+    def run_begins(self, code, is_backward):
+        self.pauses.end()
+
+    def run_ends(self):
+        self.pauses.begin()
+
+
+class OneGraph(MeasuredStep):
+    """The first graph takes the budget, and there must be no other, nor a second run of it."""
+
+    def cut_measured(self, graph):
+        if self.graphs:
+            raise SeveralGraphs
+        self.graphs.append(graph)
+        try:
+            modules, told = graph.cut()
+        except Infeasible:
+            if graph.budget.share is None:
+                raise
+            raise SeveralGraphs from None  # perhaps: the share is of all graphs
+        self.cuts.append(graph.best)
+        self.budgets = [told.budget_bytes]
+        return modules, told
+
+    def decisions(self, pauses):
+        if len(pauses) < 2 or not self.cuts:
+            return []
+        (graph,), (cut,), (budget,) = self.graphs, self.cuts, self.budgets
+        if graph.know_between(pauses[1], cut) <= budget:
+            return []
+        _, told = graph.cut()
+        return [Decision(graph.digest(), graph.best.answer, told)]
+
+    def run_begins(self, code, is_backward):
+        super().run_begins(code, is_backward)
+        if not is_backward:
+            self.order.append(0)
+        if self.graphs and len(self.order) > 1:
+            raise SeveralGraphs
+
+
+class LeastMemory(MeasuredStep):
+    """Each graph saves as little as it can, and is kept to be cut again."""
+
+    key = "fewest bytes saved"
+
+    def __init__(self, device):
+        super().__init__(device)
+        self.number_of = {}  # by code
+
+    def cut_measured(self, graph):
         cut = graph.least_saved()
         budget = graph.budget.bytes
         if budget is not None and cut.lowered_bytes > budget:
@@ -91,24 +129,12 @@ class LeastMemory(WhatIsLeft):
 
     def run_begins(self, code, is_backward):
         """Code that is new is that of the first graph that has not run yet."""
-        self.pauses.end()
+        super().run_begins(code, is_backward)
         if is_backward:
             return
         number = self.number_of.setdefault(code, len(self.number_of))
         if number < len(self.graphs):
             self.order.append(number)
-
-    def run_ends(self):
-        self.pauses.begin()
-
-
-@dataclasses.dataclass
-class Decision:
-    """How a graph is cut. `save_set`: None where it is cut as torch.compile alone does."""
-
-    graph: str  # its digest
-    save_set: SaveSet | None
-    told: CompiledGraph
 
 
 class Decided(WhatIsLeft):
@@ -131,10 +157,9 @@ class StepOfGraphs:
     """All graphs of a step in the order of their runs, with the cuts that each may have, and with the pauses
     between them as far as they are known."""
 
-    def __init__(self, least: LeastMemory):
-        self.graphs, self.least, self.order = least.graphs, least.cuts, least.order
-        self.start = least.pauses.start_bytes
-        known = [*least.pauses.ended, least.pauses.current()]
+    def __init__(self, measured: MeasuredStep, known: list[Pause]):
+        self.graphs, self.least, self.order = measured.graphs, measured.cuts, measured.order
+        self.start = measured.pauses.start_bytes
         runs = 2 * len(self.order)
         self.has_run_backward = len(known) > runs
         self.pauses = [*known, *[Pause(0, 0)] * runs][: runs + 1]
@@ -180,12 +205,12 @@ class StepOfGraphs:
             return
         if len(self.least) == 1:
             raise self.graphs[0].no_room(most)
-        at_least = "" if self.has_run_backward else "at least "
+        needed = f"{most} bytes" if self.has_run_backward else f"at least {most} bytes"
         raise Infeasible(
             f"rematlas: the budget of {budget} bytes is not kept: the {len(self.least)} graphs of the"
-            f" compiled step take {at_least}{most} bytes in the smallest cuts that were found, {most - budget}"
-            f" more; torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of"
-            f" {at_least}{most} bytes, or a smaller batch",
+            f" compiled step take {needed} in the smallest cuts that were found, {most - budget} more;"
+            f" torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of {needed},"
+            " or a smaller batch",
             most,
             False,
         )
