@@ -20,7 +20,9 @@ from .save_set import KernelStep, NoSaveSet, SaveSet
 from .torch_internals import generated_memory, given_away, is_symbol, partition, storage_of
 
 MOST_TRIES = 4
-MARGIN = 1 << 16  # bytes below the budget that a further try aims at, beside what the last was over it
+# Bytes below the budget that a try aims at, beside what the last was over it: the text knows alignments and
+# small tensors that the plan does not.
+MARGIN = 1 << 16
 
 
 @dataclasses.dataclass
@@ -151,7 +153,7 @@ class BudgetedGraph:
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
         """Returns the first cut whose text keeps the budget, else the one that takes least. Each schedule is
         asked to take less by what the text of the one before was beyond the budget."""
-        best, asked = None, budget - self.beside_bytes
+        best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
             tried = self.planned(asked, self.between.peak_bytes)
             if isinstance(tried, NoSaveSet):

@@ -12,7 +12,15 @@ from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
 from . import code_runs, graph_records
 from .partitioner import Partitioner
-from .several_graphs import Decided, LeastMemory, OneGraph, SeveralGraphs, StepOfGraphs, WhatIsLeft
+from .several_graphs import (
+    Decided,
+    LeastMemory,
+    MeasuredStep,
+    OneGraph,
+    SeveralGraphs,
+    StepOfGraphs,
+    WhatIsLeft,
+)
 from .step_state import StepState
 from .torch_internals import without_caches
 
@@ -98,7 +106,10 @@ class BudgetedStep:
         return self.call_with_least_memory(args, kwargs, device)
 
     def measured_run(self, args, kwargs):
-        """The step is measured until its next call, where this one has not failed."""
+        """Where it is not decided yet how the graphs are cut, the step is measured until its next call. A
+        call that fails ends that."""
+        if not isinstance(self.partitioner.way, MeasuredStep):
+            return self.run(args, kwargs)
         self.measured = self.partitioner.way
         code_runs.listen(self)
         try:

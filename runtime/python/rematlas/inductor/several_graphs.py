@@ -3,8 +3,8 @@
 While a graph runs, what the graphs before it have saved is alive, so graphs cannot be cut one by one. The
 first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and
 what eager code takes between them, and the second call is compiled with the cuts that are chosen for them
-together. A step of one graph is compiled anew only where eager code, as a loss outside of the
-graph, takes it beyond the budget.
+together. A step of one graph is compiled anew only where eager code, as a loss outside of the graph, takes
+it beyond the budget.
 """
 
 import dataclasses
@@ -14,11 +14,8 @@ from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
 from .eager_pauses import EagerPauses, Pause
 from .save_set import NoSaveSet, SaveSet
 
-LEVELS = (
-    0.25,
-    0.5,
-    0.75,
-)  # between the fewest bytes that a graph can save and what torch.compile alone saves
+# Between the fewest bytes that a graph can save and what torch.compile alone saves
+LEVELS = (0.25, 0.5, 0.75)
 
 
 class SeveralGraphs(Exception):
@@ -33,12 +30,6 @@ class WhatIsLeft:
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
         """Returns forward and backward, and what is told of them where it is not told already."""
         return graph.cut()
-
-    def run_begins(self, code: int, is_backward: bool) -> None:
-        """The code of a graph runs."""
-
-    def run_ends(self) -> None:
-        """The code has run."""
 
 
 @dataclasses.dataclass
@@ -67,10 +58,11 @@ class MeasuredStep(WhatIsLeft):
         as they are. Raises Infeasible."""
         return StepOfGraphs(self, pauses).decide()
 
-    def run_begins(self, code, is_backward):
+    def run_begins(self, code: int, is_backward: bool) -> None:
+        """The code of a graph begins to run."""
         self.pauses.end()
 
-    def run_ends(self):
+    def run_ends(self) -> None:
         self.pauses.begin()
 
 
