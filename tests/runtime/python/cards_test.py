@@ -542,7 +542,7 @@ class Commands(unittest.TestCase):
             (("--device", "meta", "--device-profile", "h100", "--host-profile", "laptop"), "laptop"),
             (("--values",), "goes with --device meta"),
         ):
-            done = command("capture", "large:gpt2_xl", *words, cwd=ROOT / "resources" / "models")
+            done = command("capture", "cards_test:wide", *words, cwd=pathlib.Path(__file__).parent)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
             self.assertEqual(

@@ -59,7 +59,8 @@ SEGMENT = 20 << 20  # that the allocator takes at once: gaps in it are no tensor
 
 
 class HostWeights(ProcessCase):
-    def train_within_a_tenth(self, **environment):
+    def train_within_a_tenth(self, orders, **environment):
+        """`orders`: of the work on the stand-in."""
         self.needs_the_stand_in()
         out, _ = self.run_process(
             TEXT
@@ -72,7 +73,7 @@ class HostWeights(ProcessCase):
         )
         peak, device, plain = out.split(maxsplit=2)
         budget = int(peak) // 10
-        for order in ("eager", "lazy", "seeded:3"):
+        for order in orders:
             with self.subTest(order):
                 out, _ = self.run_process(
                     TEXT
@@ -94,13 +95,13 @@ class HostWeights(ProcessCase):
                 self.assertLessEqual(int(ours), budget)
 
     def test_a_gpt(self):
-        self.train_within_a_tenth()
+        self.train_within_a_tenth(("eager", "lazy", "seeded:3"))
 
     def test_a_gpt_with_accumulation_and_clipping(self):
-        self.train_within_a_tenth(MICRO="2", CLIP="0.5")
+        self.train_within_a_tenth(("seeded:3",), MICRO="2", CLIP="0.5")
 
     def test_a_gpt_whose_loss_is_scaled(self):
-        self.train_within_a_tenth(MICRO="2", CLIP="0.5", SCALED="1")
+        self.train_within_a_tenth(("lazy",), MICRO="2", CLIP="0.5", SCALED="1")
 
 
 if __name__ == "__main__":

@@ -128,41 +128,6 @@ class Budgets(Case):
     def test_dropout_draws_the_same_numbers_again_and_running_statistics_move_once(self):
         self.expect_kept("75%", dropout=0.2, buffers=True)
 
-    def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
-        module = model()
-        compiled = rematlas.compile(module, "1GiB")
-        steps(compiled, module)
-        (graph,) = rematlas.status(compiled).graphs
-        self.assertEqual((graph.planned_bytes, graph.tries), (None, 0))
-        self.assertEqual(graph.lowered_bytes, graph.plain_bytes)
-        with self.assertRaisesRegex(ValueError, "no schedule"):
-            graph.save(self.folder / "x.schedule.json")
-
-    def test_what_cannot_be_reached_is_refused_with_the_bytes_that_work(self):
-        module = model()
-        with self.assertRaises(rematlas.Infeasible) as refused:
-            rematlas.compile(module, "1MiB")(sample())
-        self.assertIn("torch.compile alone takes", str(refused.exception))
-        compiled = rematlas.compile(module, refused.exception.needed + (1 << 18))
-        steps(compiled, module)
-        (graph,) = rematlas.status(compiled).graphs
-        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
-
-    def test_a_function_is_compiled_as_a_module_is_and_told_of_from_the_cache(self):
-        module = model()
-
-        def loss(x):
-            return module(x) * 2
-
-        told = []
-        for _ in range(2):
-            torch._dynamo.reset()
-            compiled = rematlas.compile(loss, "75%")
-            steps(compiled, module, 2)
-            told.append(rematlas.status(compiled).graphs[0])
-            self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
-        self.assertEqual(told[0].graph_text, told[1].graph_text)
-
     def test_several_graphs_of_a_step_share_a_budget(self):
         plain = in_parts()
         wanted = steps(torch.compile(plain), plain, 4)
@@ -216,6 +181,43 @@ class Budgets(Case):
         self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
         self.assertGreater(graph.measured_bytes, graph.budget_bytes * 9 // 10)
 
+
+class Calls(Case):
+    def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
+        module = model()
+        compiled = rematlas.compile(module, "1GiB")
+        steps(compiled, module)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertEqual((graph.planned_bytes, graph.tries), (None, 0))
+        self.assertEqual(graph.lowered_bytes, graph.plain_bytes)
+        with self.assertRaisesRegex(ValueError, "no schedule"):
+            graph.save(self.folder / "x.schedule.json")
+
+    def test_what_cannot_be_reached_is_refused_with_the_bytes_that_work(self):
+        module = model()
+        with self.assertRaises(rematlas.Infeasible) as refused:
+            rematlas.compile(module, "1MiB")(sample())
+        self.assertIn("torch.compile alone takes", str(refused.exception))
+        compiled = rematlas.compile(module, refused.exception.needed + (1 << 18))
+        steps(compiled, module)
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+
+    def test_a_function_is_compiled_as_a_module_is_and_told_of_from_the_cache(self):
+        module = model()
+
+        def loss(x):
+            return module(x) * 2
+
+        told = []
+        for _ in range(2):
+            torch._dynamo.reset()
+            compiled = rematlas.compile(loss, "75%")
+            steps(compiled, module, 2)
+            told.append(rematlas.status(compiled).graphs[0])
+            self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
+        self.assertEqual(told[0].graph_text, told[1].graph_text)
+
     def test_options_for_torchs_own_compile(self):
         module = model()
         compiled = torch.compile(module, options=rematlas.compile_options("75%"))
@@ -223,6 +225,15 @@ class Budgets(Case):
         ours = steps(compiled, module)
         torch._dynamo.reset()
         self.expect_close(ours, steps(torch.compile(plain), plain))
+
+    def test_two_compiled_modules_in_one_loop(self):
+        first, second = (nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh()) for _ in range(2))
+        both = [rematlas.compile(module, "1GiB") for module in (first, second)]
+        for _ in range(3):
+            both[1](both[0](sample())).square().mean().backward()
+        for compiled in both:
+            (graph,) = rematlas.status(compiled).graphs
+            self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
 
     def test_evaluation_is_not_cut(self):
         compiled = rematlas.compile(model(), "75%")

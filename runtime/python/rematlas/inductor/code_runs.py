@@ -1,28 +1,30 @@
 """Tells listeners when the code of a compiled graph that is trained begins to run and ends."""
 
+import functools
 import weakref
 
 from torch._inductor.output_code import CompiledFxGraph
 
-listeners = weakref.WeakSet()  # each with `run_begins(code, is_backward)` and `run_ends()`
+# Each with `run_begins(code, graph, is_backward)`, which says whether the listener is to be told of the end,
+# and `run_ends()`. `code` is a number for the code, `graph` one that forward and backward have in common.
+listeners = weakref.WeakSet()
 
 
 def listen(listener) -> None:
-    """Until `leave(listener)`, or as long as the listener lives. `code` is a number for the code. An error of
-    `run_begins` ends the run."""
+    """Until `leave(listener)`, or as long as the listener lives. An error of `run_begins` ends the run."""
     if not getattr(CompiledFxGraph.__call__, "tells_listeners", False):
         run = CompiledFxGraph.__call__
 
+        @functools.wraps(run)  # with what others have marked it by
         def told(graph, inputs):
             if not listeners or graph.fx_kwargs.get("is_inference"):
                 return run(graph, inputs)
-            told_now = list(listeners)
-            for one in told_now:
-                one.run_begins(id(graph), bool(graph.fx_kwargs.get("is_backward")))
+            run_of = (id(graph), graph.fx_kwargs.get("graph_id"), bool(graph.fx_kwargs.get("is_backward")))
+            told_of_end = [one for one in listeners if one.run_begins(*run_of)]
             try:
                 return run(graph, inputs)
             finally:
-                for one in told_now:
+                for one in told_of_end:
                     one.run_ends()
 
         told.tells_listeners = True

@@ -39,6 +39,8 @@ class BudgetedStep:
         self.beside_bytes = 0  # when the step was called first, in MiB
         self.compiled = self.compile(WhatIsLeft())
         self.measured = None  # MeasuredStep, the first: the next call knows what all of it takes
+        self.measured_graphs = set()  # numbers of those that have run in that step
+        self.is_called = False
         self.record = ""  # the key of what is told of the graphs beside torch's cache
         self.calls = 0
         self.is_measured = False  # kernels are measured, and compiled, in the first calls
@@ -110,13 +112,16 @@ class BudgetedStep:
         call that fails ends that."""
         if not isinstance(self.partitioner.way, MeasuredStep):
             return self.run(args, kwargs)
-        self.measured = self.partitioner.way
+        self.measured, self.measured_graphs = self.partitioner.way, set()
         code_runs.listen(self)
+        self.is_called = True
         try:
             return self.run(args, kwargs)
         except BaseException:
             self.end_measuring()
             raise
+        finally:
+            self.is_called = False
 
     def end_measuring(self) -> None:
         code_runs.leave(self)
@@ -157,12 +162,18 @@ class BudgetedStep:
             graph_records.write(self.record, self.graphs, decisions)
         return bool(decisions)
 
-    def run_begins(self, code, is_backward) -> None:
+    def run_begins(self, code, graph, is_backward) -> bool:
+        """The graphs of other compiled modules in the same loop are none of the step's."""
+        if self.is_called and not is_backward:
+            self.measured_graphs.add(graph)
+        elif not is_backward or graph not in self.measured_graphs:
+            return False
         try:
             self.measured.run_begins(code, is_backward)
         except SeveralGraphs as refusal:
             self.partitioner.refusal = refusal
             raise
+        return True
 
     def run_ends(self) -> None:
         self.measured.run_ends()

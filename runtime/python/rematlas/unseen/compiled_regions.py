@@ -4,6 +4,7 @@ All that torch calls private is here: `CompiledFxGraph.__call__` runs each graph
 computes, and the class of autograd's node tells which of the saved tensors a backward graph writes over.
 """
 
+import functools
 import hashlib
 import itertools
 import re
@@ -32,6 +33,7 @@ def watch() -> None:
         return
     run = graphs.__call__
 
+    @functools.wraps(run)  # with what others have marked it by
     def call(graph, inputs):
         return call_as_op(graph, inputs, run) if calls.is_recorded() else run(graph, inputs)
 
