@@ -1,12 +1,14 @@
 """Tells listeners when the code of a compiled graph that is trained begins to run and ends."""
 
+import contextlib
 import functools
 import weakref
 
 from torch._inductor.output_code import CompiledFxGraph
 
 # Each with `run_begins(code, graph, is_backward)`, which says whether the listener is to be told of the end,
-# and `run_ends()`. `code` is a number for the code, `graph` one that forward and backward have in common.
+# with `run_ends()`, and with `left_out()`. `code` is a number for the code, `graph` one that forward and
+# backward have in common.
 listeners = weakref.WeakSet()
 
 
@@ -34,3 +36,12 @@ def listen(listener) -> None:
 
 def leave(listener) -> None:
     listeners.discard(listener)
+
+
+@contextlib.contextmanager
+def left_out():
+    """What planning takes within it on the device is no listener's step."""
+    with contextlib.ExitStack() as stack:
+        for listener in list(listeners):
+            stack.enter_context(listener.left_out())
+        yield

@@ -71,7 +71,8 @@ class BudgetedStep:
             return self.forward(*args, **kwargs)
         device = device_of(args, kwargs, self.compiled)
         self.is_measured = self.calls > 0 and not self.is_cut_anew()
-        reset_peak(device)
+        with code_runs.left_out():
+            reset_peak(device)
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
         self.calls += 1
         self.watch_backward(outputs, device)
@@ -134,7 +135,7 @@ class BudgetedStep:
             outputs = self.measured_run(args, kwargs)
         try:
             step = StepOfGraphs(least, least.pauses.so_far())
-            with least.pauses.left_out():
+            with code_runs.left_out():
                 step.check(step.budget())
             return outputs
         except Infeasible as error:
@@ -151,7 +152,9 @@ class BudgetedStep:
         decisions, refusal = [], None
         try:
             if self.measured.graphs:
-                decisions = self.measured.decisions(self.measured.pauses.so_far())
+                pauses = self.measured.pauses.so_far()
+                with code_runs.left_out():
+                    decisions = self.measured.decisions(pauses)
         except Infeasible as error:
             refusal = error
         if refusal is not None:
@@ -177,6 +180,9 @@ class BudgetedStep:
 
     def run_ends(self) -> None:
         self.measured.run_ends()
+
+    def left_out(self):
+        return self.measured.pauses.left_out()
 
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns what lives on the device beside arguments and parameters, in steps of a MiB."""

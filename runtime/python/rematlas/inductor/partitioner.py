@@ -8,6 +8,7 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from ..errors import Infeasible
 from .budget import StepBudget
+from .code_runs import left_out
 from .compiled_graph import BudgetedGraph
 from .several_graphs import SeveralGraphs, WhatIsLeft
 from .torch_internals import follow_the_plan
@@ -51,9 +52,10 @@ class Partitioner(CustomPartitionerFn):
         return f"rematlas {digest_of_sources()} {self.budget.text} {self.seconds} {self.beside_bytes}"
 
     def __call__(self, gm, joint_inputs, **kwargs):
-        graph = BudgetedGraph(gm, joint_inputs, kwargs, self.budget, self.seconds)
         try:
-            modules, told = self.way.cut(graph)
+            with left_out():
+                graph = BudgetedGraph(gm, joint_inputs, kwargs, self.budget, self.seconds)
+                modules, told = self.way.cut(graph)
         except (Infeasible, SeveralGraphs) as refusal:
             self.refusal = refusal
             raise

@@ -49,10 +49,6 @@ class MeasuredStep(WhatIsLeft):
         self.graphs, self.cuts = [], []
         self.order = []  # numbers of graphs, as they run
 
-    def cut(self, graph):
-        with self.pauses.left_out():
-            return self.cut_measured(graph)
-
     def decisions(self, pauses: list[Pause]) -> list[Decision]:
         """Returns how the graphs are cut anew now that the pauses of the step are known; none where they stay
         as they are. Raises Infeasible."""
@@ -69,7 +65,7 @@ class MeasuredStep(WhatIsLeft):
 class OneGraph(MeasuredStep):
     """The first graph takes the budget, and there must be no other, nor a second run of it."""
 
-    def cut_measured(self, graph):
+    def cut(self, graph):
         if self.graphs:
             raise SeveralGraphs
         self.graphs.append(graph)
@@ -109,7 +105,7 @@ class LeastMemory(MeasuredStep):
         super().__init__(device)
         self.number_of = {}  # by code
 
-    def cut_measured(self, graph):
+    def cut(self, graph):
         cut = graph.least_saved()
         budget = graph.budget.bytes
         if budget is not None and cut.lowered_bytes > budget:
