@@ -4,19 +4,22 @@ budget.
     python -m unittest evict_traps_test.Loops.test_early_exit
 """
 
+import atexit
 import gc
 import unittest
 import warnings
 
 import torch
+import torch._dynamo  # which the first optimizer imports
 
-import models  # noqa: F401, which keeps collections short
 import rematlas
 import traps
 from evicted import MESSAGE, SAME, THRASHES
 from rematlas.library import ops
 
 torch.set_num_threads(1)
+gc.freeze()  # collections then do not look at all that PyTorch has made each time
+atexit.register(gc.unfreeze)
 
 SHARES = (0.6, 0.75, 0.9, 1.0)  # of the peak of plain training
 

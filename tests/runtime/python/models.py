@@ -7,10 +7,7 @@ import pathlib
 import sys
 
 import torch
-import torch._dynamo  # which the first optimizer imports
 from torch import nn
-
-import rematlas  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
