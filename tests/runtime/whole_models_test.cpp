@@ -25,8 +25,8 @@ std::optional<Schedule> scheduled(const Graph& graph, Bytes budget) {
     return *outcome->schedule();
 }
 
-/// A schedule that computes something again: at 60 % of what is not resident in the step without recomputation, or
-/// at the budget next to it, by bisection, that is neither too small nor so large that another order is enough.
+/// A schedule that computes something again. The budget is 60 % of what is not resident in the step without
+/// recomputation, or one that bisection finds, neither too small nor so large that another order is enough.
 Plan solved(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Bytes residents(flat.resident_bytes), activations = keep_all_peak(flat) - residents;
