@@ -35,7 +35,7 @@ class Steps(unittest.TestCase):
         module = build()
         optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
         if budget is not None:
-            rematlas.apply(module, budget, config=by_moves(), **options)
+            rematlas.apply(module, budget, config=by_moves(), time_limit=60, **options)
         peaks, kept = [], 0
         for number in range(count):
             kept = ops.counted_bytes()
@@ -71,7 +71,7 @@ class Steps(unittest.TestCase):
             anchor, near, far = (module(torch.randn(ROWS, WIDTH)) for _ in range(3))
             return functional.triplet_margin_loss(anchor, near, far)
 
-        for percent, options in ((40, {}), (60, {"unplanned": "evict"}), (60, {"frames": 3})):
+        for percent, options in ((30, {}), (40, {}), (60, {"unplanned": "evict"}), (60, {"frames": 3})):
             with self.subTest(percent=percent, **options):
                 self.expect_kept(lambda: layers(4), step, percent, **options)
 
