@@ -76,14 +76,14 @@ class OneGraph(MeasuredStep):
                 raise
             raise SeveralGraphs from None  # perhaps: the share is of all graphs
         self.cuts.append(graph.best)
-        self.budgets = [told.budget_bytes]
+        self.budget_bytes = told.budget_bytes
         return modules, told
 
     def decisions(self, pauses):
         if len(pauses) < 2 or not self.cuts:
             return []
-        (graph,), (cut,), (budget,) = self.graphs, self.cuts, self.budgets
-        if graph.know_between(pauses[1], cut) <= budget:
+        (graph,), (cut,) = self.graphs, self.cuts
+        if graph.know_between(pauses[1], cut) <= self.budget_bytes:
             return []
         _, told = graph.cut()
         return [Decision(graph.digest(), graph.best.answer, told)]

@@ -1,4 +1,5 @@
-"""What a budget under torch.compile needs of torch that torch calls private: all of it is here."""
+"""What a budget under torch.compile needs of torch that torch calls private: all of it is here, but for the
+call of a compiled graph, which is in `code_runs`."""
 
 import contextlib
 from unittest import mock
