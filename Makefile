@@ -23,8 +23,9 @@ VERSIONS_BETWEEN := 2.12.1 2.13.0 2.14.1
 JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
-# Tests to leave out, as a regular expression of their labels.
+# Tests to leave out, as a regular expression of their labels, and as one of their names.
 WITHOUT ?=
+WITHOUT_NAMED ?=
 
 .PHONY: help setup core programs build run test test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
@@ -51,7 +52,7 @@ run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") --no-tests=error -j $(JOBS)
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") $(if $(WITHOUT_NAMED),-E "$(WITHOUT_NAMED)") --no-tests=error -j $(JOBS)
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build

@@ -24,6 +24,7 @@ from rematlas_command.builds import minor_of
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
 import large  # noqa: E402
+from chain_models import wide  # noqa: E402
 
 MIB = 1 << 20
 
@@ -327,20 +328,6 @@ def command(*words, cwd=None):
     )
 
 
-def wide(batch=256, width=256):
-    """A chain whose memory is of its activations."""
-    with torch.device("meta"):
-        model = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(12)))
-        return model, (torch.zeros(batch, width),)
-
-
-def limited(batch=16):
-    """It is a model of batches up to 100."""
-    if batch > 100:
-        raise IndexError(f"{batch} is too many")
-    return wide(batch)
-
-
 class Fits(unittest.TestCase):
     def setUp(self):
         warnings.simplefilter("ignore")
@@ -383,7 +370,7 @@ class Fits(unittest.TestCase):
     def test_the_largest_batch_fits_and_a_larger_one_does_not(self):
         with tempfile.TemporaryDirectory() as folder:
             card = self.card(folder, 400)
-            asked = ["cards_test:wide", "--cards", card, "--vary", "batch", "--time-limit", "1", "--json"]
+            asked = ["chain_models:wide", "--cards", card, "--vary", "batch", "--time-limit", "1", "--json"]
             done = command("fits", *asked, cwd=pathlib.Path(__file__).parent)
             self.assertEqual(done.returncode, 0, done.stderr)
             plain, recompute = json.loads(done.stdout)["cards"][0]["ways"]
@@ -395,7 +382,7 @@ class Fits(unittest.TestCase):
                 self.assertEqual(whole <= room, is_less, batch)
 
     def test_is_a_table_for_people(self):
-        done = command("fits", "cards_test:wide", "--cards", "h100,t4", cwd=pathlib.Path(__file__).parent)
+        done = command("fits", "chain_models:wide", "--cards", "h100,t4", cwd=pathlib.Path(__file__).parent)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(
             done.stdout, r"(?s)card +memory +as it is +recomputed\nh100 +80 GiB +x1.00, .*\nt4 +"
@@ -430,7 +417,7 @@ class Fits(unittest.TestCase):
             (("--set", "width"), "expected NAME=VALUE"),
             (("--max-overhead", "0.5"), "at least 1"),
         ):
-            done = command("fits", "cards_test:wide", *words, cwd=pathlib.Path(__file__).parent)
+            done = command("fits", "chain_models:wide", *words, cwd=pathlib.Path(__file__).parent)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
 
@@ -439,7 +426,7 @@ class Commands(unittest.TestCase):
     def test_maxbatch_takes_a_function(self):
         here = pathlib.Path(__file__).parent
         environment = os.environ | {"REMATLAS_PYTHON": sys.executable}
-        words = ["maxbatch", "cards_test:wide", "--device", "meta", "--device-profile", "h100", "--json"]
+        words = ["maxbatch", "chain_models:wide", "--device", "meta", "--device-profile", "h100", "--json"]
         words += ["--optimizer", "adamw", "--budget", "100MiB", "--max-overhead", "1.2", "--time-limit", "5s"]
         done = subprocess.run(
             [str(rematlas.library.folder() / "rematlas"), *words],
@@ -459,15 +446,15 @@ class Commands(unittest.TestCase):
     def test_values_of_which_there_is_no_step_end_the_search(self):
         here = pathlib.Path(__file__).parent
         words = ("--vary", "batch", "--cards", "h100", "--json")
-        done = command("fits", "cards_test:limited", *words, cwd=here)
+        done = command("fits", "chain_models:limited", *words, cwd=here)
         self.assertEqual(done.returncode, 0, done.stderr)
         for way in json.loads(done.stdout)["cards"][0]["ways"]:
             self.assertGreaterEqual(way["largest"], 96)
             self.assertLessEqual(way["largest"], 100)
             self.assertRegex(
-                way["ends"], r"cards_test:limited\(batch=1\d\d\) raises IndexError: 1\d\d is too"
+                way["ends"], r"chain_models:limited\(batch=1\d\d\) raises IndexError: 1\d\d is too"
             )
-        done = command("fits", "cards_test:limited", "--set", "batch=200", *words, cwd=here)
+        done = command("fits", "chain_models:limited", "--set", "batch=200", *words, cwd=here)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("200 is too many", done.stderr)
 
@@ -477,18 +464,18 @@ class Commands(unittest.TestCase):
             answer, picture = pathlib.Path(folder) / "x.fits.json", pathlib.Path(folder) / "x.svg"
             cards = ("--cards", "h100,t4", "--set", "width=64", "--json")
             done = command(
-                "fits", "cards_test:wide", *cards, "-o", str(answer), "--plot", str(picture), cwd=here
+                "fits", "chain_models:wide", *cards, "-o", str(answer), "--plot", str(picture), cwd=here
             )
             self.assertEqual(done.returncode, 0, done.stderr)
             found = json.loads(done.stdout)
             self.assertEqual(json.loads(answer.read_text()), found)
-            self.assertEqual((found["format"], found["name"]), ("rematlas.fits", "cards_test:wide"))
-            self.assertIn("cards_test:wide: on which cards it fits", picture.read_text())
+            self.assertEqual((found["format"], found["name"]), ("rematlas.fits", "chain_models:wide"))
+            self.assertIn("chain_models:wide: on which cards it fits", picture.read_text())
             for wrong, why in (
                 (("--plot", "x.gif"), "ends in .svg"),
                 (("-o", f"{folder}/no/x"), "No such file"),
             ):
-                done = command("fits", "cards_test:wide", *cards, *wrong, cwd=here)
+                done = command("fits", "chain_models:wide", *cards, *wrong, cwd=here)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(why, done.stderr)
 
@@ -542,7 +529,7 @@ class Commands(unittest.TestCase):
             (("--device", "meta", "--device-profile", "h100", "--host-profile", "laptop"), "laptop"),
             (("--values",), "goes with --device meta"),
         ):
-            done = command("capture", "cards_test:wide", *words, cwd=pathlib.Path(__file__).parent)
+            done = command("capture", "chain_models:wide", *words, cwd=pathlib.Path(__file__).parent)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
             self.assertEqual(

@@ -1,0 +1,12 @@
+"""Runs cases as `python -m unittest` does. Where they have not ended after 20 minutes, the process writes
+where each of its threads stands, and fails."""
+
+import faulthandler
+import sys
+import unittest
+
+HANGS_AFTER = 20 * 60  # seconds; the longest group takes five minutes on a slow machine
+
+if __name__ == "__main__":
+    faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+    unittest.main(module=None, argv=["unittest", *sys.argv[1:]])
