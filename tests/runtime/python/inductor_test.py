@@ -10,6 +10,7 @@ import unittest.mock
 
 import torch
 from torch import nn
+from torch._inductor.graph import GraphLowering
 from torch.nn import functional
 
 import rematlas
@@ -217,6 +218,25 @@ class Calls(Case):
             told.append(rematlas.status(compiled).graphs[0])
             self.assertLessEqual(told[-1].measured_bytes, told[-1].budget_bytes)
         self.assertEqual(told[0].graph_text, told[1].graph_text)
+
+    def test_each_graph_that_keeps_the_budget_is_lowered_once(self):
+        budget, codegen = 1 << 30, GraphLowering.codegen
+        for tries in (0, 1):
+            torch._dynamo.reset()
+            module, lowered = model(), []
+
+            def counted(graph):
+                lowered.append(graph.is_backward)
+                return codegen(graph)
+
+            compiled = rematlas.compile(module, budget)
+            with unittest.mock.patch.object(GraphLowering, "codegen", counted):
+                steps(compiled, module)
+            (graph,) = rematlas.status(compiled).graphs
+            self.assertEqual(graph.tries, tries)
+            self.assertLessEqual(graph.measured_bytes, budget)
+            self.assertEqual(sorted(lowered), [False, True])
+            budget = graph.plain_bytes * 8 // 10
 
     def test_options_for_torchs_own_compile(self):
         module = model()

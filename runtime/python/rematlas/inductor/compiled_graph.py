@@ -11,13 +11,14 @@ from ..compiled.memory import alive_bytes
 from ..errors import Infeasible
 from ..whole_file import write_whole
 from .eager_pauses import Pause
+from .generated_code import CodeAhead, GraphToLower, memory_of_texts
 from .generated_memory import TextMemory
 from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
 from .node_classes import is_tensor, runs_once
 from .node_order import in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
-from .torch_internals import generated_memory, given_away, is_symbol, partition, storage_of
+from .torch_internals import given_away, is_symbol, partition, storage_of
 
 MOST_TRIES = 4
 # Bytes below the budget that a try aims at, beside what the last was over it: the text knows alignments and
@@ -82,6 +83,7 @@ class BudgetedGraph:
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = joint, inputs, options
         self.budget, self.seconds = budget, seconds
+        self.ahead = CodeAhead()  # of graphs whose texts keep the budget
         self.plain = None  # Cut, as torch.compile alone makes it
         self.best = None  # Cut, what `cut` has chosen
         self.between = Pause(0, 0)  # forward and backward, as far as it is known
@@ -97,7 +99,7 @@ class BudgetedGraph:
         it."""
         least = self.plain_end_bytes()
         if self.budget.bytes is None or least <= self.budget.bytes:
-            least = self.cut_plainly().lowered_bytes
+            least = self.cut_plainly(self.budget.bytes).lowered_bytes
         budget = self.budget.of(least, self.beside_bytes)
         told = CompiledGraph(budget, self.beside_bytes, least)
         best = self.best = self.cut_plainly() if least <= budget else self.tightened(budget, told)
@@ -122,10 +124,11 @@ class BudgetedGraph:
         later = max(self.between.peak_bytes, self.between.kept_bytes + backward.peak_bytes)
         return max(forward.peak_bytes, forward.end_bytes + later) + self.input_bytes + self.beside_bytes
 
-    def cut_plainly(self) -> Cut:
-        """Cuts the graph as torch.compile alone does."""
+    def cut_plainly(self, budget=None) -> Cut:
+        """Cuts the graph as torch.compile alone does. Within the budget, where one is given, both graphs are
+        compiled, too."""
         if self.plain is None:
-            self.plain = self.lowered(self.plain_modules)
+            self.plain = self.lowered(self.plain_modules, budget)
         return self.plain
 
     @functools.cached_property
@@ -145,7 +148,7 @@ class BudgetedGraph:
         return sum(made.values()) + self.input_bytes + self.beside_bytes
 
     def tell(self, told: CompiledGraph, cut: Cut) -> None:
-        told.planning_seconds = time.perf_counter() - self.began
+        told.planning_seconds = time.perf_counter() - self.began - self.ahead.seconds
         if cut.answer is not None:
             told.overhead, told.bound = cut.answer.overhead, cut.answer.bound
             told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
@@ -155,7 +158,7 @@ class BudgetedGraph:
         asked to take less by what the text of the one before was beyond the budget."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
-            tried = self.planned(asked, self.between.peak_bytes)
+            tried = self.planned(asked, self.between.peak_bytes, budget)
             if isinstance(tried, NoSaveSet):
                 break
             if best is None or tried.lowered_bytes < best.lowered_bytes:
@@ -190,9 +193,9 @@ class BudgetedGraph:
             return plain
         return min(plain, found, key=lambda cut: cut.forward.end_bytes)
 
-    def planned(self, asked: int, reserved: int = 0) -> Cut | NoSaveSet:
+    def planned(self, asked: int, reserved: int = 0, budget: int | None = None) -> Cut | NoSaveSet:
         """Cuts the graph as the solver's schedule for so many bytes does. `reserved`: so many of them are not
-        alive between forward and backward."""
+        alive between forward and backward. `budget`: what keeps it is compiled, too."""
         answer = None
 
         def choose(graph, node_info):
@@ -209,7 +212,7 @@ class BudgetedGraph:
             modules = self.cut_by(choose)
         except _NoSaveSetFound:
             return answer
-        return dataclasses.replace(self.lowered(modules), answer=answer)
+        return dataclasses.replace(self.lowered(modules, budget), answer=answer)
 
     def digest(self) -> str:
         """Returns what tells the graph from the other graphs of the step."""
@@ -235,15 +238,23 @@ class BudgetedGraph:
         check_runs(*modules)
         return modules
 
-    def lowered(self, modules) -> Cut:
-        """Reads what both graphs take from the text that inductor generates. What forward returns lives on
-        while backward runs."""
+    def lowered(self, modules, budget: int | None = None) -> Cut:
+        """Reads what both graphs take from the text that inductor generates, and compiles them where that is
+        within a budget. What forward returns lives on while backward runs."""
         forward, backward = modules
-        outputs = next(iter(forward.graph.find_nodes(op="output"))).args[0]
-        returned = outputs[: self.options["num_fwd_outputs"]]
+        count = self.options["num_fwd_outputs"]
+        returned = next(iter(forward.graph.find_nodes(op="output"))).args[0][:count]
         held = {node.name for node in (*held_inputs(self.joint), *returned) if node is not None}
-        first = generated_memory(forward, held)
-        second = generated_memory(backward, held, given_away(forward, backward, returned))
+
+        def is_wanted(first, second):
+            return budget is not None and self.step_bytes(first, second) <= budget
+
+        first, second = memory_of_texts(
+            GraphToLower(forward, held, returned=count),
+            GraphToLower(backward, held, given_away(forward, backward, returned)),
+            is_wanted,
+            self.ahead,
+        )
         return Cut(modules, first, second, self.step_bytes(first, second))
 
     def no_room(self, needed: int) -> Infeasible:

@@ -28,3 +28,8 @@ def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
     for node in module.graph.nodes:
         bring(node)
     return fx.GraphModule(module, new)
+
+
+def copied(module: fx.GraphModule) -> fx.GraphModule:
+    """Returns the module with a graph of its own, for passes of torch change graphs in place."""
+    return in_order(module, ())

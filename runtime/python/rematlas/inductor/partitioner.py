@@ -10,6 +10,7 @@ from ..errors import Infeasible
 from .budget import StepBudget
 from .code_runs import left_out
 from .compiled_graph import BudgetedGraph
+from .generated_code import take_codes
 from .several_graphs import SeveralGraphs, WhatIsLeft
 from .torch_internals import follow_the_plan
 
@@ -33,7 +34,9 @@ class Partitioner(CustomPartitionerFn):
         self.way = way
         self.graphs = []
         self.refusal = None  # Infeasible or SeveralGraphs
+        self.codes = {}  # of graphs that are cut, until torch asks for them
         follow_the_plan(lambda partitioner: isinstance(partitioner, Partitioner))
+        take_codes(lambda partitioner: getattr(partitioner, "codes", None))
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
 
     def __deepcopy__(self, memo):
@@ -59,6 +62,7 @@ class Partitioner(CustomPartitionerFn):
         except (Infeasible, SeveralGraphs) as refusal:
             self.refusal = refusal
             raise
+        self.codes.update(graph.ahead.codes)
         if told is not None:
             self.graphs.append(told)
         return modules

@@ -1,5 +1,5 @@
-"""What a budget under torch.compile needs of torch that torch calls private: all of it is here, but for the
-call of a compiled graph, which is in `code_runs`."""
+"""What a budget under torch.compile needs of torch that torch calls private: all of it is here, but for what
+inductor generates (`generated_code`) and for the call of a compiled graph (`code_runs`)."""
 
 import contextlib
 from unittest import mock
@@ -9,17 +9,13 @@ import torch._inductor.config as inductor_config
 from torch import fx
 from torch._functorch import config as functorch_config
 from torch._functorch import partitioners
-from torch._inductor import compile_fx, ir
-from torch._inductor import graph as lowering
 from torch._inductor.codegen.wrapper import AllocateLine
-from torch._inductor.graph import GraphLowering
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from .generated_memory import TextMemory, memory_of
-from .kernel_costs import KernelCosts, signature
-from .node_order import in_order
+from .generated_code import BufferSizes
+from .node_order import copied
 
 NEAR = 4  # kernels
 SMALL_BYTES = 1 << 16
@@ -43,74 +39,6 @@ def partition(joint, inputs, options, choose=None, order=None):
             )
             stack.enter_context(mock.patch.object(partitioners, "reordering_to_mimic_autograd_engine", order))
         return partitioners.min_cut_rematerialization_partition(copied(joint), inputs, **options)
-
-
-def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """Returns the module with a graph of its own, for passes of torch change graphs in place."""
-    return in_order(module, ())
-
-
-class _TextRead(BaseException):
-    """Leaves inductor, whose handlers take exceptions of other classes."""
-
-
-class _Sizes:
-    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them."""
-
-    def __init__(self, graph, held):
-        self.graph = graph
-        self.held = held
-
-    def bytes_of(self, name):
-        buffer = self.graph.try_get_buffer(name)
-        layout = getattr(buffer, "layout", None)
-        if isinstance(layout, ir.MultiOutputLayout) or not isinstance(layout, ir.Layout):
-            return None
-        return self.number(layout.storage_size()) * layout.dtype.itemsize
-
-    def argument_bytes_of(self, name):
-        given = self.graph.graph_inputs.get(name)
-        if name in self.held or not isinstance(given, ir.TensorBox | ir.StorageBox):
-            return None
-        return self.number(given.get_layout().storage_size()) * given.get_dtype().itemsize
-
-    def workspace_of(self, name):
-        buffer = self.graph.try_get_buffer(name)
-        node = buffer.get_origin_node() if isinstance(buffer, ir.ExternKernel) else None
-        return 0 if node is None else KernelCosts.measured.get(signature(node), (0, 0))[1]
-
-    def number(self, expression) -> int:
-        if isinstance(expression, int):
-            return expression
-        return int(self.graph.sizevars.optimization_hint(expression))
-
-
-def generated_memory(module: fx.GraphModule, held, given_away=None) -> TextMemory:
-    """Lowers a copy of the graph as inductor does and reads the text that inductor generates, before any
-    compiler runs. `held`: names of arguments that live on when the graph drops them. `given_away`: of a
-    backward, the positions of arguments that it may write over; None says that the graph is a forward."""
-
-    def stop(code):
-        raise _TextRead(memory_of(code, _Sizes(V.graph, held)))
-
-    is_backward = given_away is not None
-    static = sum(name.startswith("primals") for name in held)
-    try:
-        with (
-            mock.patch.object(GraphLowering, "save_output_code", staticmethod(stop)),
-            mock.patch.object(lowering, "get_donated_idxs", lambda: given_away),
-            inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
-        ):
-            compile_fx.compile_fx_inner(
-                copied(module),
-                fake_arguments(module),
-                static_input_idxs=range(0 if is_backward else static),
-                cudagraphs=compile_fx.BoxedBool(False),
-                is_backward=is_backward,
-            )
-    except _TextRead as read:
-        return read.args[0]
-    raise RuntimeError("rematlas: inductor has generated no text for a graph")
 
 
 def given_away(forward: fx.GraphModule, backward: fx.GraphModule, returned) -> list[int]:
@@ -170,7 +98,7 @@ def follow_the_plan(is_ours) -> None:
 
 
 def written_bytes(node) -> int:
-    sizes = _Sizes(V.graph, ())
+    sizes = BufferSizes(V.graph, ())
     return sum(sizes.bytes_of(name) or 0 for name in node.get_buffer_names())
 
 
@@ -180,11 +108,6 @@ def without_caches():
     stack.enter_context(inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
     stack.enter_context(functorch_config.patch(enable_autograd_cache=False))
     return stack
-
-
-def fake_arguments(module: fx.GraphModule) -> list:
-    """Returns what stands for the arguments of a graph while it is lowered."""
-    return [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
 
 
 def is_symbol(node: fx.Node) -> bool:

@@ -1,0 +1,203 @@
+"""What inductor generates for a forward and its backward: texts, which say what the step takes, and the code
+where it is wanted. The code is kept until torch asks for it: no graph is lowered twice. What this needs of
+torch is private there."""
+
+import dataclasses
+import hashlib
+import time
+from unittest import mock
+
+import torch
+import torch._inductor.config as inductor_config
+from torch import fx
+from torch._inductor import compile_fx, ir
+from torch._inductor import graph as lowering
+from torch._inductor.graph import GraphLowering
+from torch._inductor.virtualized import NullHandler, V
+from torch.utils import _pytree as pytree
+
+from .generated_memory import TextMemory, memory_of
+from .kernel_costs import KernelCosts, signature
+from .node_order import copied
+
+compile_as_torch_does = compile_fx.fx_codegen_and_compile
+
+
+@dataclasses.dataclass
+class GraphToLower:
+    """A forward or a backward."""
+
+    module: fx.GraphModule
+    held: set[str]  # names of arguments that live on when the graph drops them
+    # Positions of a backward's arguments that it may write over; None says that the graph is a forward.
+    given_away: list[int] | None = None
+    returned: int = 0  # so many of a forward's first outputs are the caller's
+
+    @property
+    def is_backward(self) -> bool:
+        return self.given_away is not None
+
+    def copy(self) -> fx.GraphModule:
+        """Returns a copy that says which outputs keep their strides, as torch says before it lowers one."""
+        module = copied(self.module)
+        output = next(iter(module.graph.find_nodes(op="output")))
+        ends = output.args[0] if self.is_backward else output.args[0][: self.returned]
+        visible = [number for number, node in enumerate(ends) if isinstance(node, fx.Node)]
+        output.meta["user_visible_output_idxs"] = visible
+        return module
+
+
+class BufferSizes:
+    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them."""
+
+    def __init__(self, graph, held):
+        self.graph = graph
+        self.held = held
+
+    def bytes_of(self, name):
+        buffer = self.graph.try_get_buffer(name)
+        layout = getattr(buffer, "layout", None)
+        if isinstance(layout, ir.MultiOutputLayout) or not isinstance(layout, ir.Layout):
+            return None
+        return self.number(layout.storage_size()) * layout.dtype.itemsize
+
+    def argument_bytes_of(self, name):
+        given = self.graph.graph_inputs.get(name)
+        if name in self.held or not isinstance(given, ir.TensorBox | ir.StorageBox):
+            return None
+        return self.number(given.get_layout().storage_size()) * given.get_dtype().itemsize
+
+    def workspace_of(self, name):
+        buffer = self.graph.try_get_buffer(name)
+        node = buffer.get_origin_node() if isinstance(buffer, ir.ExternKernel) else None
+        return 0 if node is None else KernelCosts.measured.get(signature(node), (0, 0))[1]
+
+    def number(self, expression) -> int:
+        if isinstance(expression, int):
+            return expression
+        return int(self.graph.sizevars.optimization_hint(expression))
+
+
+@dataclasses.dataclass
+class CodeAhead:
+    """Compiled code of graphs that torch has not asked for yet."""
+
+    codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by `key_of` the graph
+    seconds: float = 0.0  # of compiling them, when their texts were there
+
+
+class _Left(BaseException):
+    """Leaves inductor, whose handlers take exceptions of other classes."""
+
+
+def memory_of_texts(
+    forward: GraphToLower, backward: GraphToLower, is_wanted, ahead: CodeAhead
+) -> list[TextMemory]:
+    """Lowers copies of both graphs as inductor does and reads the texts, before any compiler runs. Where
+    `is_wanted(first, second)` says so of what the two take, both are compiled, and `ahead` gets the code."""
+    found = []
+
+    def read_backward(memory) -> bool:
+        found.append(memory)
+        return is_wanted(*found)
+
+    def read_forward(memory) -> bool:
+        found.append(memory)
+        return lower(backward, read_backward, ahead)
+
+    lower(forward, read_forward, ahead)
+    if len(found) < 2:
+        raise RuntimeError("rematlas: inductor has generated no text for a graph")
+    return found
+
+
+def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
+    """Lowers a copy of the graph. Where `is_wanted(memory)` says so of its text, it is compiled, `ahead` gets
+    the code, and true is returned. Another graph may be lowered within `is_wanted`."""
+    is_compiled, began = False, 0.0
+
+    def read(text):
+        nonlocal began
+        if not is_wanted(memory_of(text, BufferSizes(V.graph, graph.held))):
+            raise _Left
+        began = time.perf_counter()
+
+    def make(module, arguments, *others, **options):
+        nonlocal is_compiled
+        key = key_of(module, arguments, options)
+        code = compile_as_torch_does(module, arguments, *others, **options)
+        is_compiled = True
+        ahead.seconds += time.perf_counter() - began
+        if key is not None:
+            ahead.codes[key] = code
+        raise _Left
+
+    static = 0 if graph.is_backward else sum(name.startswith("primals") for name in graph.held)
+    try:
+        with (
+            mock.patch.object(GraphLowering, "save_output_code", staticmethod(read)),
+            mock.patch.object(lowering, "get_donated_idxs", lambda: graph.given_away),
+            mock.patch.object(compile_fx, "fx_codegen_and_compile", make),
+            inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
+            V.set_distributed_autotune_state(NullHandler()),  # of the graph that is lowered around this one
+        ):
+            compile_fx.compile_fx_inner(
+                graph.copy(),
+                fake_arguments(graph.module),
+                static_input_idxs=range(static),
+                cudagraphs=compile_fx.BoxedBool(False),
+                is_backward=graph.is_backward,
+            )
+    except _Left:
+        pass
+    return is_compiled
+
+
+def take_codes(codes_of) -> None:
+    """From here on torch takes the code of a graph from the dictionary `codes_of(partitioner)` where it is
+    there. The partitioner is that of the step that is compiled."""
+    if getattr(compile_fx.fx_codegen_and_compile, "is_ours", False):
+        return
+    compile_by_others = compile_fx.fx_codegen_and_compile
+
+    def code(module, arguments, *others, **options):
+        codes = codes_of(inductor_config.custom_partitioner_fn)
+        made = codes.pop(key_of(module, arguments, options), None) if codes else None
+        return compile_by_others(module, arguments, *others, **options) if made is None else made
+
+    code.is_ours = True
+    compile_fx.fx_codegen_and_compile = code
+
+
+def key_of(module: fx.GraphModule, arguments, options) -> str | None:
+    """Returns what is equal for graphs of which inductor makes the same code; None for a graph that holds
+    tensors or other graphs, which the key would not tell apart."""
+    if module.graph.find_nodes(op="get_attr"):
+        return None
+    digest = hashlib.sha256()
+    for node in module.graph.nodes:
+        value = pytree.tree_map(description, node.meta.get("val"))
+        digest.update(f"{node.op} {node.name} {node.target} {node.args} {node.kwargs} {value}\n".encode())
+    is_backward = bool(options.get("is_backward"))
+    end = next(iter(module.graph.find_nodes(op="output"))).meta
+    whole = (
+        [description(argument) for argument in arguments],
+        list(end.get("user_visible_output_idxs", ())),
+        is_backward,
+        list(lowering.get_donated_idxs() or ()) if is_backward else None,
+        bool(options.get("is_inference")),
+        options.get("layout_opt"),
+    )
+    digest.update(str(whole).encode())
+    return digest.hexdigest()
+
+
+def description(value) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
+    return str(value)
+
+
+def fake_arguments(module: fx.GraphModule) -> list:
+    """Returns what stands for the arguments of a graph while it is lowered."""
+    return [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
