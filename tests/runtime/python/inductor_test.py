@@ -183,6 +183,43 @@ class Budgets(Case):
         self.assertGreater(graph.measured_bytes, graph.budget_bytes * 9 // 10)
 
 
+@torch.library.custom_op("inductor_test::drifting", mutates_args=())
+def drifting(x: torch.Tensor) -> torch.Tensor:
+    """Is another function each time, which nothing can put back."""
+    drifting.runs = getattr(drifting, "runs", 0) + 1
+    return x * drifting.runs
+
+
+drifting.register_fake(torch.empty_like)
+drifting.register_autograd(lambda context, gradient: gradient)
+
+
+class Compared(Case):
+    """With the plainly compiled step."""
+
+    def test_outputs_and_gradients_are_near(self):
+        plain, module = (model(dropout=0.2, buffers=True) for _ in range(2))
+        wanted = steps(torch.compile(plain), plain)
+        torch._dynamo.reset()
+        compiled = rematlas.compile(module, "75%", compare=True)
+        self.assertIsNone(rematlas.status(compiled).difference)
+        self.expect_close(steps(compiled, module), wanted)  # neither buffers nor random numbers have moved
+        difference = rematlas.status(compiled).difference
+        self.assertLessEqual(difference.outputs, TOLERANCE)
+        self.assertLessEqual(difference.gradients, TOLERANCE)
+        self.assertIn("apart", repr(rematlas.status(compiled)))
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+
+    def test_what_is_further_apart_is_refused(self):
+        module = nn.Linear(WIDTH, WIDTH)
+        compiled = rematlas.compile(lambda x: drifting(module(x)).sum(), "1GiB", compare=True)
+        compiled(sample()).backward()
+        with self.assertRaisesRegex(rematlas.Refused, "output 0 .* apart from what torch.compile alone"):
+            compiled(sample())
+        compiled(sample()).backward()  # the caller may go on
+
+
 class Calls(Case):
     def test_torchs_own_cut_is_taken_where_it_keeps_the_budget(self):
         module = model()

@@ -12,6 +12,7 @@ from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
 from . import code_runs, graph_records
 from .partitioner import Partitioner
+from .plain_comparison import PlainComparison
 from .several_graphs import (
     Decided,
     LeastMemory,
@@ -30,8 +31,10 @@ log = logging.getLogger("rematlas")
 class BudgetedStep:
     """One that `compile` has made."""
 
-    def __init__(self, target, budget, seconds, options):
+    def __init__(self, target, budget, seconds, options, is_compared=False):
         self.target, self.budget, self.seconds = target, budget, seconds
+        self.is_compared = is_compared  # with the plainly compiled step, as soon as all graphs are known
+        self.difference = None
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
@@ -71,6 +74,8 @@ class BudgetedStep:
             return self.forward(*args, **kwargs)
         device = device_of(args, kwargs, self.compiled)
         self.is_measured = self.calls > 0 and not self.is_cut_anew()
+        if self.is_measured and self.is_compared:
+            self.compare(args, kwargs, device)
         with code_runs.left_out():
             reset_peak(device)
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
@@ -86,6 +91,18 @@ class BudgetedStep:
             if refusal is None:
                 raise
         raise without_frames(refusal)
+
+    def compare(self, args, kwargs, device) -> None:
+        """Runs the step once with the budget and once without it. Raises Refused where outputs or gradients
+        differ by more than rounding."""
+        self.is_compared = False
+        target = self.target.forward if isinstance(self.target, torch.nn.Module) else self.target
+        plain = torch.compile(target, options=self.inductor_options, **self.options)
+        comparison = PlainComparison(StepState(self.target, args, kwargs, device))
+        with code_runs.left_out():
+            self.difference = comparison.difference(
+                lambda: self.forward(*args, **kwargs), lambda: plain(*args, **kwargs)
+            )
 
     def first_call(self, args, kwargs, device):
         """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
@@ -238,6 +255,11 @@ class CompiledStatus:
         """A CompiledGraph for each graph of the step that has a backward."""
         return list(self._step.graphs)
 
+    @property
+    def difference(self):
+        """How far outputs and gradients are from those of the plainly compiled step; None: not compared."""
+        return self._step.difference
+
     def __repr__(self):
         lines = [f"compiled under a budget of {self._step.budget.text}: {len(self.graphs)} graphs"]
         for graph in self.graphs:
@@ -251,6 +273,11 @@ class CompiledStatus:
             lines.append(
                 f"{graph.lowered_bytes} bytes of {graph.budget_bytes} ({alone}{graph.plain_bytes} under"
                 f" torch.compile alone), {way}; {measured}"
+            )
+        if self.difference is not None:
+            lines.append(
+                f"outputs are {self.difference.outputs:.1e} apart from those under torch.compile alone,"
+                f" gradients {self.difference.gradients:.1e}"
             )
         return "\n".join(lines)
 

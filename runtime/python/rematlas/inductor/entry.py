@@ -18,7 +18,7 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
     return {"custom_partitioner_fn": Partitioner(StepBudget.parse(budget), time_limit, WhatIsLeft())}
 
 
-def compile(model_or_function, budget, *, time_limit=SECONDS, **options):
+def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **options):
     """Compiles as `torch.compile(model_or_function, **options)` does, so that forward and backward keep a
     budget: bytes of the device with all that lives there, "8GiB", or "60%" of what the step takes under
     torch.compile alone.
@@ -30,6 +30,10 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, **options):
     together. Raises Infeasible in the first call where the budget cannot be reached, and ValueError for
     what is no budget or for options of torch.compile that exclude one. `rematlas.status(step)` says what
     became of each graph.
+
+    `compare`: the second call compiles the step once more without a budget, runs both, and says in
+    `rematlas.status(step).difference` how far outputs and gradients are apart; it raises Refused where that
+    is more than rounding. That takes the time of a plain compilation, and the memory of the plain step, once.
     """
     backend = options.get("backend", "inductor")
     if backend != "inductor":
@@ -39,7 +43,7 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, **options):
     from .budget import StepBudget
     from .compiled_step import BudgetedStep
 
-    step = BudgetedStep(model_or_function, StepBudget.parse(budget), time_limit, options)
+    step = BudgetedStep(model_or_function, StepBudget.parse(budget), time_limit, options, compare)
     made = step.callable()
     vars(made)[STEP] = step
     return made
