@@ -1,5 +1,6 @@
 # make run    the main job on two example models, end to end
-# make test   build everything and run the tests
+# make test   build everything and run the tests, but for sweeps of minutes (label slow)
+# make test-all   build everything and run all tests
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
@@ -24,13 +25,13 @@ JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
 # Tests to leave out, as a regular expression of their labels, and as one of their names.
-WITHOUT ?=
+WITHOUT ?= slow
 WITHOUT_NAMED ?=
 
-.PHONY: help setup core programs build run test test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,9s/^# //p' Makefile
+	@sed -n '1,10s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
@@ -53,6 +54,9 @@ run: programs
 
 test: build
 	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") $(if $(WITHOUT_NAMED),-E "$(WITHOUT_NAMED)") --no-tests=error -j $(JOBS)
+
+test-all:
+	@$(MAKE) --no-print-directory test WITHOUT=
 
 # Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
 test-clocks: build

@@ -14,6 +14,7 @@ torch_oldest=2.11.0
 python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 expecttest==0.3.0"
 python_packages_tools="ruff==0.17.6 lizard==1.24.3"
 python_packages_alone="highspy==1.15.1 highsbox==1.15.1"
+python_installer=uv==0.13.9
 
 # The torchvision that goes with a torch.
 declare -A torchvision_of=([2.11.0]=0.26.0 [2.12.1]=0.27.1 [2.13.0]=0.28.0 [2.14.1]=0.29.1 [2.15.0]=0.29.2)
