@@ -18,6 +18,9 @@ if "$python" -c 'import timm, torchvision, transformers' 2>/dev/null; then
     REMATLAS_PROGRAMS=$bin "$python" "$here/papers/papers.py" --output "$here/results/papers.csv" \
         --picture "$here/results/papers.png"
 fi
+# About an hour.
+REMATLAS_PROGRAMS=$bin "$python" "$here/compile/compile.py" --output "$here/results/compile_cpu.csv"
+"$python" "$here/compile/claims.py" "$here/results/compile_cpu.csv" || true
 if [ -x "$bin/bench_explorer" ]; then
     {
         echo name,run,value,unit

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Says which rows of a table of compile.py contradict what is claimed: claims.py FILE.csv
+
+Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
+than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
+"""
+
+import csv
+import itertools
+import sys
+from collections import defaultdict
+
+NOISE = 0.03
+TOLERANCE = 1e-6  # of gradients
+
+
+def tables(path) -> dict:
+    """Returns runs by model: each a dictionary of values by what they are."""
+    found = defaultdict(lambda: defaultdict(dict))
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            model, what = row["name"].rsplit(", ", 1)
+            found[model][row["run"]][what] = row["value"]
+    return found
+
+
+def numbers(run) -> tuple[float, float]:
+    return float(run["peak"]), float(run["time"])
+
+
+def contradictions(runs) -> list[str]:
+    ours = {name: run for name, run in runs.items() if name.endswith("%") and "peak" in run}
+    torchs = {name: run for name, run in runs.items() if name.startswith("torch ") and "time" in run}
+    found = []
+    for name, run in ours.items():
+        peak, time = numbers(run)
+        if run["kept"] != "1":
+            found.append(f"{name}: a peak of {peak} MiB of {run['budget']}")
+        if not float(run["gradients"]) <= TOLERANCE:
+            found.append(f"{name}: gradients are {run['gradients']} apart")
+        for other, theirs in torchs.items():
+            their_peak, their_time = numbers(theirs)
+            if their_peak <= peak and their_time <= time - NOISE and float(theirs["gradients"]) <= TOLERANCE:
+                found.append(f"{name}: {peak} MiB at x{time}, {other}: {their_peak} MiB at x{their_time}")
+    by_budget = sorted(ours.items(), key=lambda pair: float(pair[1]["budget"]))
+    for (smaller, less), (larger, more) in itertools.pairwise(by_budget):
+        if numbers(more)[1] > numbers(less)[1] + NOISE:
+            found.append(f"{larger} takes x{more['time']}, {smaller} x{less['time']}")
+    return found
+
+
+def main() -> int:
+    (path,) = sys.argv[1:]
+    is_wrong = False
+    for model, runs in tables(path).items():
+        refused = sum("refused" in run for run in runs.values())
+        kept = sum(run.get("kept") == "1" for run in runs.values())
+        found = contradictions(runs)
+        is_wrong |= bool(found)
+        print(f"{model}: {kept} budgets kept, {refused} refused" + "".join(f"\n  {line}" for line in found))
+    return int(is_wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
