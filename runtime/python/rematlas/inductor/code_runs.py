@@ -1,10 +1,9 @@
 """Tells listeners when the code of a compiled graph that is trained begins to run and ends."""
 
 import contextlib
-import functools
 import weakref
 
-from torch._inductor.output_code import CompiledFxGraph
+from .. import compiled_code_calls
 
 # Each with `run_begins(code, graph, is_backward)`, which says whether the listener is to be told of the end,
 # with `run_ends()`, and with `left_out()`. `code` is a number for the code, `graph` one that forward and
@@ -14,24 +13,21 @@ listeners = weakref.WeakSet()
 
 def listen(listener) -> None:
     """Until `leave(listener)`, or as long as the listener lives. An error of `run_begins` ends the run."""
-    if not getattr(CompiledFxGraph.__call__, "tells_listeners", False):
-        run = CompiledFxGraph.__call__
-
-        @functools.wraps(run)  # with what others have marked it by
-        def told(graph, inputs):
-            if not listeners or graph.fx_kwargs.get("is_inference"):
-                return run(graph, inputs)
-            run_of = (id(graph), graph.fx_kwargs.get("graph_id"), bool(graph.fx_kwargs.get("is_backward")))
-            told_of_end = [one for one in listeners if one.run_begins(*run_of)]
-            try:
-                return run(graph, inputs)
-            finally:
-                for one in told_of_end:
-                    one.run_ends()
-
-        told.tells_listeners = True
-        CompiledFxGraph.__call__ = told
+    compiled_code_calls.wrap(tell)
     listeners.add(listener)
+
+
+def tell(run, graph, inputs):
+    """Runs the code and tells the listeners."""
+    if not listeners or graph.fx_kwargs.get("is_inference"):
+        return run(graph, inputs)
+    run_of = (id(graph), graph.fx_kwargs.get("graph_id"), bool(graph.fx_kwargs.get("is_backward")))
+    told_of_end = [one for one in listeners if one.run_begins(*run_of)]
+    try:
+        return run(graph, inputs)
+    finally:
+        for one in told_of_end:
+            one.run_ends()
 
 
 def leave(listener) -> None:

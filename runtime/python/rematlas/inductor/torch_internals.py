@@ -1,5 +1,5 @@
 """What a budget under torch.compile needs of torch that torch calls private: all of it is here, but for what
-inductor generates (`generated_code`) and for the call of a compiled graph (`code_runs`)."""
+inductor generates (`generated_code`) and for the call of its code (`compiled_code_calls`)."""
 
 import contextlib
 from unittest import mock

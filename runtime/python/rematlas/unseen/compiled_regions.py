@@ -1,18 +1,17 @@
 """What inductor has compiled is one op in the forward of a step and one in its backward.
 
-All that torch calls private is here: `CompiledFxGraph.__call__` runs each graph, whose text tells what it
-computes, and the class of autograd's node tells which of the saved tensors a backward graph writes over.
+What torch calls private is here: the text of a compiled graph tells what it computes, and the class of
+autograd's node tells which of the saved tensors a backward graph writes over.
 """
 
-import functools
 import hashlib
 import itertools
 import re
-import sys
 from typing import NamedTuple
 
 import torch
 
+from .. import compiled_code_calls
 from . import calls
 
 OF_A_DEVICE = re.compile(r"(?<=cuda:)\d+|(?<=cuda, )\d+|(?<=stream)\d+|(?<=Guard\()\d+|(?<=device\()\d+")
@@ -21,24 +20,17 @@ DRAWS = re.compile(
     r"\brandn?\b|randint|randperm|rand_like|randn_like|seed|bernoulli|_attention|uniform|normal_|multinomial"
     r"|exponential|philox|generator|rng_state"
 )
-MODULE = "torch._inductor.output_code"
 KEY = "_rematlas_key"
 with_constants = itertools.count()
 
 
 def watch() -> None:
     """From here on graphs that run in a recorded step are ops."""
-    graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
-    if graphs is None or getattr(graphs.__call__, "is_ours", False):
-        return
-    run = graphs.__call__
+    compiled_code_calls.wrap(call)
 
-    @functools.wraps(run)  # with what others have marked it by
-    def call(graph, inputs):
-        return call_as_op(graph, inputs, run) if calls.is_recorded() else run(graph, inputs)
 
-    call.is_ours = True
-    graphs.__call__ = call
+def call(run, graph, inputs):
+    return call_as_op(graph, inputs, run) if calls.is_recorded() else run(graph, inputs)
 
 
 def call_as_op(graph, inputs, run):
