@@ -24,9 +24,8 @@ VERSIONS_BETWEEN := 2.12.1 2.13.0 2.14.1
 JOBS ?= $(shell expr $$(nproc) + 1)
 # Tests to run, as a regular expression of ctest; all of the build unless it is given.
 TESTS := $(if $(TORCH),^(runtime|simgpu))
-# Tests to leave out, as a regular expression of their labels, and as one of their names.
+# Tests to leave out, as a regular expression of their labels.
 WITHOUT ?= slow
-WITHOUT_NAMED ?=
 
 .PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
@@ -53,7 +52,7 @@ run: programs
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") $(if $(WITHOUT_NAMED),-E "$(WITHOUT_NAMED)") --no-tests=error -j $(JOBS)
+	@ctest $(if $(TORCH),--test-dir $(BUILD) --output-on-failure,--preset $(PRESET)) $(if $(TESTS),-R "$(TESTS)") $(if $(WITHOUT),-LE "$(WITHOUT)") --no-tests=error -j $(JOBS)
 
 test-all:
 	@$(MAKE) --no-print-directory test WITHOUT=
