@@ -36,7 +36,7 @@ class Partitioner(CustomPartitionerFn):
         self.refusal = None  # Infeasible or SeveralGraphs
         self.codes = {}  # of graphs that are cut, until torch asks for them
         follow_the_plan(lambda partitioner: isinstance(partitioner, Partitioner))
-        take_codes(lambda partitioner: getattr(partitioner, "codes", None))
+        take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
 
     def __deepcopy__(self, memo):

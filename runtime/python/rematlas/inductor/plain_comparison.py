@@ -43,13 +43,20 @@ class PlainComparison:
         ]
         gradients = torch.autograd.grad(ends, leaves, given, allow_unused=True) if leaves else ()
         found = {
-            "output": {number: tensor.detach().cpu() for number, tensor in enumerate(outputs)},
+            "output": {number: on_host(tensor) for number, tensor in enumerate(outputs)},
             "gradient": {
-                id(leaf): gradient.cpu() for leaf, gradient in zip(leaves, gradients) if gradient is not None
+                id(leaf): on_host(gradient)
+                for leaf, gradient in zip(leaves, gradients)
+                if gradient is not None
             },
         }
         self.state.put_back()
         return found
+
+
+def on_host(tensor):
+    """Returns a copy, for a buffer that is returned is put back."""
+    return tensor.detach().to("cpu", copy=True)
 
 
 def farthest(what: str, found: dict, wanted: dict) -> float:
