@@ -1,11 +1,11 @@
-"""Runs cases as `python -m unittest` does. Where they have not ended after 20 minutes, the process writes
+"""Runs cases as `python -m unittest` does. Where they have not ended after 15 minutes, the process writes
 where each of its threads stands, and fails."""
 
 import faulthandler
 import sys
 import unittest
 
-HANGS_AFTER = 20 * 60  # seconds; the longest group takes five minutes on a slow machine
+HANGS_AFTER = 15 * 60  # seconds; the longest group takes six minutes on a slow machine
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
