@@ -10,9 +10,8 @@ from torch.utils import _pytree as pytree
 
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
-from . import code_runs, graph_records
+from . import code_runs, graph_records, plain_comparison
 from .partitioner import Partitioner
-from .plain_comparison import PlainComparison
 from .several_graphs import (
     Decided,
     LeastMemory,
@@ -98,10 +97,10 @@ class BudgetedStep:
         self.is_compared = False
         target = self.target.forward if isinstance(self.target, torch.nn.Module) else self.target
         plain = torch.compile(target, options=self.inductor_options, **self.options)
-        comparison = PlainComparison(StepState(self.target, args, kwargs, device))
+        state = StepState(self.target, args, kwargs, device)
         with code_runs.left_out():
-            self.difference = comparison.difference(
-                lambda: self.forward(*args, **kwargs), lambda: plain(*args, **kwargs)
+            self.difference = plain_comparison.difference(
+                lambda: self.forward(*args, **kwargs), lambda: plain(*args, **kwargs), state
             )
 
     def first_call(self, args, kwargs, device):

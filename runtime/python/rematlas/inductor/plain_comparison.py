@@ -7,7 +7,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import Refused
 
-# Of an entry of a tensor, relative to the largest entry: kernels that are fused otherwise round otherwise.
+# Kernels that are fused otherwise round otherwise. Entries may differ by so much of the largest entry.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
@@ -19,39 +19,33 @@ class Difference:
     gradients: float
 
 
-class PlainComparison:
-    """Of one step with both programs, from the same state on, and with the same numbers in place of the
-    gradients that the loss would give. `state`: a StepState, put back after each."""
+def difference(ours, plain, state) -> Difference:
+    """Runs both functions from one state on, with the same numbers in place of the gradients that the loss
+    would give, and returns how far they are apart. `state`: a StepState, which is put back after each. Raises
+    Refused where outputs or gradients differ by more than rounding."""
+    wanted, found = outcome(plain, state), outcome(ours, state)
+    return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
 
-    def __init__(self, state):
-        self.state = state
 
-    def difference(self, ours, plain) -> Difference:
-        """Returns how far the functions are apart. Raises Refused where that is more than rounding."""
-        wanted, found = self.outcome(plain), self.outcome(ours)
-        return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
-
-    def outcome(self, function) -> dict[str, dict]:
-        """Returns outputs by their number and gradients by the identity of their tensor, in the memory of the
-        host."""
-        outputs = [value for value in pytree.tree_leaves(function()) if isinstance(value, torch.Tensor)]
-        ends = [output for output in outputs if output.requires_grad]
-        leaves = leaves_of(ends)
-        generator = torch.Generator().manual_seed(0)
-        given = [
-            torch.randn(end.shape, generator=generator).to(device=end.device, dtype=end.dtype) for end in ends
-        ]
-        gradients = torch.autograd.grad(ends, leaves, given, allow_unused=True) if leaves else ()
-        found = {
-            "output": {number: on_host(tensor) for number, tensor in enumerate(outputs)},
-            "gradient": {
-                id(leaf): on_host(gradient)
-                for leaf, gradient in zip(leaves, gradients)
-                if gradient is not None
-            },
-        }
-        self.state.put_back()
-        return found
+def outcome(function, state) -> dict[str, dict]:
+    """Returns outputs by their number and gradients by the identity of their tensor, in the memory of the
+    host."""
+    outputs = [value for value in pytree.tree_leaves(function()) if isinstance(value, torch.Tensor)]
+    ends = [output for output in outputs if output.requires_grad]
+    leaves = leaves_of(ends)
+    generator = torch.Generator().manual_seed(0)
+    given = [
+        torch.randn(end.shape, generator=generator).to(device=end.device, dtype=end.dtype) for end in ends
+    ]
+    gradients = torch.autograd.grad(ends, leaves, given, allow_unused=True) if leaves else ()
+    found = {
+        "output": {number: on_host(tensor) for number, tensor in enumerate(outputs)},
+        "gradient": {
+            id(leaf): on_host(gradient) for leaf, gradient in zip(leaves, gradients) if gradient is not None
+        },
+    }
+    state.put_back()
+    return found
 
 
 def on_host(tensor):
