@@ -7,6 +7,8 @@ import hashlib
 import pathlib
 import time
 
+from torch.utils.checkpoint import CheckpointPolicy
+
 from ..compiled.memory import alive_bytes
 from ..errors import Infeasible
 from ..whole_file import write_whole
@@ -15,10 +17,18 @@ from .generated_code import CodeAhead, GraphToLower, memory_of_texts
 from .generated_memory import TextMemory
 from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
+from .larger_sizes import FACTORS, LargerSizes, sizes_that_change
 from .node_classes import is_tensor, runs_once
-from .node_order import in_order
+from .node_order import copied, in_order
 from .save_set import KernelStep, NoSaveSet, SaveSet
-from .torch_internals import given_away, is_symbol, partition, storage_of
+from .torch_internals import (
+    follow_the_plan,
+    given_away,
+    is_symbol,
+    lays_channels_last,
+    partition,
+    storage_of,
+)
 
 MOST_TRIES = 4
 # Bytes below the budget that a try aims at, beside what the last was over it: the text knows alignments and
@@ -40,7 +50,7 @@ class CompiledGraph:
     overhead: float = 1.0  # of that schedule
     bound: float | None = None
     tries: int = 0  # how many schedules were lowered
-    planning_seconds: float = 0.0  # of solving, and of reading what inductor generates
+    planning_seconds: float = 0.0  # beyond what torch takes for the graph without a budget
     measured_bytes: int | None = None  # the most in a step so far; None: not measured
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
@@ -81,13 +91,16 @@ class BudgetedGraph:
 
     def __init__(self, joint, inputs, options, budget, seconds):
         self.began = time.perf_counter()
-        self.joint, self.inputs, self.options = joint, inputs, options
+        self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
         self.budget, self.seconds = budget, seconds
         self.ahead = CodeAhead()  # of graphs whose texts keep the budget
         self.plain = None  # Cut, as torch.compile alone makes it
         self.best = None  # Cut, what `cut` has chosen
         self.between = Pause(0, 0)  # forward and backward, as far as it is known
         self.step = None  # KernelStep, as soon as torch has a joint graph without what nobody reads
+        self.growth = 1.0  # the graph is compiled for sizes that are at most so many times as large
+        self.sizes = sizes_that_change(joint.graph)
+        self.larger = tuple(LargerSizes(self.sizes, factor) for factor in FACTORS) if self.sizes else ()
         device = device_of_inputs(joint)
         gc.collect()  # what nobody holds does not live beside the step
         self.input_bytes = sum(map(bytes_of, held_inputs(joint)))
@@ -106,6 +119,7 @@ class BudgetedGraph:
         if best.lowered_bytes > budget:
             raise self.no_room(best.lowered_bytes)
         told.lowered_bytes = best.lowered_bytes
+        self.growth = self.largest_growth(best, budget)
         if best.answer is not None:
             told.planned_bytes = best.answer.planned_bytes + self.beside_bytes
         self.tell(told, best)
@@ -119,10 +133,23 @@ class BudgetedGraph:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
         return self.step_bytes(cut.forward, cut.backward)
 
-    def step_bytes(self, forward: TextMemory, backward: TextMemory) -> int:
+    def step_bytes(self, forward: TextMemory, backward: TextMemory, input_bytes=None) -> int:
         """Returns the most bytes that are alive, with what lives beside the graph's own."""
+        inputs = self.input_bytes if input_bytes is None else input_bytes
         later = max(self.between.peak_bytes, self.between.kept_bytes + backward.peak_bytes)
-        return max(forward.peak_bytes, forward.end_bytes + later) + self.input_bytes + self.beside_bytes
+        return max(forward.peak_bytes, forward.end_bytes + later) + inputs + self.beside_bytes
+
+    def largest_growth(self, cut: Cut, budget: int) -> float:
+        """Returns the largest of the factors for sizes that may change within which the cut keeps the
+        budget."""
+        found = 1.0
+        for sizes, first, second in zip(self.larger, cut.forward.larger, cut.backward.larger, strict=True):
+            values = [node.meta["val"] for node in held_inputs(self.joint)]
+            inputs = sum(sizes.number(value.numel()) * value.dtype.itemsize for value in values)
+            if self.step_bytes(first, second, inputs) > budget:
+                break
+            found = sizes.factor
+        return found
 
     def cut_plainly(self, budget=None) -> Cut:
         """Cuts the graph as torch.compile alone does. Within the budget, where one is given, both graphs are
@@ -202,7 +229,7 @@ class BudgetedGraph:
             nonlocal answer
             if self.step is None:
                 kernels = kernel_graph(graph, node_info.is_required_fw, self.options["num_fwd_outputs"])
-                self.step = KernelStep(kernels)
+                self.step = KernelStep(kernels, lays_channels_last(self.joint))
             answer = self.step.solve(max(1, asked), self.seconds, reserved)
             if isinstance(answer, NoSaveSet):
                 raise _NoSaveSetFound
@@ -215,9 +242,9 @@ class BudgetedGraph:
         return dataclasses.replace(self.lowered(modules, budget), answer=answer)
 
     def digest(self) -> str:
-        """Returns what tells the graph from the other graphs of the step."""
+        """Returns what tells the graph, and the sizes that it is planned for, from others of the step."""
         nodes = [f"{node.name} {node.target} {node.meta.get('val')}" for node in self.joint.graph.nodes]
-        return hashlib.sha256("\n".join(nodes).encode()).hexdigest()
+        return hashlib.sha256("\n".join((*nodes, str(self.sizes))).encode()).hexdigest()
 
     def cut_by(self, choose) -> tuple:
         """Returns forward and backward by the save set that `choose(graph, node_info)` returns."""
@@ -236,6 +263,7 @@ class BudgetedGraph:
 
         modules = partition(self.joint, self.inputs, self.options, saved_nodes, order)
         check_runs(*modules)
+        follow_the_plan(*modules)
         return modules
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
@@ -250,8 +278,8 @@ class BudgetedGraph:
             return budget is not None and self.step_bytes(first, second) <= budget
 
         first, second = memory_of_texts(
-            GraphToLower(forward, held, returned=count),
-            GraphToLower(backward, held, given_away(forward, backward, returned)),
+            GraphToLower(forward, held, returned=count, larger=self.larger),
+            GraphToLower(backward, held, given_away(forward, backward, returned), larger=self.larger),
             is_wanted,
             self.ahead,
         )
@@ -279,6 +307,15 @@ def check_runs(forward, backward) -> None:
                 f"rematlas: {node.name} ({node.target}) would run in forward and once more in backward, where"
                 " it is not the same: train without a budget, and please report it"
             )
+
+
+def without_checkpoints(joint):
+    """Returns the joint graph without the marks of torch.utils.checkpoint: the solver says what runs again."""
+    module = copied(joint)
+    for node in module.graph.nodes:
+        if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):
+            del node.meta["recompute"]
+    return module
 
 
 def held_inputs(joint) -> list:

@@ -229,7 +229,7 @@ class BudgetedStep:
         peak = peak_bytes(device)
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
-        budget = min((graph.budget_bytes for graph in self.graphs), default=peak)
+        budget = max((graph.budget_bytes for graph in self.graphs), default=peak)
         if peak > budget and not self.is_told:
             self.is_told = True
             log.warning(

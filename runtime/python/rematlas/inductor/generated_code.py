@@ -17,7 +17,7 @@ from torch._inductor.virtualized import NullHandler, V
 from torch.utils import _pytree as pytree
 
 from .generated_memory import TextMemory, memory_of
-from .kernel_costs import KernelCosts, signature
+from .kernel_costs import KernelCosts, hint
 from .node_order import copied
 
 compile_as_torch_does = compile_fx.fx_codegen_and_compile
@@ -32,10 +32,23 @@ class GraphToLower:
     # Positions of a backward's arguments that it may write over; None says that the graph is a forward.
     given_away: list[int] | None = None
     returned: int = 0  # so many of a forward's first outputs are the caller's
+    larger: tuple = ()  # LargerSizes for which the memory is told, too
+    strides: dict = dataclasses.field(default_factory=dict)  # of arguments that forward has laid out, by name
 
     @property
     def is_backward(self) -> bool:
         return self.given_away is not None
+
+    def arguments(self) -> list:
+        """Returns what stands for the arguments while the graph is lowered."""
+        return [self.laid_out(node) for node in self.module.graph.find_nodes(op="placeholder")]
+
+    def laid_out(self, node: fx.Node):
+        value, strides = node.meta["val"], self.strides.get(node.name)
+        if strides is None or strides == tuple(map(hint, value.stride())):
+            return value
+        with value.fake_mode:
+            return value.as_strided(value.size(), strides)
 
     def copy(self) -> fx.GraphModule:
         """Returns a copy that says which outputs keep their strides, as torch says before it lowers one."""
@@ -48,11 +61,13 @@ class GraphToLower:
 
 
 class BufferSizes:
-    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them."""
+    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them.
+    `larger`: LargerSizes in place of those of the call that is compiled."""
 
-    def __init__(self, graph, held):
+    def __init__(self, graph, held, larger=None):
         self.graph = graph
         self.held = held
+        self.larger = larger
 
     def bytes_of(self, name):
         buffer = self.graph.try_get_buffer(name)
@@ -69,13 +84,35 @@ class BufferSizes:
 
     def workspace_of(self, name):
         buffer = self.graph.try_get_buffer(name)
-        node = buffer.get_origin_node() if isinstance(buffer, ir.ExternKernel) else None
-        return 0 if node is None else KernelCosts.measured.get(signature(node), (0, 0))[1]
+        if not isinstance(buffer, ir.ExternKernel):
+            return 0
+        node = kernel_node(buffer)
+        measured = None if node is None else KernelCosts.workspace_of(node, self.layouts_read(buffer))
+        return measured if measured is None or self.larger is None else self.larger.workspace(measured)
+
+    def layouts_read(self, buffer: ir.ExternKernel) -> list[tuple]:
+        """Returns sizes, strides, type and device of the tensors that the kernel reads."""
+        read = [value.get_layout() for value in pytree.tree_leaves(buffer.inputs)]
+        return [
+            (*(tuple(map(self.number, of)) for of in (layout.size, layout.stride)), layout.dtype, layout.device)
+            for layout in read
+        ]
 
     def number(self, expression) -> int:
         if isinstance(expression, int):
             return expression
+        if self.larger is not None:
+            expression = self.larger.put_into(expression)
         return int(self.graph.sizevars.optimization_hint(expression))
+
+
+def kernel_node(buffer: ir.ExternKernel):
+    """Returns the node that an extern kernel runs, None where that is not known."""
+    node = buffer.get_origin_node()
+    if node is not None:
+        return node
+    target = getattr(buffer, "op_overload", None)
+    return next((node for node in buffer.origins if node.target is target), None)
 
 
 @dataclasses.dataclass
@@ -83,7 +120,7 @@ class CodeAhead:
     """Compiled code of graphs that torch has not asked for yet."""
 
     codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by `key_of` the graph
-    seconds: float = 0.0  # of compiling them, when their texts were there
+    seconds: float = 0.0  # of making them, which torch is spared
 
 
 class _Left(BaseException):
@@ -103,9 +140,14 @@ def memory_of_texts(
 
     def read_forward(memory) -> bool:
         found.append(memory)
-        return lower(backward, read_backward, ahead)
+        made = LaidOut.by_lowered(forward.module)
+        held = backward.held - made.copies
+        return lower(dataclasses.replace(backward, held=held, strides=made.strides), read_backward, ahead)
 
+    began, known = time.perf_counter(), len(ahead.codes)
     lower(forward, read_forward, ahead)
+    if len(ahead.codes) > known:
+        ahead.seconds += time.perf_counter() - began
     if len(found) < 2:
         raise RuntimeError("rematlas: inductor has generated no text for a graph")
     return found
@@ -114,20 +156,20 @@ def memory_of_texts(
 def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
     """Lowers a copy of the graph. Where `is_wanted(memory)` says so of its text, it is compiled, `ahead` gets
     the code, and true is returned. Another graph may be lowered within `is_wanted`."""
-    is_compiled, began = False, 0.0
+    is_compiled = False
 
     def read(text):
-        nonlocal began
-        if not is_wanted(memory_of(text, BufferSizes(V.graph, graph.held))):
+        memory, *larger = (
+            memory_of(text, BufferSizes(V.graph, graph.held, sizes)) for sizes in (None, *graph.larger)
+        )
+        if not is_wanted(dataclasses.replace(memory, larger=tuple(larger))):
             raise _Left
-        began = time.perf_counter()
 
     def make(module, arguments, *others, **options):
         nonlocal is_compiled
         key = key_of(module, arguments, options)
         code = compile_as_torch_does(module, arguments, *others, **options)
         is_compiled = True
-        ahead.seconds += time.perf_counter() - began
         if key is not None:
             ahead.codes[key] = code
         raise _Left
@@ -143,7 +185,7 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
         ):
             compile_fx.compile_fx_inner(
                 graph.copy(),
-                fake_arguments(graph.module),
+                graph.arguments(),
                 static_input_idxs=range(static),
                 cudagraphs=compile_fx.BoxedBool(False),
                 is_backward=graph.is_backward,
@@ -151,6 +193,29 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
     except _Left:
         pass
     return is_compiled
+
+
+@dataclasses.dataclass
+class LaidOut:
+    """What forward saves, which inductor lays out as it likes, by the names of the module's nodes."""
+
+    strides: dict[str, tuple]  # of tensors of fixed sizes
+    copies: set[str]  # arguments of forward that are saved as copies
+
+    @classmethod
+    def by_lowered(cls, module: fx.GraphModule) -> "LaidOut":
+        """Reads the graph that is lowered, whose outputs are those of the module."""
+        nodes = next(iter(module.graph.find_nodes(op="output"))).args[0]
+        strides, copies = {}, set()
+        for node, made in zip(nodes, V.graph.graph_outputs, strict=True):
+            if not (isinstance(node, fx.Node) and isinstance(made, ir.IRNode) and made.has_tensor_output()):
+                continue
+            if node.op == "placeholder" and made.get_name() not in V.graph.graph_inputs:
+                copies.add(node.name)
+            found = made.get_layout().stride
+            if not any(getattr(stride, "free_symbols", ()) for stride in found):
+                strides[node.name] = tuple(map(int, found))
+        return cls(strides, copies)
 
 
 def take_codes(codes_of) -> None:
@@ -196,8 +261,3 @@ def description(value) -> str:
     if isinstance(value, torch.Tensor):
         return f"{value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
     return str(value)
-
-
-def fake_arguments(module: fx.GraphModule) -> list:
-    """Returns what stands for the arguments of a graph while it is lowered."""
-    return [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]

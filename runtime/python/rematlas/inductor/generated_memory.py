@@ -14,6 +14,7 @@ class TextMemory:
 
     peak_bytes: int  # the most; an argument that the graph drops counts as less from there on
     end_bytes: int  # what is alive when it returns, the arguments that it dropped taken off
+    larger: tuple["TextMemory", ...] = ()  # the same where sizes that may change are larger, see larger_sizes
 
 
 class Storage:
@@ -30,6 +31,7 @@ class _Reader:
         self.uses = {}  # by storage: how many names it has
         self.alive = self.peak = 0
         self.workspace = 0  # of the kernel whose outputs get their names
+        self.parts = {}  # of tuples that kernels return, by name: the expression of a part to its later name
 
     def bind(self, name, storage) -> None:
         """Gives a storage one more name; a storage without one becomes alive."""
@@ -61,7 +63,9 @@ class _Reader:
                 self.bind(target, self.storages[value.id])
             return
         if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
-            self.bind_made(target)
+            part = self.storages.get(ast.unparse(value))
+            if part is not None:
+                self.bind(target, part)
             return
         if not isinstance(value, ast.Call):
             return
@@ -71,40 +75,50 @@ class _Reader:
             if isinstance(source, ast.Name) and source.id in self.storages:
                 self.bind(target, self.storages[source.id])
             return
-        self.run(value)
+        known = self.sizes.workspace_of(target)
+        if known is None:
+            known = self.largest_argument(value) - sum(self.made_by(target).values())
+        self.workspace = max(0, known)
+        self.peak = max(self.peak, self.alive + self.workspace)
         self.bind_made(target)
 
     def bind_made(self, name) -> None:
-        """A tensor that a kernel or an allocation made; of a tuple its parts are."""
-        size = self.sizes.bytes_of(name)
-        if size is not None:
-            self.bind(name, Storage(size))
+        """A tensor that a kernel or an allocation made, or the parts of a tuple."""
+        for made, size in self.made_by(name).items():
+            self.bind(made, Storage(size))
+
+    def made_by(self, name) -> dict[str, int]:
+        """Returns bytes by name."""
+        sizes = {
+            made: self.sizes.bytes_of(known_as)
+            for made, known_as in self.parts.get(name, {name: name}).items()
+        }
+        return {made: size for made, size in sizes.items() if size is not None}
+
+    def largest_argument(self, call) -> int:
+        names = [node.id for node in ast.walk(call) if isinstance(node, ast.Name)]
+        return max((self.storages[name].bytes for name in names if name in self.storages), default=0)
 
     def run(self, call) -> None:
         """A kernel runs: its workspace is there for its time. What is not known of one that changes its
         arguments is taken to be as large as the largest of them."""
         outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
-        workspaces = [self.sizes.workspace_of(out.id) for out in outs if isinstance(out, ast.Name)]
+        workspaces = [self.sizes.workspace_of(out.id) or 0 for out in outs if isinstance(out, ast.Name)]
         if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):
-            names = [node.id for node in ast.walk(call) if isinstance(node, ast.Name)]
-            workspaces = [self.storages[name].bytes for name in names if name in self.storages]
+            workspaces = [self.largest_argument(call)]
         self.peak = max(self.peak, self.alive + max(workspaces, default=0))
 
     def play(self, statements) -> None:
         for statement in statements:
             value = getattr(statement, "value", None)
-            if not isinstance(value, ast.Subscript):
-                self.workspace = 0
+            self.workspace = 0
             if isinstance(statement, ast.Delete):
                 for target in statement.targets:
                     if isinstance(target, ast.Name):
-                        self.drop(target.id)
+                        for name in (target.id, *self.parts.get(target.id, ())):
+                            self.drop(name)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                target = statement.targets[0].id
-                if isinstance(value, ast.Call):
-                    self.workspace = self.sizes.workspace_of(target)
-                    self.peak = max(self.peak, self.alive + self.workspace)
-                self.assign(target, statement.value)
+                self.assign(statement.targets[0].id, value)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
                 self.play_arguments(statement)
             elif isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
@@ -136,9 +150,25 @@ def call_of(text: str) -> ast.FunctionDef:
     raise UnreadText("inductor has generated no function `call`")
 
 
+def parts_of_tuples(statements) -> dict:
+    """Returns for each tuple's name what its parts are assigned to: `buf2[1]` to `buf4`."""
+    found = {}
+    for statement in statements:
+        value = getattr(statement, "value", None)
+        if isinstance(statement, ast.Assign) and isinstance(value, ast.Subscript):
+            if isinstance(value.value, ast.Name) and isinstance(statement.targets[0], ast.Name):
+                parts = found.setdefault(value.value.id, {})
+                parts.setdefault(ast.unparse(value), statement.targets[0].id)
+        elif isinstance(statement, ast.With | ast.If | ast.For | ast.Try):
+            found.update(parts_of_tuples(statement.body))
+    return found
+
+
 def memory_of(text: str, sizes) -> TextMemory:
-    """`sizes` answers `bytes_of(name)` and `workspace_of(name)` of buffers, None and 0 where a name is none,
-    and `argument_bytes_of(name)`."""
+    """`sizes` answers `bytes_of(name)` of buffers, None where a name is none, `workspace_of(name)`, None where
+    an extern kernel was not measured, and `argument_bytes_of(name)`."""
+    body = call_of(text).body
     reader = _Reader(sizes)
-    reader.play(call_of(text).body)
+    reader.parts = parts_of_tuples(body)
+    reader.play(body)
     return TextMemory(reader.peak, reader.alive)

@@ -61,4 +61,4 @@ def decision_of(told) -> Decision:
     if save_set is not None:
         lists = {name: tuple(save_set[name]) for name in ("saved", "backward")}
         save_set = SaveSet(**{**save_set, **lists})
-    return Decision(told["graph"], save_set, CompiledGraph(**told["told"]))
+    return Decision(told["graph"], save_set, CompiledGraph(**told["told"]), told["growth"])

@@ -34,6 +34,7 @@ TRANSCENDENTAL = frozenset(
         *("tan", "tanh"),
     )
 ) | {torch.ops.prims.inductor_random}
+CONVOLUTIONS = frozenset({aten.convolution, aten.convolution_backward})
 DEFAULT_SIZE = 4096  # of a dimension that nothing is known of
 
 
@@ -51,8 +52,9 @@ def bytes_of(node: Node) -> int:
 
 
 def device_of(node: Node) -> torch.device:
-    value = node.meta["val"]
-    return pytree.tree_leaves(value)[0].device
+    """Returns the device of what a kernel makes; one that makes nothing runs where what it reads lies."""
+    values = pytree.tree_leaves([made.meta.get("val") for made in (node, *node.all_input_nodes)])
+    return next((value.device for value in values if isinstance(value, torch.Tensor)), torch.device("cpu"))
 
 
 def device_of_inputs(module) -> torch.device:
@@ -120,25 +122,47 @@ def signature_of_value(value):
     return str(value)
 
 
-def sample(value):
-    """Returns a tensor as the fake one: of small numbers, or of zeros where numbers are indices."""
-    if isinstance(value, torch.SymInt):
-        return hint(value)
-    if not isinstance(value, torch.Tensor):
-        return value
-    sizes, strides = (tuple(hint(size) for size in of) for of in (value.shape, value.stride()))
-    made = torch.empty_strided(sizes, strides, dtype=value.dtype, device=value.device)
-    return made.fill_(0.5 if value.dtype.is_floating_point else 0)
+def sample(layout):
+    """Returns a tensor of small numbers, or of zeros where numbers are indices."""
+    sizes, strides, dtype, device = layout
+    made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+    return made.fill_(0.5 if dtype.is_floating_point else 0)
+
+
+def layouts_of(node: Node, are_channels_last: bool) -> list[tuple]:
+    """Returns sizes, strides, type and device of each tensor that an extern kernel reads. `are_channels_last`:
+    those of images that a convolution reads."""
+    found = []
+    for value in tensors_read(node):
+        sizes, strides = (tuple(map(hint, of)) for of in (value.shape, value.stride()))
+        if are_channels_last and packet_of(node) in CONVOLUTIONS and len(sizes) == 4:
+            strides = torch.empty(sizes, device="meta", memory_format=torch.channels_last).stride()
+        found.append((sizes, strides, value.dtype, value.device))
+    return found
+
+
+def tensors_read(node: Node) -> list:
+    given = pytree.tree_leaves((node.args, node.kwargs))
+    return [value.meta["val"] for value in given if isinstance(value, Node) and is_tensor(value)]
 
 
 class KernelCosts:
-    """Measures each signature of an extern kernel once."""
+    """Measures each signature of an extern kernel once in a process. `are_channels_last`: inductor lays
+    images out so."""
 
-    measured = {}  # by signature: seconds and workspace of a run; of the process
+    seconds, workspaces = {}, {}  # by signature and layouts of what is read; None: it does not run by itself
+
+    def __init__(self, are_channels_last: bool):
+        self.are_channels_last = are_channels_last
 
     def of(self, kernel) -> tuple[float, int]:
         """Returns seconds and the bytes of a workspace."""
         node = kernel.node
+        if class_of(node) is NodeClass.EXTERN and isinstance(node.target, torch._ops.OpOverload):
+            layouts = layouts_of(node, self.are_channels_last)
+            workspace, seconds = self.workspace_of(node, layouts), self.seconds_of(node, layouts)
+            if workspace is not None and seconds is not None:
+                return seconds, workspace
         moved = sum(bytes_of(tensor) for tensor in (*kernel.reads, *kernel.makes))
         device = device_of(node)
         fused = seconds_to_move(device, moved) + sum(
@@ -146,36 +170,54 @@ class KernelCosts:
             for node in kernel.computes
             if packet_of(node) in TRANSCENDENTAL
         )
-        if class_of(node) is not NodeClass.EXTERN or not isinstance(node.target, torch._ops.OpOverload):
-            return fused, 0
-        key = signature(node)
-        if key not in self.measured:
-            self.measured[key] = self.measure(node) or (fused, 0)
-        return self.measured[key]
+        return fused, 0
 
-    def measure(self, node: Node):
-        """Returns None for a kernel that cannot be run by itself."""
-        if node.target._schema.is_mutable or node.target.namespace != "aten":
-            return None
+    @classmethod
+    def seconds_of(cls, node: Node, layouts) -> float | None:
         device = device_of(node)
-        with unset_fake_temporarily(), torch.no_grad(), torch.random.fork_rng():
-            try:
-                args, kwargs = pytree.tree_map(
-                    lambda value: sample(value.meta.get("val")) if isinstance(value, Node) else value,
-                    (node.args, node.kwargs),
-                )
-                workspace = self.workspace(node.target, args, kwargs, device)
-                return seconds_of(lambda: node.target(*args, **kwargs), device), workspace
-            except (RuntimeError, ValueError, IndexError):
-                return None
+        return kept(cls.seconds, node, layouts, lambda run: seconds_of(run, device))
 
-    @staticmethod
-    def workspace(target, args, kwargs, device) -> int:
-        """Returns the bytes that a run takes beyond what it returns."""
-        before = alive_bytes(device)
-        reset_peak(device)
-        made = target(*args, **kwargs)
-        synchronize(device)
-        peak, after = peak_bytes(device), alive_bytes(device)
-        del made
-        return max(0, peak - max(after, before))
+    @classmethod
+    def workspace_of(cls, node: Node, layouts) -> int | None:
+        """Returns the bytes that a run takes beyond what it returns. `layouts`: of each tensor that it reads,
+        as `layouts_of` returns."""
+        device = device_of(node)
+        return kept(cls.workspaces, node, layouts, lambda run: bytes_beyond_results(run, device))
+
+
+def kept(found: dict, node: Node, layouts, measure):
+    """Returns what `measure(run)` says of a kernel, None of one that does not run by itself."""
+    key = (signature(node), tuple(layouts))
+    if key not in found:
+        found[key] = measured_by(measure, node, layouts)
+    return found[key]
+
+
+def measured_by(measure, node: Node, layouts):
+    if node.target._schema.is_mutable or node.target.namespace != "aten":
+        return None
+    if len(tensors_read(node)) != len(layouts):
+        return None
+    rest = iter(layouts)
+
+    def argument(value):
+        if not isinstance(value, Node):
+            return value
+        return sample(next(rest)) if is_tensor(value) else hint(value.meta["val"])
+
+    with unset_fake_temporarily(), torch.no_grad(), torch.random.fork_rng():
+        try:
+            args, kwargs = pytree.tree_map(argument, (node.args, node.kwargs))
+            return measure(lambda: node.target(*args, **kwargs))
+        except (RuntimeError, ValueError, IndexError, TypeError):
+            return None
+
+
+def bytes_beyond_results(run, device) -> int:
+    before = alive_bytes(device)
+    reset_peak(device)
+    made = run()
+    synchronize(device)
+    peak, after = peak_bytes(device), alive_bytes(device)
+    del made
+    return max(0, peak - max(after, before))

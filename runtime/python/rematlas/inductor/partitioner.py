@@ -11,8 +11,8 @@ from .budget import StepBudget
 from .code_runs import left_out
 from .compiled_graph import BudgetedGraph
 from .generated_code import take_codes
+from .larger_sizes import limit
 from .several_graphs import SeveralGraphs, WhatIsLeft
-from .torch_internals import follow_the_plan
 
 
 @functools.cache
@@ -35,7 +35,6 @@ class Partitioner(CustomPartitionerFn):
         self.graphs = []
         self.refusal = None  # Infeasible or SeveralGraphs
         self.codes = {}  # of graphs that are cut, until torch asks for them
-        follow_the_plan(lambda partitioner: isinstance(partitioner, Partitioner))
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
 
@@ -62,6 +61,7 @@ class Partitioner(CustomPartitionerFn):
         except (Infeasible, SeveralGraphs) as refusal:
             self.refusal = refusal
             raise
+        limit(gm.graph, graph.growth)
         self.codes.update(graph.ahead.codes)
         if told is not None:
             self.graphs.append(told)

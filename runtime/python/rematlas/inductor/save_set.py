@@ -38,7 +38,7 @@ class NoSaveSet:
 class KernelStep:
     """The step as a training graph: kernels of forward, the boundary, kernels of backward."""
 
-    def __init__(self, kernels, name="a compiled step"):
+    def __init__(self, kernels, are_channels_last=False, name="a compiled step"):
         self.kernels = kernels
         self.name = name
         self.tensors, self.number = [], {}
@@ -51,7 +51,7 @@ class KernelStep:
                 self.add_tensor(node, "activation")
         for node in (*kernels.tangents, *(node for kernel in backward for node in kernel.makes)):
             self.add_tensor(node, "gradient")
-        costs = KernelCosts()
+        costs = KernelCosts(are_channels_last)
         self.ran = [*forward, None, *backward]  # by op: its kernel; None: the boundary
         self.ops = [
             self.boundary(number) if kernel is None else self.op(number, kernel, costs.of(kernel))

@@ -39,6 +39,7 @@ class Decision:
     graph: str  # its digest
     save_set: SaveSet | None
     told: CompiledGraph
+    growth: float = 1.0  # for sizes that may change: the graph is compiled for such as are so much larger
 
 
 class MeasuredStep(WhatIsLeft):
@@ -86,7 +87,7 @@ class OneGraph(MeasuredStep):
         if graph.know_between(pauses[1], cut) <= self.budget_bytes:
             return []
         _, told = graph.cut()
-        return [Decision(graph.digest(), graph.best.answer, told)]
+        return [Decision(graph.digest(), graph.best.answer, told, graph.growth)]
 
     def run_begins(self, code, is_backward):
         super().run_begins(code, is_backward)
@@ -136,6 +137,7 @@ class Decided(WhatIsLeft):
         decision = self.by_graph.get(graph.digest())
         if decision is None:
             return graph.cut()
+        graph.growth = decision.growth
         if decision.save_set is None:
             return graph.plain_modules, None
         return graph.cut_by(lambda *_: decision.save_set), None

@@ -10,6 +10,7 @@ from torch import fx
 from torch._functorch import config as functorch_config
 from torch._functorch import partitioners
 from torch._inductor.codegen.wrapper import AllocateLine
+from torch._inductor.graph import GraphLowering
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -17,7 +18,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from .generated_code import BufferSizes
 from .node_order import copied
 
-NEAR = 4  # kernels
+PLANNED = "rematlas_planned"  # among the metadata of the output of a graph
 SMALL_BYTES = 1 << 16
 
 
@@ -62,39 +63,52 @@ def storage_of(node):
     return StorageWeakRef(value.untyped_storage()) if isinstance(value, torch.Tensor) else None
 
 
-def follow_the_plan(is_ours) -> None:
-    """From here on, where `is_ours(partitioner)` says so of the graph that is compiled, inductor departs less
-    from the order and the lifetimes of the plan:
+def lays_channels_last(module: fx.GraphModule) -> bool:
+    """Says whether inductor lays out images with their channels last."""
+    return GraphLowering.decide_layout_opt(module, is_inference=False)
 
-    It does not fuse kernels side by side that are far apart in the order of the plan and write large tensors:
-    a tensor that backward computes again would be there long before it is read.
+
+def follow_the_plan(*modules: fx.GraphModule) -> None:
+    """Has inductor depart less from the order and the lifetimes of the plan when it lowers these graphs:
+
+    It does not fuse kernels side by side where the later one writes a large tensor: a tensor that backward
+    computes again would be there before the tensors are freed that the earlier one is the last to read.
 
     It does not keep a buffer that is free for one that comes later than in the next kernel. Inductor does so
     where its own estimate of the peak allows that, but the estimate counts views twice.
     """
+    for module in modules:
+        output_of(module.graph).meta[PLANNED] = True
     if getattr(Scheduler.are_long_distant_nodes, "is_ours", False):
         return
     fused_by_inductor = Scheduler.are_long_distant_nodes
     kept_by_inductor = AllocateLine.should_reuse_buffer
 
-    def are_far(scheduler, first, second):
+    def are_apart(scheduler, first, second):
         if fused_by_inductor(scheduler, first, second):
             return True
-        if not is_ours(inductor_config.custom_partitioner_fn):
-            return False
-        apart = max(first.min_order, second.min_order) - min(first.max_order, second.max_order)
+        follows = max(first.min_order, second.min_order) > min(first.max_order, second.max_order)
         later = max(first, second, key=lambda node: node.min_order)
-        return apart > NEAR and written_bytes(later) > SMALL_BYTES
+        return follows and is_planned() and written_bytes(later) > SMALL_BYTES
 
     def is_kept(line, free_line, size):
         if not kept_by_inductor(line, free_line, size):
             return False
         is_next = free_line.scheduler_node_index + 1 == line.scheduler_node_index
-        return is_next or size <= SMALL_BYTES or not is_ours(inductor_config.custom_partitioner_fn)
+        return is_next or size <= SMALL_BYTES or not is_planned()
 
-    are_far.is_ours = True
-    Scheduler.are_long_distant_nodes = are_far
+    are_apart.is_ours = True
+    Scheduler.are_long_distant_nodes = are_apart
     AllocateLine.should_reuse_buffer = is_kept
+
+
+def output_of(graph: fx.Graph) -> fx.Node:
+    return next(iter(graph.find_nodes(op="output")))
+
+
+def is_planned() -> bool:
+    """Says whether the graph that inductor lowers follows a plan."""
+    return PLANNED in output_of(V.graph.graph).meta
 
 
 def written_bytes(node) -> int:
