@@ -320,6 +320,7 @@ class Sizes:
     a workspace of seven."""
 
     with_workspace = ()
+    not_measured = ()
 
     def bytes_of(self, name):
         return 100 if name.startswith("buf") else None
@@ -328,14 +329,16 @@ class Sizes:
         return 50 if name.startswith("saved") else None
 
     def workspace_of(self, name):
+        if name in self.not_measured:
+            return None
         return 7 if name in self.with_workspace else 0
 
 
 class Texts(unittest.TestCase):
-    def memory(self, *lines, with_workspace=()):
+    def memory(self, *lines, with_workspace=(), not_measured=()):
         text = "def call(args):\n" + "".join(f"    {line}\n" for line in lines)
         sizes = Sizes()
-        sizes.with_workspace = with_workspace
+        sizes.with_workspace, sizes.not_measured = with_workspace, not_measured
         return memory_of(text, sizes)
 
     def test_buffers_live_from_their_allocation_to_their_last_name(self):
@@ -360,6 +363,29 @@ class Texts(unittest.TestCase):
             with_workspace=("both",),
         )
         self.assertEqual((memory.peak_bytes, memory.end_bytes), (207, 100))
+
+    def test_what_a_kernel_returns_is_there_beside_what_it_reads(self):
+        lines = (
+            "buf0 = empty_strided_cpu((5, 5), (5, 1), torch.float32)",
+            "both = torch.ops.aten.convolution_backward.default(buf0)",
+            "del buf0",
+            "buf1 = both[0]",
+            "buf2 = both[1]",
+            "del both",
+            "return (buf1, buf2)",
+        )
+        self.assertEqual(self.memory(*lines).peak_bytes, 300)
+        self.assertEqual(self.memory(*lines, with_workspace=("both",)).peak_bytes, 307)
+
+    def test_a_kernel_that_was_not_measured_takes_as_much_as_its_largest_argument(self):
+        memory = self.memory(
+            "saved, primals_1 = args",
+            "args.clear()",
+            "both = torch.ops.some.kernel.default(saved, primals_1)",
+            "return (saved, )",
+            not_measured=("both",),
+        )
+        self.assertEqual((memory.peak_bytes, memory.end_bytes), (50, 0))
 
     def test_a_saved_tensor_that_is_dropped_or_written_over_takes_nothing_more(self):
         memory = self.memory(

@@ -310,7 +310,7 @@ def check_runs(forward, backward) -> None:
 
 
 def without_checkpoints(joint):
-    """Returns the joint graph without the marks of torch.utils.checkpoint: the solver says what runs again."""
+    """Returns the joint graph without the marks of torch.utils.checkpoint: what runs again is chosen here."""
     module = copied(joint)
     for node in module.graph.nodes:
         if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):

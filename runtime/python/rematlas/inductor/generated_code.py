@@ -92,11 +92,12 @@ class BufferSizes:
 
     def layouts_read(self, buffer: ir.ExternKernel) -> list[tuple]:
         """Returns sizes, strides, type and device of the tensors that the kernel reads."""
+
+        def numbers(expressions):
+            return tuple(map(self.number, expressions))
+
         read = [value.get_layout() for value in pytree.tree_leaves(buffer.inputs)]
-        return [
-            (*(tuple(map(self.number, of)) for of in (layout.size, layout.stride)), layout.dtype, layout.device)
-            for layout in read
-        ]
+        return [(numbers(of.size), numbers(of.stride), of.dtype, of.device) for of in read]
 
     def number(self, expression) -> int:
         if isinstance(expression, int):

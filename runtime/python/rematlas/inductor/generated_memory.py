@@ -165,8 +165,8 @@ def parts_of_tuples(statements) -> dict:
 
 
 def memory_of(text: str, sizes) -> TextMemory:
-    """`sizes` answers `bytes_of(name)` of buffers, None where a name is none, `workspace_of(name)`, None where
-    an extern kernel was not measured, and `argument_bytes_of(name)`."""
+    """`sizes` answers `bytes_of(name)` of buffers, None where a name is none, `workspace_of(name)`, None
+    where an extern kernel does not run by itself, and `argument_bytes_of(name)`."""
     body = call_of(text).body
     reader = _Reader(sizes)
     reader.parts = parts_of_tuples(body)

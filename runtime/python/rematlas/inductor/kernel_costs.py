@@ -130,8 +130,8 @@ def sample(layout):
 
 
 def layouts_of(node: Node, are_channels_last: bool) -> list[tuple]:
-    """Returns sizes, strides, type and device of each tensor that an extern kernel reads. `are_channels_last`:
-    those of images that a convolution reads."""
+    """Returns sizes, strides, type and device of each tensor that an extern kernel reads.
+    `are_channels_last`: the strides of images that a convolution reads."""
     found = []
     for value in tensors_read(node):
         sizes, strides = (tuple(map(hint, of)) for of in (value.shape, value.stride()))

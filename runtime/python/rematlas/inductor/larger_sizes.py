@@ -19,9 +19,7 @@ class LargerSizes:
 
     def __init__(self, sizes: dict, factor: float):
         self.factor = factor
-        self.values = {
-            symbol: sympy.Integer(int(value * factor)) for symbol, value in sizes.items()
-        }
+        self.values = {symbol: sympy.Integer(int(value * factor)) for symbol, value in sizes.items()}
 
     def put_into(self, expression):
         return expression.xreplace(self.values)

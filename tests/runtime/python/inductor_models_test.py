@@ -1,0 +1,113 @@
+"""Budgets under torch.compile for models that are more than blocks of one size: images, sizes that change
+from call to call, checkpoints inside."""
+
+import unittest
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import inductor_test
+import rematlas
+from rematlas.library import ops
+
+WIDTH = inductor_test.WIDTH
+
+
+class Images(nn.Module):
+    """Inductor lays out what its convolutions read and save with the channels last."""
+
+    def __init__(self):
+        super().__init__()
+        widths = (8, 32, 32, 64)
+        self.stages = nn.Sequential(
+            *(
+                nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU())
+                for a, b in zip(widths, widths[1:])
+            )
+        )
+
+    def forward(self, x):
+        return self.stages(x).square().mean()
+
+
+class Checkpointed(inductor_test.Model):
+    def forward(self, x):
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False)
+        return self.norm(x).square().mean()
+
+
+def images():
+    torch.manual_seed(0)
+    return Images()
+
+
+def trained(compiled, module, x):
+    """Returns gradients as arrays, and the most bytes that were alive."""
+    ops.reset_counted_peak()
+    compiled(x).backward()
+    peak = ops.counted_peak_bytes()
+    gradients = [parameter.grad.numpy().copy() for parameter in module.parameters()]
+    module.zero_grad()
+    return gradients, peak
+
+
+class Convolutions(inductor_test.Case):
+    def test_what_is_said_of_a_step_with_convolutions_is_measured(self):
+        x = torch.randn(4, 8, 48, 48, generator=torch.Generator().manual_seed(1))
+        plain = images()
+        wanted, _ = trained(torch.compile(plain), plain, x)
+        torch._dynamo.reset()
+        module = images()
+        compiled = rematlas.compile(module, "80%")
+        found = [trained(compiled, module, x)[0] for _ in range(2)]
+        (graph,) = rematlas.status(compiled).graphs
+        self.expect_close(found[:1], [wanted])
+        self.assertLess(graph.lowered_bytes, graph.plain_bytes)
+        self.assertLessEqual(graph.measured_bytes, graph.lowered_bytes)
+        beside = graph.beside_bytes  # inputs and buffers are copied until the first call is over
+        self.assertGreater(graph.measured_bytes, 0.98 * (graph.lowered_bytes - beside))
+
+
+class SizesThatChange(inductor_test.Case):
+    def step(self, compiled, module, rows):
+        x = torch.randn(rows, WIDTH, generator=torch.Generator().manual_seed(rows))
+        gradients, peak = trained(compiled, module, x)
+        for ours, eager in zip(gradients, trained(module, module, x)[0], strict=True):
+            self.assertLessEqual(abs(ours - eager).max(), 1e-5 * max(abs(eager).max(), 1e-3))
+        return peak
+
+    def test_larger_ones_are_planned_anew_or_refused(self):
+        budget = 6_000_000
+        module = inductor_test.model()
+        compiled = rematlas.compile(module, budget, dynamic=True)
+        for rows in (512, 512, 384, 600, 900, 512):
+            peak = self.step(compiled, module, rows)
+            self.assertLessEqual(peak, budget, rows)
+        first, *_, last = rematlas.status(compiled).graphs
+        self.assertEqual((first.schedule_text, first.tries), ("", 0))
+        self.assertGreater(last.overhead, 1.0)
+        with self.assertRaises(rematlas.Infeasible) as refused:
+            self.step(compiled, module, 4096)
+        self.assertGreater(refused.exception.needed, budget)
+
+
+class Checkpoints(inductor_test.Case):
+    def test_nothing_runs_again_that_has_room(self):
+        torch.manual_seed(0)
+        module = Checkpointed()
+        plain = torch.compile(module)
+        x = inductor_test.sample()
+        trained(plain, module, x)
+        wanted, least = trained(plain, module, x)
+        torch._dynamo.reset()
+        compiled = rematlas.compile(module, "1GiB")
+        trained(compiled, module, x)
+        found, most = trained(compiled, module, x)
+        self.expect_close([found], [wanted])
+        self.assertGreater(most, 1.2 * least)
+
+
+if __name__ == "__main__":
+    unittest.main()
