@@ -27,9 +27,9 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
     seconds for each schedule that is tried; the peak is read from the text that inductor generates before it
     is compiled. A step that dynamo cuts into several graphs is compiled with each graph at its least memory
     in the first call, which begins anew for that, and in the second with what is chosen for all of them
-    together. Raises Infeasible in the first call where the budget cannot be reached, and ValueError for
-    what is no budget or for options of torch.compile that exclude one. `rematlas.status(step)` says what
-    became of each graph.
+    together. Checkpoints within the step are dissolved. Raises Infeasible in the first call, or in a later
+    one with larger sizes, where the budget cannot be reached, and ValueError for what is no budget or for
+    options of torch.compile that exclude one. `rematlas.status(step)` says what became of each graph.
 
     `compare`: the second call compiles the step once more without a budget, runs both, and says in
     `rematlas.status(step).difference` how far outputs and gradients are apart; it raises Refused where that
