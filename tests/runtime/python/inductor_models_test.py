@@ -92,6 +92,15 @@ class SizesThatChange(inductor_test.Case):
             self.step(compiled, module, 4096)
         self.assertGreater(refused.exception.needed, budget)
 
+    def test_dynamo_does_not_go_on_without_a_budget(self):
+        module = inductor_test.model()
+        compiled = rematlas.compile(module, "1GiB", dynamic=False)
+        with torch._dynamo.config.patch(recompile_limit=1):
+            self.step(compiled, module, 64)
+            with self.assertRaisesRegex(RuntimeError, "largest sizes first"):
+                self.step(compiled, module, 65)
+        self.step(compiled, module, 65)
+
 
 class Checkpoints(inductor_test.Case):
     def test_nothing_runs_again_that_has_room(self):

@@ -6,6 +6,7 @@ import gc
 import logging
 
 import torch
+from torch._dynamo.exc import FailOnRecompileLimitHit
 from torch.utils import _pytree as pytree
 
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
@@ -84,7 +85,14 @@ class BudgetedStep:
 
     def run(self, args, kwargs):
         try:
-            return self.forward(*args, **kwargs)
+            with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):  # else it drops the budget
+                return self.forward(*args, **kwargs)
+        except FailOnRecompileLimitHit as error:
+            limit = torch._dynamo.config.recompile_limit
+            raise RuntimeError(
+                f"rematlas: dynamo compiles a step at most {limit} times and would go on without a budget:"
+                " call the step with its largest sizes first, or raise torch._dynamo.config.recompile_limit"
+            ) from error
         except Exception:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
