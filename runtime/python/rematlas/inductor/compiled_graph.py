@@ -20,9 +20,9 @@ from .kernel_graph import is_tangent, kernel_graph
 from .larger_sizes import FACTORS, LargerSizes, sizes_that_change
 from .node_classes import is_tensor, runs_once
 from .node_order import copied, in_order
+from .planned_lowering import follow_the_plan
 from .save_set import KernelStep, NoSaveSet, SaveSet
 from .torch_internals import (
-    follow_the_plan,
     given_away,
     is_symbol,
     lays_channels_last,
@@ -89,7 +89,8 @@ class _NoSaveSetFound(Exception):
 class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
-    def __init__(self, joint, inputs, options, budget, seconds):
+    def __init__(self, joint, inputs, options, budget, seconds, passing_bytes=0):
+        """`passing_bytes`: so many of those that are alive now are so in this call alone."""
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
         self.budget, self.seconds = budget, seconds
@@ -104,8 +105,7 @@ class BudgetedGraph:
         device = device_of_inputs(joint)
         gc.collect()  # what nobody holds does not live beside the step
         self.input_bytes = sum(map(bytes_of, held_inputs(joint)))
-        self.alive_bytes = alive_bytes(device)
-        self.beside_bytes = max(0, self.alive_bytes - self.input_bytes)
+        self.beside_bytes = max(0, alive_bytes(device) - self.input_bytes - passing_bytes)
 
     def cut(self) -> tuple[tuple, CompiledGraph]:
         """Returns forward and backward within the budget. Raises Infeasible where no cut that was found keeps
@@ -263,7 +263,8 @@ class BudgetedGraph:
 
         modules = partition(self.joint, self.inputs, self.options, saved_nodes, order)
         check_runs(*modules)
-        follow_the_plan(*modules)
+        for module in modules:
+            follow_the_plan(module, set(answer.in_memory))
         return modules
 
     def lowered(self, modules, budget: int | None = None) -> Cut:

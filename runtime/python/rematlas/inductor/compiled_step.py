@@ -121,12 +121,15 @@ class BudgetedStep:
             self.compile_decided(decisions)
         else:
             self.partitioner.way = OneGraph(device)
+        before = alive_bytes(device)
         state = StepState(self.target, args, kwargs, device)
+        self.partitioner.passing_bytes = alive_bytes(device) - before
         with contextlib.suppress(SeveralGraphs):
             outputs = self.measured_run(args, kwargs)
             if not decisions:
                 self.partitioner.way = WhatIsLeft()
             self.partitioner.graphs = self.graphs or graphs
+            self.partitioner.passing_bytes = 0
             graph_records.write(self.record, self.graphs, decisions)
             return outputs
         state.put_back()

@@ -59,6 +59,6 @@ def read(key: str) -> tuple[list, list]:
 def decision_of(told) -> Decision:
     save_set = told["save_set"]
     if save_set is not None:
-        lists = {name: tuple(save_set[name]) for name in ("saved", "backward")}
+        lists = {name: tuple(save_set[name]) for name in ("saved", "backward", "in_memory")}
         save_set = SaveSet(**{**save_set, **lists})
     return Decision(told["graph"], save_set, CompiledGraph(**told["told"]), told["growth"])

@@ -37,6 +37,7 @@ class Partitioner(CustomPartitionerFn):
         self.codes = {}  # of graphs that are cut, until torch asks for them
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
+        self.passing_bytes = 0  # of what is kept for the time of the first call
 
     def __deepcopy__(self, memo):
         """torch copies the options that it is given, and the graphs are told here."""
@@ -56,7 +57,8 @@ class Partitioner(CustomPartitionerFn):
     def __call__(self, gm, joint_inputs, **kwargs):
         try:
             with left_out():
-                graph = BudgetedGraph(gm, joint_inputs, kwargs, self.budget, self.seconds)
+                given = (self.budget, self.seconds, self.passing_bytes)
+                graph = BudgetedGraph(gm, joint_inputs, kwargs, *given)
                 modules, told = self.way.cut(graph)
         except (Infeasible, SeveralGraphs) as refusal:
             self.refusal = refusal

@@ -19,6 +19,7 @@ class SaveSet:
 
     saved: tuple
     backward: tuple  # of kernels, in the order in which backward runs them
+    in_memory: tuple  # of fused kernels
     planned_bytes: int
     overhead: float
     bound: float | None
@@ -153,6 +154,7 @@ class KernelStep:
         return SaveSet(
             tuple(saved),
             tuple(backward),
+            tuple(k.node.name for k in self.kernels.kernels if class_of(k.node) is NodeClass.FUSED),
             schedule["predicted"]["peak_bytes"],
             schedule["predicted"]["overhead"],
             bound and bound["overhead"],
