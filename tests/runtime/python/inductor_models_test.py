@@ -101,6 +101,52 @@ class SizesThatChange(inductor_test.Case):
         self.step(compiled, module, 65)
 
 
+class Pointwise(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(32, 32) for _ in range(3))
+
+    def forward(self, x):
+        for layer, function in zip(self.layers, (torch.tanh, torch.sin, torch.sigmoid)):
+            x = function(layer(torch.nn.functional.gelu(x)))
+        return x
+
+
+class LossesOutside(inductor_test.Case):
+    """What runs op by op between forward and backward counts for graphs of all sizes, and for graphs that torch
+    takes from its cache."""
+
+    def peaks(self, budget, rows, **options):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        module = Pointwise()
+        compiled = rematlas.compile(module, budget, **options)
+        found = []
+        for count in rows:
+            x = torch.randn(count, 32)
+            ops.reset_counted_peak()
+            compiled(x).square().mean().backward()
+            found.append(ops.counted_peak_bytes())
+            module.zero_grad()
+        return found, rematlas.status(compiled).graphs
+
+    def test_cached_graphs_are_those_of_the_same_call(self):
+        budget = 4_000_000
+        first, graphs = self.peaks(budget, (4096, 4096, 4096))
+        for options in ({}, {"dynamic": True}, {"dynamic": True}):
+            found, _ = self.peaks(budget, (4096, 4096, 4096), **options)
+            self.assertLessEqual(max(found), budget, options)
+        self.assertLessEqual(max(first), budget)
+        self.assertGreater(graphs[0].overhead, 1.0)
+
+    def test_larger_sizes_count_it_too(self):
+        budget = 11_500_000
+        for _ in range(2):
+            found, graphs = self.peaks(budget, (2048, 4096, 9000, 9000, 12000, 1000), dynamic=True)
+            self.assertLessEqual(max(found), budget)
+        self.assertGreater(max(found), budget * 9 // 10)
+
+
 class Checkpoints(inductor_test.Case):
     def test_nothing_runs_again_that_has_room(self):
         torch.manual_seed(0)

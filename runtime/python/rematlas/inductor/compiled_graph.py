@@ -125,6 +125,13 @@ class BudgetedGraph:
         self.tell(told, best)
         return best.modules, told
 
+    @functools.cached_property
+    def returned_bytes(self) -> int:
+        """Returns the bytes of what forward returns to the caller."""
+        ends = next(iter(self.joint.graph.find_nodes(op="output"))).args[0]
+        returned = ends[: self.options["num_fwd_outputs"]]
+        return sum(bytes_of(node) for node in returned if hasattr(node, "meta") and is_tensor(node))
+
     def know_between(self, pause: Pause, cut: Cut) -> int:
         """From here on what eager code takes between forward and backward counts. Returns the bytes of the
         step by a cut that was made before."""
@@ -133,10 +140,15 @@ class BudgetedGraph:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
         return self.step_bytes(cut.forward, cut.backward)
 
-    def step_bytes(self, forward: TextMemory, backward: TextMemory, input_bytes=None) -> int:
-        """Returns the most bytes that are alive, with what lives beside the graph's own."""
-        inputs = self.input_bytes if input_bytes is None else input_bytes
-        later = max(self.between.peak_bytes, self.between.kept_bytes + backward.peak_bytes)
+    def step_bytes(self, forward: TextMemory, backward: TextMemory, larger=None) -> int:
+        """Returns the most bytes that are alive, with what lives beside the graph's own. `larger`:
+        LargerSizes that the memory is of."""
+        inputs, between = self.input_bytes, self.between
+        if larger is not None:
+            values = [node.meta["val"] for node in held_inputs(self.joint)]
+            inputs = sum(larger.number(value.numel()) * value.dtype.itemsize for value in values)
+            between = between.times(larger.factor ** len(larger.values))
+        later = max(between.peak_bytes, between.kept_bytes + backward.peak_bytes)
         return max(forward.peak_bytes, forward.end_bytes + later) + inputs + self.beside_bytes
 
     def largest_growth(self, cut: Cut, budget: int) -> float:
@@ -144,9 +156,7 @@ class BudgetedGraph:
         budget."""
         found = 1.0
         for sizes, first, second in zip(self.larger, cut.forward.larger, cut.backward.larger, strict=True):
-            values = [node.meta["val"] for node in held_inputs(self.joint)]
-            inputs = sum(sizes.number(value.numel()) * value.dtype.itemsize for value in values)
-            if self.step_bytes(first, second, inputs) > budget:
+            if self.step_bytes(first, second, sizes) > budget:
                 break
             found = sizes.factor
         return found
@@ -185,7 +195,7 @@ class BudgetedGraph:
         asked to take less by what the text of the one before was beyond the budget."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
-            tried = self.planned(asked, self.between.peak_bytes, budget)
+            tried = self.planned(asked, self.reserved_bytes, budget)
             if isinstance(tried, NoSaveSet):
                 break
             if best is None or tried.lowered_bytes < best.lowered_bytes:
@@ -197,12 +207,18 @@ class BudgetedGraph:
         smallest = self.smallest()
         return smallest if best is None else min(best, smallest, key=lambda cut: cut.lowered_bytes)
 
+    @property
+    def reserved_bytes(self) -> int:
+        """Returns what eager code takes between forward and backward beside the tangents, which are part of
+        the schedule."""
+        tangents = [node for node in self.joint.graph.nodes if is_tangent(node) and is_tensor(node)]
+        return max(0, self.between.peak_bytes - sum(map(bytes_of, tangents)))
+
     def smallest(self) -> Cut:
         """Returns the cut of the schedule with the least memory that the solver finds, or torch's own."""
-        between = self.between.peak_bytes
-        found = self.planned(0, between)
+        found = self.planned(0, self.reserved_bytes)
         if isinstance(found, NoSaveSet) and not found.is_proven:
-            found = self.planned(found.needed_bytes, between)
+            found = self.planned(found.needed_bytes, self.reserved_bytes)
         plain = self.cut_plainly()
         if isinstance(found, NoSaveSet):
             return plain
@@ -269,11 +285,13 @@ class BudgetedGraph:
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
         """Reads what both graphs take from the text that inductor generates, and compiles them where that is
-        within a budget. What forward returns lives on while backward runs."""
+        within a budget. What forward returns lives on while backward runs, and so do the tangents, which
+        autograd holds."""
         forward, backward = modules
         count = self.options["num_fwd_outputs"]
         returned = next(iter(forward.graph.find_nodes(op="output"))).args[0][:count]
-        held = {node.name for node in (*held_inputs(self.joint), *returned) if node is not None}
+        tangents = filter(is_tangent, self.joint.graph.nodes)
+        held = {node.name for node in (*held_inputs(self.joint), *returned, *tangents) if node is not None}
 
         def is_wanted(first, second):
             return budget is not None and self.step_bytes(first, second) <= budget

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import gc
 import logging
+import uuid
 
 import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
@@ -12,6 +13,7 @@ from torch.utils import _pytree as pytree
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
 from . import code_runs, graph_records, plain_comparison
+from .graph_records import StepRecord
 from .partitioner import Partitioner
 from .several_graphs import (
     Decided,
@@ -58,8 +60,8 @@ class BudgetedStep:
         self.forward = compiled.forward if isinstance(self.target, torch.nn.Module) else compiled
         return compiled
 
-    def compile_decided(self, decisions) -> None:
-        self.compile(Decided(decisions))
+    def compile_decided(self, decisions, between) -> None:
+        self.compile(Decided(decisions, between))
         self.partitioner.graphs = [decision.told for decision in decisions]
 
     def callable(self):
@@ -78,6 +80,7 @@ class BudgetedStep:
             self.compare(args, kwargs, device)
         with code_runs.left_out():
             reset_peak(device)
+        self.partitioner.peak_bytes = 0
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
         self.calls += 1
         self.watch_backward(outputs, device)
@@ -97,6 +100,7 @@ class BudgetedStep:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
                 raise
+        gc.collect()  # frames of torch's compilers hold tensors of the step in cycles
         raise without_frames(refusal)
 
     def compare(self, args, kwargs, device) -> None:
@@ -113,27 +117,37 @@ class BudgetedStep:
 
     def first_call(self, args, kwargs, device):
         """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
-        none."""
+        none. Where nothing is told, no graph is taken from the cache: it may need another cut when all of
+        the step is known."""
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
-        self.record = graph_records.key_of(self.partitioner.step_key(), self.target, args, kwargs)
-        graphs, decisions = graph_records.read(self.record)
-        if decisions:
-            self.compile_decided(decisions)
+        options = {**self.inductor_options, **self.options}
+        self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
+        known = graph_records.read(self.record) or StepRecord(uuid.uuid4().hex, [], [], None)
+        if known.decisions:
+            self.compile_decided(known.decisions, known.between)
         else:
-            self.partitioner.way = OneGraph(device)
+            self.partitioner.way = OneGraph(device, known.way)
         before = alive_bytes(device)
         state = StepState(self.target, args, kwargs, device)
-        self.partitioner.passing_bytes = alive_bytes(device) - before
+        copied_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
         with contextlib.suppress(SeveralGraphs):
             outputs = self.measured_run(args, kwargs)
-            if not decisions:
-                self.partitioner.way = WhatIsLeft()
-            self.partitioner.graphs = self.graphs or graphs
+            if not known.decisions:
+                self.partitioner.way = WhatIsLeft(known.way, known.between)
+            self.partitioner.graphs = self.graphs or known.graphs
             self.partitioner.passing_bytes = 0
-            graph_records.write(self.record, self.graphs, decisions)
+            state = None
+            self.leave_out(copied_bytes)
             return outputs
         state.put_back()
-        return self.call_with_least_memory(args, kwargs, device)
+        outputs = self.call_with_least_memory(args, kwargs, device)
+        state = None
+        self.leave_out(copied_bytes)
+        return outputs
+
+    def leave_out(self, freed_bytes: int) -> None:
+        if self.measured is not None:
+            self.measured.pauses.leave_out(freed_bytes)
 
     def measured_run(self, args, kwargs):
         """Where it is not decided yet how the graphs are cut, the step is measured until its next call. A
@@ -176,20 +190,25 @@ class BudgetedStep:
         step is known. Raises Infeasible."""
         if self.measured is None:
             return False
-        decisions, refusal = [], None
+        decisions, refusal, measured = [], None, self.measured
         try:
-            if self.measured.graphs:
-                pauses = self.measured.pauses.so_far()
+            if measured.graphs:
+                pauses = measured.pauses.so_far()
                 with code_runs.left_out():
-                    decisions = self.measured.decisions(pauses)
+                    decisions = measured.decisions(pauses)
         except Infeasible as error:
             refusal = error
         if refusal is not None:
             raise without_frames(refusal)
         self.end_measuring()
         if decisions:
-            self.compile_decided(decisions)
-            graph_records.write(self.record, self.graphs, decisions)
+            self.compile_decided(decisions, measured.between)
+        elif measured.between is not None:
+            self.partitioner.way.between = measured.between
+        if measured.graphs:
+            way = self.partitioner.way
+            record = StepRecord(way.key, self.graphs, decisions, way.between)
+            graph_records.write(self.record, record)
         return bool(decisions)
 
     def run_begins(self, code, graph, is_backward) -> bool:
@@ -237,7 +256,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def note_peak(self, device) -> None:
-        peak = peak_bytes(device)
+        peak = max(peak_bytes(device), self.partitioner.peak_bytes)
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
         budget = max((graph.budget_bytes for graph in self.graphs), default=peak)

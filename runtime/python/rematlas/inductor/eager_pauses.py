@@ -13,6 +13,9 @@ class Pause:
     peak_bytes: int  # the most
     kept_bytes: int  # at its end; less than zero where the pause frees more than it makes
 
+    def times(self, factor: float) -> "Pause":
+        return Pause(int(self.peak_bytes * factor), int(self.kept_bytes * factor))
+
 
 class EagerPauses:
     """Measures a step from here on. The first pause is the time before the first run of a graph."""
@@ -34,6 +37,11 @@ class EagerPauses:
         """Returns the pause that goes on, as if it ended now."""
         self.note_peak()
         return Pause(self.peak, alive_bytes(self.device) - self.level)
+
+    def leave_out(self, freed_bytes: int) -> None:
+        """So many bytes that were alive when the pause began were none of the step's, and are freed."""
+        self.level -= freed_bytes
+        reset_peak(self.device)
 
     def so_far(self) -> list[Pause]:
         return [*self.ended, self.current()]

@@ -12,12 +12,24 @@ from torch.utils import _pytree as pytree
 from ..whole_file import write_whole
 from .compiled_graph import CompiledGraph
 from .save_set import SaveSet
-from .several_graphs import Decision
+from .several_graphs import Decision, PausePerByte
 
 
-def key_of(partitioner: str, target, args, kwargs) -> str:
-    """Returns a digest of the budget, of what is compiled and of the shapes that it is called with."""
+@dataclasses.dataclass
+class StepRecord:
+    """What is known of a step when its second call begins."""
+
+    way: str  # part of the key of torch's cache
+    graphs: list[CompiledGraph]
+    decisions: list[Decision]  # none where the graphs stay as the first call has cut them
+    between: PausePerByte | None  # of a step of one graph
+
+
+def key_of(partitioner: str, target, options, args, kwargs) -> str:
+    """Returns a digest of the budget, of what is compiled and how, and of the shapes that it is called
+    with."""
     parts = [partitioner, torch.__version__, getattr(target, "__qualname__", type(target).__qualname__)]
+    parts.append(repr(sorted(options.items())))
     tensors = list(pytree.tree_leaves((args, kwargs)))
     if isinstance(target, torch.nn.Module):
         tensors.extend(target.parameters())
@@ -31,29 +43,28 @@ def path_of(key: str) -> pathlib.Path:
     return pathlib.Path(cache_dir()) / "rematlas" / f"{key}.json"
 
 
-def write(key: str, graphs, decisions) -> None:
-    """`decisions`: of a step of several graphs, else empty. A cache that cannot be written is left as it
-    is."""
+def write(key: str, record: StepRecord) -> None:
+    """A cache that cannot be written is left as it is."""
     path = path_of(key)
-    told = {
-        "graphs": list(map(dataclasses.asdict, graphs)),
-        "decisions": list(map(dataclasses.asdict, decisions)),
-    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(told))
+        write_whole(path, json.dumps(dataclasses.asdict(record)))
     except OSError:
         pass
 
 
-def read(key: str) -> tuple[list, list]:
-    """Returns what `write` was given, two empty lists where nothing is known."""
+def read(key: str) -> StepRecord | None:
+    """Returns what `write` was given, None where nothing is known."""
     try:
         told = json.loads(path_of(key).read_text())
-        graphs = [CompiledGraph(**graph) for graph in told["graphs"]]
-        return graphs, [decision_of(decision) for decision in told["decisions"]]
+        return StepRecord(
+            told["way"],
+            [CompiledGraph(**graph) for graph in told["graphs"]],
+            [decision_of(decision) for decision in told["decisions"]],
+            told["between"] and PausePerByte(**told["between"]),
+        )
     except (OSError, ValueError, TypeError, KeyError):
-        return [], []
+        return None
 
 
 def decision_of(told) -> Decision:

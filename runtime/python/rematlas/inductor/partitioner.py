@@ -6,11 +6,13 @@ import pathlib
 
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
+from ..compiled.memory import peak_bytes, reset_peak
 from ..errors import Infeasible
 from .budget import StepBudget
 from .code_runs import left_out
 from .compiled_graph import BudgetedGraph
 from .generated_code import take_codes
+from .kernel_costs import device_of_inputs
 from .larger_sizes import limit
 from .several_graphs import SeveralGraphs, WhatIsLeft
 
@@ -37,6 +39,7 @@ class Partitioner(CustomPartitionerFn):
         self.codes = {}  # of graphs that are cut, until torch asks for them
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
+        self.peak_bytes = 0  # of the call, until planning began, whose samples of kernels do not count
         self.passing_bytes = 0  # of what is kept for the time of the first call
 
     def __deepcopy__(self, memo):
@@ -55,6 +58,8 @@ class Partitioner(CustomPartitionerFn):
         return f"rematlas {digest_of_sources()} {self.budget.text} {self.seconds} {self.beside_bytes}"
 
     def __call__(self, gm, joint_inputs, **kwargs):
+        device = device_of_inputs(gm)
+        self.peak_bytes = max(self.peak_bytes, peak_bytes(device))
         try:
             with left_out():
                 given = (self.budget, self.seconds, self.passing_bytes)
@@ -67,4 +72,5 @@ class Partitioner(CustomPartitionerFn):
         self.codes.update(graph.ahead.codes)
         if told is not None:
             self.graphs.append(told)
+        reset_peak(device)
         return modules

@@ -22,13 +22,31 @@ class SeveralGraphs(Exception):
     """The first graph of a step took the whole budget, and it runs again or another one is to be cut."""
 
 
-class WhatIsLeft:
-    """Each graph takes the budget that the graphs before it have left."""
+@dataclasses.dataclass(frozen=True)
+class PausePerByte:
+    """A pause of eager code that works on what a graph returns, and takes more where that is more."""
 
-    key = ""
+    peak_bytes: int
+    kept_bytes: int
+    returned_bytes: int
+
+    def of(self, graph: BudgetedGraph) -> Pause:
+        factor = graph.returned_bytes / max(1, self.returned_bytes)
+        return Pause(self.peak_bytes, self.kept_bytes).times(factor)
+
+
+class WhatIsLeft:
+    """Each graph takes the budget that the graphs before it have left. `between`: what eager code takes
+    between forward and backward of a step of one graph, by how much forward returns."""
+
+    def __init__(self, key: str = "", between: PausePerByte | None = None):
+        self.key = key
+        self.between = between
 
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
         """Returns forward and backward, and what is told of them where it is not told already."""
+        if self.between is not None:
+            graph.between = self.between.of(graph)
         return graph.cut()
 
 
@@ -45,7 +63,8 @@ class Decision:
 class MeasuredStep(WhatIsLeft):
     """A step whose graphs are kept to be cut again, with what eager code takes between their runs."""
 
-    def __init__(self, device):
+    def __init__(self, device, key):
+        super().__init__(key)
         self.pauses = EagerPauses(device)
         self.graphs, self.cuts = [], []
         self.order = []  # numbers of graphs, as they run
@@ -77,14 +96,17 @@ class OneGraph(MeasuredStep):
                 raise
             raise SeveralGraphs from None  # perhaps: the share is of all graphs
         self.cuts.append(graph.best)
-        self.budget_bytes = told.budget_bytes
+        self.told = told
         return modules, told
 
     def decisions(self, pauses):
         if len(pauses) < 2 or not self.cuts:
             return []
         (graph,), (cut,) = self.graphs, self.cuts
-        if graph.know_between(pauses[1], cut) <= self.budget_bytes:
+        self.between = PausePerByte(pauses[1].peak_bytes, pauses[1].kept_bytes, graph.returned_bytes)
+        lowered_bytes = graph.know_between(pauses[1], cut)
+        if lowered_bytes <= self.told.budget_bytes:
+            self.told.lowered_bytes = lowered_bytes
             return []
         _, told = graph.cut()
         return [Decision(graph.digest(), graph.best.answer, told, graph.growth)]
@@ -100,10 +122,8 @@ class OneGraph(MeasuredStep):
 class LeastMemory(MeasuredStep):
     """Each graph saves as little as it can, and is kept to be cut again."""
 
-    key = "fewest bytes saved"
-
     def __init__(self, device):
-        super().__init__(device)
+        super().__init__(device, "fewest bytes saved")
         self.number_of = {}  # by code
 
     def cut(self, graph):
@@ -129,14 +149,15 @@ class LeastMemory(MeasuredStep):
 class Decided(WhatIsLeft):
     """Graphs are cut as it was decided for them, others take what is left."""
 
-    def __init__(self, decisions: list[Decision]):
+    def __init__(self, decisions: list[Decision], between: PausePerByte | None):
         self.by_graph = {decision.graph: decision for decision in decisions}
-        self.key = repr([(digest, decision.save_set) for digest, decision in self.by_graph.items()])
+        key = repr([(digest, decision.save_set) for digest, decision in self.by_graph.items()])
+        super().__init__(key, between)
 
     def cut(self, graph):
         decision = self.by_graph.get(graph.digest())
         if decision is None:
-            return graph.cut()
+            return super().cut(graph)
         graph.growth = decision.growth
         if decision.save_set is None:
             return graph.plain_modules, None
