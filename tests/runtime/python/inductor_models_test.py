@@ -113,8 +113,8 @@ class Pointwise(nn.Module):
 
 
 class LossesOutside(inductor_test.Case):
-    """What runs op by op between forward and backward counts for graphs of all sizes, and for graphs that torch
-    takes from its cache."""
+    """What runs op by op between forward and backward counts for graphs of all sizes, and for graphs that
+    torch takes from its cache."""
 
     def peaks(self, budget, rows, **options):
         torch._dynamo.reset()
