@@ -107,6 +107,8 @@ class OneGraph(MeasuredStep):
         lowered_bytes = graph.know_between(pauses[1], cut)
         if lowered_bytes <= self.told.budget_bytes:
             self.told.lowered_bytes = lowered_bytes
+            if graph.plain is not None:
+                self.told.plain_bytes = graph.plain.lowered_bytes
             return []
         _, told = graph.cut()
         return [Decision(graph.digest(), graph.best.answer, told, graph.growth)]
