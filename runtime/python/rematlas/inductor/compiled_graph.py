@@ -19,7 +19,7 @@ from .kernel_costs import bytes_of, device_of_inputs
 from .kernel_graph import is_tangent, kernel_graph
 from .larger_sizes import FACTORS, LargerSizes, sizes_that_change
 from .node_classes import is_tensor, runs_once
-from .node_order import copied, in_order
+from .node_order import copied, in_order, outputs_of
 from .planned_lowering import follow_the_plan
 from .save_set import KernelStep, NoSaveSet, SaveSet
 from .torch_internals import (
@@ -128,8 +128,7 @@ class BudgetedGraph:
     @functools.cached_property
     def returned_bytes(self) -> int:
         """Returns the bytes of what forward returns to the caller."""
-        ends = next(iter(self.joint.graph.find_nodes(op="output"))).args[0]
-        returned = ends[: self.options["num_fwd_outputs"]]
+        returned = outputs_of(self.joint.graph)[: self.options["num_fwd_outputs"]]
         return sum(bytes_of(node) for node in returned if hasattr(node, "meta") and is_tensor(node))
 
     def know_between(self, pause: Pause, cut: Cut) -> int:
@@ -178,7 +177,7 @@ class BudgetedGraph:
         forward = self.plain_modules[0].graph
         arguments = {storage_of(node) for node in forward.find_nodes(op="placeholder")}
         made = {}
-        for node in next(iter(forward.find_nodes(op="output"))).args[0]:
+        for node in outputs_of(forward):
             storage = storage_of(node)
             if storage is not None and storage not in arguments:
                 made[storage] = max(made.get(storage, 0), bytes_of(node))
@@ -279,8 +278,9 @@ class BudgetedGraph:
 
         modules = partition(self.joint, self.inputs, self.options, saved_nodes, order)
         check_runs(*modules)
+        in_memory = set(answer.in_memory)
         for module in modules:
-            follow_the_plan(module, set(answer.in_memory))
+            follow_the_plan(module, in_memory)
         return modules
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
@@ -289,7 +289,7 @@ class BudgetedGraph:
         autograd holds."""
         forward, backward = modules
         count = self.options["num_fwd_outputs"]
-        returned = next(iter(forward.graph.find_nodes(op="output"))).args[0][:count]
+        returned = outputs_of(forward.graph)[:count]
         tangents = filter(is_tangent, self.joint.graph.nodes)
         held = {node.name for node in (*held_inputs(self.joint), *returned, *tangents) if node is not None}
 

@@ -1,6 +1,5 @@
 """A step that `rematlas.compile` has made, and what has become of it."""
 
-import contextlib
 import functools
 import gc
 import logging
@@ -42,12 +41,14 @@ class BudgetedStep:
             given = {**torch._inductor.list_mode_options(mode), **given}
         self.inductor_options, self.options = given, options
         self.beside_bytes = 0  # when the step was called first, in MiB
+        self.passing_bytes = 0  # of what the first call keeps until it ends
         self.compiled = self.compile(WhatIsLeft())
         self.measured = None  # MeasuredStep, the first: the next call knows what all of it takes
         self.measured_graphs = set()  # numbers of those that have run in that step
         self.is_called = False
         self.record = ""  # the key of what is told of the graphs beside torch's cache
         self.calls = 0
+        self.is_of_several = False  # graphs
         self.is_measured = False  # kernels are measured, and compiled, in the first calls
         self.is_told = False
 
@@ -55,6 +56,7 @@ class BudgetedStep:
         """Compiles the target anew when it is called next. Returns what torch.compile does."""
         self.partitioner = Partitioner(self.budget, self.seconds, way)
         self.partitioner.beside_bytes = self.beside_bytes
+        self.partitioner.passing_bytes = self.passing_bytes
         ours = {"custom_partitioner_fn": self.partitioner}
         compiled = torch.compile(self.target, options={**self.inductor_options, **ours}, **self.options)
         self.forward = compiled.forward if isinstance(self.target, torch.nn.Module) else compiled
@@ -80,7 +82,7 @@ class BudgetedStep:
             self.compare(args, kwargs, device)
         with code_runs.left_out():
             reset_peak(device)
-        self.partitioner.peak_bytes = 0
+        self.partitioner.peak_before = 0
         outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
         self.calls += 1
         self.watch_backward(outputs, device)
@@ -123,31 +125,35 @@ class BudgetedStep:
         options = {**self.inductor_options, **self.options}
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
         known = graph_records.read(self.record) or StepRecord(uuid.uuid4().hex, [], [], None)
+        before = alive_bytes(device)
+        state = StepState(self.target, args, kwargs, device)
+        self.passing_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
+        outputs = self.call_of_one_graph(known, args, kwargs, device)
+        if self.is_of_several:
+            state.put_back()
+            outputs = self.call_with_least_memory(args, kwargs, device)
+        state = None
+        if self.measured is not None:
+            self.measured.pauses.leave_out(self.passing_bytes)
+        self.passing_bytes = self.partitioner.passing_bytes = 0
+        return outputs
+
+    def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
+        """Runs the step by what is known of it, else as a step of one graph. Where that is found to have
+        several, it says so in `is_of_several` and returns None."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:
             self.partitioner.way = OneGraph(device, known.way)
-        before = alive_bytes(device)
-        state = StepState(self.target, args, kwargs, device)
-        copied_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
-        with contextlib.suppress(SeveralGraphs):
+        try:
             outputs = self.measured_run(args, kwargs)
-            if not known.decisions:
-                self.partitioner.way = WhatIsLeft(known.way, known.between)
-            self.partitioner.graphs = self.graphs or known.graphs
-            self.partitioner.passing_bytes = 0
-            state = None
-            self.leave_out(copied_bytes)
-            return outputs
-        state.put_back()
-        outputs = self.call_with_least_memory(args, kwargs, device)
-        state = None
-        self.leave_out(copied_bytes)
+        except SeveralGraphs:
+            self.is_of_several = True
+            return None
+        if not known.decisions:
+            self.partitioner.way = WhatIsLeft(known.way, known.between)
+        self.partitioner.graphs = self.graphs or known.graphs
         return outputs
-
-    def leave_out(self, freed_bytes: int) -> None:
-        if self.measured is not None:
-            self.measured.pauses.leave_out(freed_bytes)
 
     def measured_run(self, args, kwargs):
         """Where it is not decided yet how the graphs are cut, the step is measured until its next call. A
@@ -256,7 +262,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def note_peak(self, device) -> None:
-        peak = max(peak_bytes(device), self.partitioner.peak_bytes)
+        peak = max(peak_bytes(device), self.partitioner.peak_before)
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
         budget = max((graph.budget_bytes for graph in self.graphs), default=peak)
@@ -290,7 +296,9 @@ class CompiledStatus:
         return self._step.difference
 
     def __repr__(self):
-        lines = [f"compiled under a budget of {self._step.budget.text}: {len(self.graphs)} graphs"]
+        count = len(self.graphs)
+        graphs = "1 graph" if count == 1 else f"{count} graphs"
+        lines = [f"compiled under a budget of {self._step.budget.text}: {graphs}"]
         for graph in self.graphs:
             way, alone = "as torch.compile cuts it", ""
             if graph.schedule_text:

@@ -39,7 +39,8 @@ class EagerPauses:
         return Pause(self.peak, alive_bytes(self.device) - self.level)
 
     def leave_out(self, freed_bytes: int) -> None:
-        """So many bytes that were alive when the pause began were none of the step's, and are freed."""
+        """So many bytes that have been alive since the step began are none of the step's, and are freed."""
+        self.start_bytes -= freed_bytes
         self.level -= freed_bytes
         reset_peak(self.device)
 

@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 from .generated_memory import TextMemory, memory_of
 from .kernel_costs import KernelCosts, hint
-from .node_order import copied
+from .node_order import copied, output_of, outputs_of
 
 compile_as_torch_does = compile_fx.fx_codegen_and_compile
 
@@ -53,7 +53,7 @@ class GraphToLower:
     def copy(self) -> fx.GraphModule:
         """Returns a copy that says which outputs keep their strides, as torch says before it lowers one."""
         module = copied(self.module)
-        output = next(iter(module.graph.find_nodes(op="output")))
+        output = output_of(module.graph)
         ends = output.args[0] if self.is_backward else output.args[0][: self.returned]
         visible = [number for number, node in enumerate(ends) if isinstance(node, fx.Node)]
         output.meta["user_visible_output_idxs"] = visible
@@ -206,9 +206,8 @@ class LaidOut:
     @classmethod
     def by_lowered(cls, module: fx.GraphModule) -> "LaidOut":
         """Reads the graph that is lowered, whose outputs are those of the module."""
-        nodes = next(iter(module.graph.find_nodes(op="output"))).args[0]
         strides, copies = {}, set()
-        for node, made in zip(nodes, V.graph.graph_outputs, strict=True):
+        for node, made in zip(outputs_of(module.graph), V.graph.graph_outputs, strict=True):
             if not (isinstance(node, fx.Node) and isinstance(made, ir.IRNode) and made.has_tensor_output()):
                 continue
             if node.op == "placeholder" and made.get_name() not in V.graph.graph_inputs:
@@ -245,7 +244,7 @@ def key_of(module: fx.GraphModule, arguments, options) -> str | None:
         value = pytree.tree_map(description, node.meta.get("val"))
         digest.update(f"{node.op} {node.name} {node.target} {node.args} {node.kwargs} {value}\n".encode())
     is_backward = bool(options.get("is_backward"))
-    end = next(iter(module.graph.find_nodes(op="output"))).meta
+    end = output_of(module.graph).meta
     whole = (
         [description(argument) for argument in arguments],
         list(end.get("user_visible_output_idxs", ())),

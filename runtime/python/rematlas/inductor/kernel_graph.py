@@ -11,6 +11,7 @@ from torch.fx import Graph, Node
 
 from .kernel_costs import bytes_of
 from .node_classes import RANDOM_PACKETS, NodeClass, class_of, is_tensor, packet_of
+from .node_order import outputs_of
 
 MOST_INLINED = 30  # nodes, as inductor's realize_opcount_threshold
 SMALL = 8  # a tensor is small beside one that is so many times as large
@@ -150,7 +151,7 @@ class _Builder:
 def kernel_graph(graph: Graph, is_forward, forward_count: int) -> KernelGraph:
     """`is_forward(node)`: forward's outputs need it. `forward_count`: how many outputs are forward's."""
     builder = _Builder(graph, is_forward)
-    outputs = next(iter(graph.find_nodes(op="output"))).args[0]
+    outputs = outputs_of(graph)
     results = [node for node in outputs if isinstance(node, Node) and is_tensor(node)]
     builder.find_tensors_in_memory(results)
     inputs = [node for node in builder.nodes if builder.class_of[node] is NodeClass.INPUT]

@@ -1,6 +1,16 @@
-"""Graphs of torch.fx with their nodes in another order."""
+"""The outputs of graphs of torch.fx, and graphs with their nodes in another order."""
 
 from torch import fx
+
+
+def output_of(graph: fx.Graph) -> fx.Node:
+    """Returns the node that the graph ends with."""
+    return next(iter(graph.find_nodes(op="output")))
+
+
+def outputs_of(graph: fx.Graph) -> tuple:
+    """Returns what the graph returns: nodes, and None where there is no tensor."""
+    return tuple(output_of(graph).args[0])
 
 
 def in_order(module: fx.GraphModule, names) -> fx.GraphModule:

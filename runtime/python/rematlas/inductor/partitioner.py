@@ -39,7 +39,8 @@ class Partitioner(CustomPartitionerFn):
         self.codes = {}  # of graphs that are cut, until torch asks for them
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
         self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
-        self.peak_bytes = 0  # of the call, until planning began, whose samples of kernels do not count
+        # The most bytes of the call before planning, whose samples of kernels do not count
+        self.peak_before = 0
         self.passing_bytes = 0  # of what is kept for the time of the first call
 
     def __deepcopy__(self, memo):
@@ -59,7 +60,7 @@ class Partitioner(CustomPartitionerFn):
 
     def __call__(self, gm, joint_inputs, **kwargs):
         device = device_of_inputs(gm)
-        self.peak_bytes = max(self.peak_bytes, peak_bytes(device))
+        self.peak_before = max(self.peak_before, peak_bytes(device))
         try:
             with left_out():
                 given = (self.budget, self.seconds, self.passing_bytes)

@@ -15,6 +15,7 @@ from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 
 from .generated_code import BufferSizes
+from .node_order import output_of
 
 PLANNED = "rematlas_planned"  # among the metadata of the output of a graph
 IN_MEMORY = "rematlas_in_memory"  # among the metadata of a node
@@ -34,10 +35,6 @@ def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
     for node in module.graph.nodes:
         if node.name in in_memory:
             node.meta[IN_MEMORY] = True
-    Scheduler.are_long_distant_nodes = are_apart
-    AllocateLine.should_reuse_buffer = is_kept
-    GraphLowering.run_node = lower_node
-    CppScheduling.codegen_node = generate
 
 
 def lower_node(lowering, node):
@@ -76,10 +73,6 @@ def is_kept(line, free_line, size) -> bool:
     return is_next or size <= SMALL_BYTES or not is_planned()
 
 
-def output_of(graph: fx.Graph) -> fx.Node:
-    return next(iter(graph.find_nodes(op="output")))
-
-
 def is_planned() -> bool:
     """Says whether the graph that inductor lowers follows a plan."""
     return PLANNED in output_of(V.graph.graph).meta
@@ -97,3 +90,10 @@ def frees_a_large_tensor(node) -> bool:
         largest_bytes[V.graph] = max(every, default=0)
     read_last = (sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in node.last_usage)
     return max(read_last, default=0) > max(SMALL_BYTES, largest_bytes[V.graph] // LARGE_SHARE)
+
+
+# Each of these does as inductor does in graphs that follow no plan.
+Scheduler.are_long_distant_nodes = are_apart
+AllocateLine.should_reuse_buffer = is_kept
+GraphLowering.run_node = lower_node
+CppScheduling.codegen_node = generate

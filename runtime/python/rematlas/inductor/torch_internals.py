@@ -13,7 +13,7 @@ from torch._functorch import partitioners
 from torch._inductor.graph import GraphLowering
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from .node_order import copied
+from .node_order import copied, outputs_of
 
 
 def partition(joint, inputs, options, choose=None, order=None):
@@ -41,7 +41,7 @@ def given_away(forward: fx.GraphModule, backward: fx.GraphModule, returned) -> l
     no memory with forward's arguments, with what it returns to the caller, or with what backward returns."""
     if not functorch_config.donated_buffer:
         return []
-    ends = next(iter(backward.graph.find_nodes(op="output"))).args[0]
+    ends = outputs_of(backward.graph)
     kept = {storage_of(node) for node in (*forward.graph.find_nodes(op="placeholder"), *returned, *ends)}
     made = {node.name: node for node in forward.graph.nodes}
     return [
