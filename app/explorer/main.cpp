@@ -13,9 +13,9 @@
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/language.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/screenshot.h"
+#include "app/explorer/words/language.h"
 
 namespace {
 

@@ -64,8 +64,7 @@ bool fits(const SweepPoint& found, Bytes budget, bool arena) {
 
 void set_gap(SweepPoint& point) {
     if (!point.bound || point.status == "infeasible") return;
-    const double above = point.overhead - point.bound->overhead;
-    point.bound->gap = above > 0 ? above / point.bound->overhead : 0;
+    point.bound->gap = gap_above(point.overhead, point.bound->overhead);
     if (point.bound->gap <= 0) point.status = "optimal";
 }
 
@@ -86,16 +85,13 @@ void take(const SweepPoint& found, SweepPoint& point) {
     set_gap(point);
 }
 
-/// A bound at a larger budget holds for a smaller one.
-void offer_bounds(SweepCurve& curve) {
-    for (std::size_t i = curve.points.size(); i-- > 1;) {
-        const std::optional<Bound>& larger = curve.points[i].bound;
-        SweepPoint& point = curve.points[i - 1];
-        if (!larger || !point.bound || larger->over != point.bound->over) continue;
-        if (larger->overhead <= point.bound->overhead) continue;
-        point.bound->overhead = larger->overhead;
-        set_gap(point);
-    }
+/// The point's own bound gives way to one that says more, and to one that says as much of more schedules.
+void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
+    if (point.bound && point.bound->overhead > overhead) return;
+    if (!point.bound) point.bound.emplace();
+    point.bound->overhead = overhead;
+    point.bound->over = over;
+    set_gap(point);
 }
 
 /// Those that use all the time that they are given come last: they also get what the others leave.
@@ -181,6 +177,9 @@ class SweepRun {
             if (Result<void> solved = solve_at(*budget, shares); !solved) return solved.error();
         }
         for (SweepCurve& curve : sweep_.curves) settle(curve);
+        KnownAnswers known(first_problem().graph);
+        add_sweep(sweep_, known);
+        raise_bounds(first_problem().graph, known, sweep_);
         if (options_.budgets.empty()) begin_where_some_is_found();
         return std::move(sweep_);
     }
@@ -292,7 +291,6 @@ class SweepRun {
     /// What was found after a point may be better.
     void settle(SweepCurve& curve) {
         for (SweepPoint& point : curve.points) offer_found(curve, point);
-        offer_bounds(curve);
     }
 
     /// The kinds of copies take turns.
@@ -349,6 +347,25 @@ class SweepRun {
 };
 
 }  // namespace
+
+void add_sweep(const Sweep& sweep, KnownAnswers& known) {
+    for (const SweepCurve& curve : sweep.curves)
+        for (const SweepPoint& point : curve.points) {
+            const Question question{point.budget, curve.copies, sweep.pins};
+            if (point.peak.value > 0) known.add_peak(question, point.peak);
+            if (point.bound && point.bound->over)
+                known.add_bound(question, *point.bound->over, point.bound->overhead);
+        }
+}
+
+void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep) {
+    for (SweepCurve& curve : sweep.curves)
+        for (SweepPoint& point : curve.points) {
+            const auto bound = known.bound({point.budget, curve.copies, sweep.pins});
+            if (bound && point.status != "infeasible")
+                raise_bound(point, *bound, class_within(graph, curve.copies.what));
+        }
+}
 
 std::vector<CurveSample> curve_samples(const SweepCurve& curve) {
     std::vector<CurveSample> samples;

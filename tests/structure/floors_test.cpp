@@ -53,8 +53,18 @@ const std::vector<House> houses = {
       {"training", "program"}}},
     {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
     {"app", {{"programs"}, {"cli", "explorer"}}},
-    // Models without widgets, what all looks come from, the parts of the window, the window.
-    {"app/explorer", {{"session"}, {"look"}, {"graph", "docks"}, {"window"}}},
+    // What was read, its words, work in the background, tables, files, the session: all without widgets. Then what
+    // all looks come from, the parts of the window, the window.
+    {"app/explorer",
+     {{"loaded"},
+      {"words"},
+      {"jobs"},
+      {"models"},
+      {"files"},
+      {"session"},
+      {"look"},
+      {"graph", "docks"},
+      {"window"}}},
 };
 
 bool is_source(const fs::path& file) {

@@ -30,12 +30,17 @@ std::string with_copies(const std::string& name, const Copies& copies) {
     return filled(copies_sentence(copies.what, !link.empty()), {name, link});
 }
 
+/// Not of Checkmate's stages alone.
+bool is_of_any_order(const Bound& bound) {
+    return bound.over && holds_for(*bound.over, ScheduleClass::any_order);
+}
+
 std::vector<BoundStep> steps_of(const Sweep& sweep, Offload what) {
     std::vector<BoundStep> bounds;
     for (const SweepCurve& curve : sweep.curves) {
         if (curve.copies.what != what) continue;
         for (const SweepPoint& point : curve.points)
-            if (point.bound && point.bound->overhead > 1)
+            if (point.bound && point.bound->overhead > 1 && is_of_any_order(*point.bound))
                 bounds.push_back({point.budget, point.bound->overhead});
     }
     std::sort(bounds.begin(), bounds.end(),

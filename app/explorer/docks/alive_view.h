@@ -6,7 +6,7 @@
 #include <QTreeView>
 #include <QWidget>
 
-#include "app/explorer/session/alive_model.h"
+#include "app/explorer/models/alive_model.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {

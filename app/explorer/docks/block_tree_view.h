@@ -8,8 +8,8 @@
 #include <QTreeView>
 #include <QWidget>
 
-#include "app/explorer/session/block_filter_model.h"
-#include "app/explorer/session/block_tree_model.h"
+#include "app/explorer/models/block_filter_model.h"
+#include "app/explorer/models/block_tree_model.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {

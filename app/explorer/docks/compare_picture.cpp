@@ -8,7 +8,7 @@
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {

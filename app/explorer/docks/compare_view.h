@@ -7,7 +7,7 @@
 #include <QTreeView>
 #include <QWidget>
 
-#include "app/explorer/session/differences_table.h"
+#include "app/explorer/models/differences_table.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {

@@ -4,8 +4,7 @@
 #include <QSignalBlocker>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/plan_copies.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/registry.h"
@@ -62,7 +61,7 @@ CopiesBox::CopiesBox(Session& session, QWidget* parent)
     grid->setColumnStretch(0, 1);
     grid->setColumnStretch(1, 1);
     connect(what_, qOverload<int>(&QComboBox::activated), this, [this] {
-        session_.solve_settings.copies.host_budget.reset();
+        host_budget_.reset();
         choose();
     });
     connect(link_, qOverload<int>(&QComboBox::activated), this, [this] {
@@ -76,7 +75,7 @@ CopiesBox::CopiesBox(Session& session, QWidget* parent)
 
 void CopiesBox::fill_links() {
     const QSignalBlocker quiet(link_);
-    session_.solve_settings.copies.host_budget.reset();
+    host_budget_.reset();
     link_->clear();
     if (session_.graph() && session_.graph()->graph.device &&
         session_.graph()->graph.device->links.both_ways())
@@ -91,15 +90,14 @@ void CopiesBox::fill_links() {
 void CopiesBox::follow_opened(const QString& path) {
     const SchedulePtr& schedule = session_.schedule();
     if (!schedule || !schedule->ok() || text(schedule->path.string()) != path) return;
-    const Copies copies = copies_of(*schedule->graph, schedule->schedule);
+    const Copies copies = copies_of(schedule->graph->graph, schedule->schedule);
     const int what = what_->findData(static_cast<int>(copies.what));
     // A plan without copies does not tell what it might have copied.
     if (copies.what == Offload::none || what < 0 || !what_->isEnabled()) return;
     what_->setCurrentIndex(what);
     link_->setCurrentIndex(row_of(copies.links));
+    host_budget_ = copies.host_budget;
     choose();
-    session_.solve_settings.copies.host_budget = copies.host_budget;
-    show_link();
 }
 
 int CopiesBox::row_of(const Links& links) {
@@ -117,7 +115,7 @@ int CopiesBox::row_of(const Links& links) {
 }
 
 void CopiesBox::follow_solver() {
-    const SolverEntry* solver = find_solver(session_.solve_settings.solver);
+    const SolverEntry* solver = find_solver(session_.solve_settings().solver);
     for (int row = 0; row < what_->count(); ++row) {
         const auto what = static_cast<Offload>(what_->itemData(row).toInt());
         if (solver && is_within(what, solver->traits.copies)) continue;
@@ -128,20 +126,19 @@ void CopiesBox::follow_solver() {
 }
 
 void CopiesBox::choose() {
-    Copies& copies = session_.solve_settings.copies;
-    copies.what = static_cast<Offload>(what_->currentData().toInt());
     const QString name = link_->currentData().toString();
-    if (name == as_in_plan) {
-        copies.links = plan_links_;
-        return show_link();
-    }
-    const Result<Links> links = name.isEmpty() ? Links() : links_named(name.toStdString());
-    copies.links = links ? *links : Links();
+    Result<Links> links = name.isEmpty() ? Links() : links_named(name.toStdString());
+    if (name == as_in_plan) links = plan_links_;
+    SolveSettings settings = session_.solve_settings();
+    settings.copies = {.what = static_cast<Offload>(what_->currentData().toInt()),
+                       .links = links ? *links : Links(),
+                       .host_budget = host_budget_};
+    session_.set_solve_settings(settings);
     show_link();
 }
 
 void CopiesBox::show_link() {
-    const Copies& copies = session_.solve_settings.copies;
+    const Copies& copies = session_.solve_settings().copies;
     const bool copying = copies.what != Offload::none;
     const Links links = session_.links();
     QString remark = links.both_ways() ? links_text(links) : QString();

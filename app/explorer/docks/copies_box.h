@@ -29,8 +29,9 @@ class CopiesBox : public QWidget {
 
     Session& session_;
     QComboBox *what_, *link_;
-    Links plan_links_;  ///< of the plan that was opened, where they have no name
-    QString picked_;    ///< a link by name; empty: nobody has picked one
+    std::optional<Bytes> host_budget_;  ///< of the plan that was opened
+    Links plan_links_;                  ///< of the plan that was opened, where they have no name
+    QString picked_;                    ///< a link by name; empty: nobody has picked one
     QLabel* remark_;
 };
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {

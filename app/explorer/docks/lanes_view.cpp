@@ -11,7 +11,7 @@
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/schedule/homes.h"
 
 namespace rematlas::explorer {

@@ -3,9 +3,9 @@
 #include <QGridLayout>
 #include <QSignalBlocker>
 
+#include "app/explorer/loaded/over_link.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/plan_copies.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/registry.h"
@@ -51,7 +51,7 @@ LinkBox::LinkBox(Session& session, QWidget* parent)
 void LinkBox::show_plan() {
     const SchedulePtr& schedule = session_.schedule();
     const Copies copies =
-        schedule && schedule->ok() ? copies_of(*schedule->graph, schedule->schedule) : Copies{};
+        schedule && schedule->ok() ? copies_of(schedule->graph->graph, schedule->schedule) : Copies{};
     setVisible(copies.what != Offload::none);
     if (copies.what == Offload::none) return;
     const QString asked = link_->currentData().toString();
@@ -86,13 +86,13 @@ void LinkBox::solve() {
     const Result<Links> links = links_named(link_->currentData().toString().toStdString());
     if (!schedule || !links) return;
     const Schedule& plan = schedule->schedule;
-    Copies copies = copies_of(*schedule->graph, plan);
+    Copies copies = copies_of(schedule->graph->graph, plan);
     copies.links = *links;
-    const SolverEntry* chosen = find_solver(session_.solve_settings.solver);
+    const SolverEntry* chosen = find_solver(session_.solve_settings().solver);
     const bool plans = chosen && is_within(copies.what, chosen->traits.copies);
-    session_.solve({.solver = plans ? session_.solve_settings.solver : plan.solver,
+    session_.solve({.solver = plans ? session_.solve_settings().solver : plan.solver,
                     .budget = plan.budget.value > 0 ? plan.budget : plan.peak,
-                    .limits = {.time = session_.solve_settings.time},
+                    .limits = {.time = session_.solve_settings().time},
                     .copies = copies});
 }
 

@@ -10,9 +10,9 @@
 #include "app/explorer/docks/copies_box.h"
 #include "app/explorer/docks/link_box.h"
 #include "app/explorer/docks/pins_box.h"
+#include "app/explorer/loaded/over_link.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/plan_copies.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/planning/registry.h"
 
 namespace rematlas::explorer {
@@ -30,14 +30,14 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
 }
 
 /// What is proven, in words: the number beside it would read as another one where it differs in the last digit.
-QString bound_text(const Schedule& schedule) {
-    if (!schedule.bound) return SolvePanel::tr("not known");
-    if (schedule.status == "optimal")
+QString bound_text(const Schedule& schedule, std::optional<double> bound) {
+    if (!bound) return SolvePanel::tr("not known");
+    const double gap = gap_above(schedule.overhead, *bound);
+    if (is_none(gap))
         return schedule.pins.empty() ? SolvePanel::tr("no schedule is faster")
                                      : SolvePanel::tr("no schedule under its pins is faster");
-    const QString gap =
-        schedule.bound->gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(schedule.bound->gap);
-    return SolvePanel::tr("%1, this is within %2").arg(overhead_text(schedule.bound->overhead), gap);
+    return SolvePanel::tr("%1, this is within %2")
+        .arg(overhead_text(*bound), gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(gap));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ QWidget* SolvePanel::make_solver_fields() {
     time_->setAccessibleName(tr("Time limit"));
     time_->setRange(0.1, 36000);
     time_->setDecimals(1);
-    time_->setValue(std::chrono::duration<double>(session_.solve_settings.time).count());
+    time_->setValue(std::chrono::duration<double>(session_.solve_settings().time).count());
     time_->setSuffix(tr(" s"));
     time_->setToolTip(tr("The solver stops by then and hands over its best schedule"));
     grid->addWidget(new QLabel(tr("Solver")), 0, 0);
@@ -196,12 +196,16 @@ void SolvePanel::connect_solver() {
     connect(&session_.pins, &PinList::changed, this, &SolvePanel::forget_failure);
     connect(&session_.budget, &BudgetController::changed, this, &SolvePanel::forget_failure);
     connect(solver_, &QComboBox::currentTextChanged, this, [this](const QString& name) {
-        session_.solve_settings.solver = name.toStdString();
+        SolveSettings settings = session_.solve_settings();
+        settings.solver = name.toStdString();
+        session_.set_solve_settings(settings);
         copies_->follow_solver();
         if (!failed_budget_.isEmpty()) show_schedule();
     });
     connect(time_, qOverload<double>(&QDoubleSpinBox::valueChanged), this, [this](double seconds) {
-        session_.solve_settings.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+        SolveSettings settings = session_.solve_settings();
+        settings.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+        session_.set_solve_settings(settings);
     });
 }
 
@@ -313,7 +317,7 @@ void SolvePanel::show_schedule() {
     for (const Pin& pin : s.pins)
         rows << qMakePair(tr("Pinned"), short_name(text(to_string(pin))).toHtmlEscaped());
     rows << qMakePair(s.pins.empty() ? tr("Best possible") : tr("Best under the pins"),
-                      bound_text(s).toHtmlEscaped());
+                      bound_text(s, session_.bound_of(s)).toHtmlEscaped());
     if (s.solve_seconds > 0)
         rows << qMakePair(tr("Solved in"),
                           time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));

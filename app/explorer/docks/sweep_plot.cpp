@@ -12,8 +12,8 @@
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
-#include "app/explorer/session/qt_ruler.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/qt_ruler.h"
+#include "app/explorer/words/wording.h"
 #include "viz/paint/sweep_curves.h"
 
 namespace rematlas::explorer {

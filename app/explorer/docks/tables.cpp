@@ -4,9 +4,9 @@
 
 #include "app/explorer/docks/lanes_view.h"
 #include "app/explorer/docks/sweep_plot.h"
-#include "app/explorer/session/items_table.h"
-#include "app/explorer/session/steps_table.h"
-#include "app/explorer/session/sweep_table.h"
+#include "app/explorer/models/items_table.h"
+#include "app/explorer/models/steps_table.h"
+#include "app/explorer/models/sweep_table.h"
 
 namespace rematlas::explorer {
 namespace {

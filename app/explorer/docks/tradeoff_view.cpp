@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/registry.h"
 
@@ -129,7 +129,7 @@ std::vector<Copies> TradeoffView::chosen_copies() const {
     for (const QAction* action : copies_->actions()) {
         if (!action->isChecked()) continue;
         Copies copies{.what = static_cast<Offload>(action->data().toInt())};
-        if (copies.what != Offload::none) copies.links = session_.solve_settings.copies.links;
+        if (copies.what != Offload::none) copies.links = session_.solve_settings().copies.links;
         chosen.push_back(copies);
     }
     return chosen;

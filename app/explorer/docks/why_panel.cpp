@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/why.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/models/why.h"
+#include "app/explorer/words/wording.h"
 #include "core/pins/pinned_ops.h"
 
 namespace rematlas::explorer {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/explorer/session/ladder_controller.h"
+#include "app/explorer/jobs/ladder_controller.h"
 #include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {

@@ -10,7 +10,7 @@
 #include <QTreeView>
 #include <QWidget>
 
-#include "app/explorer/session/figures_table.h"
+#include "app/explorer/models/figures_table.h"
 
 namespace rematlas::explorer {
 

@@ -1,6 +1,6 @@
 #include "app/explorer/look/pin_menu.h"
 
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/pins/pinned_ops.h"
 
 namespace rematlas::explorer {

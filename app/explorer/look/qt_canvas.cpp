@@ -3,8 +3,8 @@
 #include <QPainterPath>
 #include <algorithm>
 
-#include "app/explorer/session/qt_ruler.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/qt_ruler.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {

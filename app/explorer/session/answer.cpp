@@ -2,9 +2,10 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <numeric>
 
-#include "app/explorer/session/budget_controller.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
+#include "core/base/sizes.h"
 #include "core/costs/device_profile.h"
 
 namespace rematlas::explorer {
@@ -22,15 +23,16 @@ QString saved_text(double overhead) {
     return overhead_text(overhead).mid(1);
 }
 
-/// Of the plans within the limit the fastest; `PlanList::none` where none is.
-int fastest_within(const PlanList& plans, Bytes limit) {
-    int best = PlanList::none;
-    for (int row = 0; row < plans.rowCount(); ++row) {
-        const Schedule& schedule = *plans.plan(row).schedule;
-        if (schedule.peak > limit) continue;
-        if (best == PlanList::none || schedule.overhead < plans.plan(best).schedule->overhead) best = row;
-    }
-    return best;
+/// Of the plans that may answer the question the fastest; `PlanList::none` where none may.
+int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& question) {
+    std::vector<int> rows(static_cast<std::size_t>(plans.rowCount()));
+    std::iota(rows.begin(), rows.end(), 0);
+    const auto overhead = [&](int row) { return plans.plan(row).schedule->overhead; };
+    std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) { return overhead(a) < overhead(b); });
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](int row) {
+        return may_answer(graph.graph, *plans.plan(row).schedule, question);
+    });
+    return found == rows.end() ? PlanList::none : *found;
 }
 
 /// Whether a field that is given `bytes`, which it rounds up, says `limit` then, or the same of both.
@@ -44,9 +46,52 @@ bool can_copy(const LoadedGraph& graph) {
     return graph.graph.device && graph.graph.device->links.both_ways();
 }
 
-/// The answer where a plan fits within the limit.
-void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& plan, Bytes limit) {
-    const QString room = bytes_text(limit), needs = bytes_text(graph.full_peak);
+/// "No schedule within its budget is faster."
+QString proof_text(const Question& question, double overhead, double bound) {
+    const bool pinned = !question.pins.empty();
+    if (is_none(gap_above(overhead, bound)))
+        return pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
+                      : FitWords::tr("No schedule within its budget is faster.");
+    if (saves_time(bound))
+        return (pinned
+                    ? FitWords::tr("Under its pins and within its budget no schedule saves more than %1 of "
+                                   "the time that the step takes with all on the device.")
+                    : FitWords::tr("Within its budget no schedule saves more than %1 of the time that the "
+                                   "step takes with all on the device."))
+            .arg(saved_text(bound));
+    return (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
+                   : FitWords::tr("Within its budget no schedule takes less than %1."))
+        .arg(overhead_text(bound));
+}
+
+/// Which copies the question leaves out, of those that the graph's device could make.
+QString copies_left_out(const LoadedGraph& graph, const Question& question) {
+    if (!can_copy(graph) || moves_weights(question.copies.what)) return {};
+    return moves_activations(question.copies.what) ? FitWords::tr("That is with weights on the device.")
+                                                   : FitWords::tr("That is without copies to the host.");
+}
+
+/// Why a solver that is asked the question may find what is faster than the plan; empty: it was asked just that.
+QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question& question) {
+    const Bytes made_for = plan.budget, limit = question.budget;
+    if (!is_rounded_to(made_for, limit)) {
+        const bool alike = bytes_text(made_for) == bytes_text(limit);
+        return FitWords::tr("It was made for %1. Solve for what %2 allow.")
+            .arg(alike ? precise_bytes(made_for) : bytes_text(made_for),
+                 alike ? precise_bytes(limit) : bytes_text(limit));
+    }
+    if (plan.pins != question.pins)
+        return question.pins.empty() ? FitWords::tr("It was made under pins. Solve without them.")
+                                     : FitWords::tr("It was made under other pins. Solve under these.");
+    if (!plan.bound || !plan.bound->over || question.copies.what == Offload::none) return {};
+    if (holds_for(*plan.bound->over, class_within(graph.graph, question.copies.what))) return {};
+    return FitWords::tr("It was made with fewer copies to the host. Solve with those that are allowed now.");
+}
+
+/// The answer where a plan fits.
+void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& plan, const Question& question,
+                   const KnownAnswers& known, bool was_solved) {
+    const QString room = bytes_text(question.budget), needs = bytes_text(graph.full_peak);
     answer.kind = FitAnswer::Kind::with_plan;
     const double overhead = plan.schedule->overhead;
     answer.headline =
@@ -55,79 +100,76 @@ void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& p
                   .arg(needs, room, plan.name, saved_text(overhead))
             : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                   .arg(needs, room, plan.name, overhead_text(overhead));
-    const std::optional<Bound>& bound = plan.schedule->bound;
-    const Bytes made_for = plan.schedule->budget;
-    if (!is_rounded_to(made_for, limit)) {
-        // What is proven of its own budget says nothing of this one.
-        answer.can_solve = plan.schedule->overhead > 1;
-        const bool alike = bytes_text(made_for) == room;
-        answer.detail = FitWords::tr("It was made for %1. Solve for what %2 allow.")
-                            .arg(alike ? precise_bytes(made_for) : bytes_text(made_for),
-                                 alike ? precise_bytes(limit) : room);
-        return;
-    }
-    // What is proven under pins says nothing of schedules without them.
-    const bool pinned = !plan.schedule->pins.empty();
-    if (plan.schedule->status == "optimal")
-        answer.detail = pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
-                               : FitWords::tr("No schedule within its budget is faster.");
-    else if (bound && saves_time(bound->overhead))
-        answer.detail =
-            (pinned
-                 ? FitWords::tr("Under its pins and within its budget no schedule saves more than %1 of the "
-                                "time that the step takes with all on the device.")
-                 : FitWords::tr("Within its budget no schedule saves more than %1 of the time that the "
-                                "step takes with all on the device."))
-                .arg(saved_text(bound->overhead));
+    Question asked = question;
+    // The field rounds the plan's budget up: what is proven of the one is meant by the other.
+    if (is_rounded_to(plan.schedule->budget, question.budget)) asked.budget = plan.schedule->budget;
+    const std::optional<double> bound = known.bound(asked);
+    const bool is_fastest = bound && is_none(gap_above(overhead, *bound));
+    const QString other = is_fastest || was_solved ? QString() : why_solve(graph, *plan.schedule, question);
+    answer.can_solve = !other.isEmpty() && (overhead > 1 || can_copy(graph));
+    QStringList sentences;
+    if (answer.can_solve)
+        sentences << other;
     else if (bound)
-        answer.detail =
-            (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
-                    : FitWords::tr("Within its budget no schedule takes less than %1."))
-                .arg(overhead_text(bound->overhead));
-    // Of schedules that copy tensors to the host it says nothing.
-    if (can_copy(graph) && bound && bound->over == ScheduleClass::with_activation_copies)
-        answer.detail = FitWords::tr("%1 That is with weights on the device.").arg(answer.detail);
-    else if (can_copy(graph) && bound && bound->over && !holds_for(*bound->over, ScheduleClass::with_copies))
-        answer.detail = FitWords::tr("%1 That is without copies to the host.").arg(answer.detail);
+        sentences << proof_text(question, overhead, *bound) << copies_left_out(graph, question);
+    sentences.removeAll({});
+    answer.detail = sentences.join(' ');
+}
+
+/// The answer where no schedule that small can exist.
+void describe_impossible(FitAnswer& answer, const LoadedGraph& graph, const Question& question, Bytes least) {
+    answer.kind = FitAnswer::Kind::impossible;
+    answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")
+                          .arg(bytes_text(least), bytes_text(question.budget));
+    const bool may_move = can_copy(graph) && !moves_weights(question.copies.what);
+    answer.detail = (may_move ? FitWords::tr("This is with weights on the device: they may live on the host "
+                                             "(Solve, Copies to the host). Or a smaller batch, or a "
+                                             "card with %1 more.")
+                              : FitWords::tr("A smaller batch, or a card with %1 more."))
+                        .arg(bytes_text(least - question.budget));
 }
 
 }  // namespace
 
-FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known) {
-    const QString room = bytes_text(limit), needs = bytes_text(graph.full_peak);
+FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
+                     const Question& question, bool was_solved) {
+    const QString room = bytes_text(question.budget), needs = bytes_text(graph.full_peak);
     FitAnswer answer{
-        .kind = FitAnswer::Kind::fits, .headline = {}, .detail = {}, .plan = fastest_within(plans, limit)};
-    if (graph.full_peak <= limit) {
+        .kind = FitAnswer::Kind::fits, .headline = {}, .detail = {}, .plan = fastest(plans, graph, question)};
+    if (graph.full_peak <= question.budget && question.pins.empty()) {
         answer.headline = FitWords::tr("Fits: %1 of %2").arg(needs, room);
         answer.detail = FitWords::tr("Nothing needs to run again.");
         return answer;
     }
-    if (limit < graph.least.bytes && answer.plan == PlanList::none) {
-        answer.kind = FitAnswer::Kind::impossible;
-        answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")
-                              .arg(bytes_text(graph.least.bytes), room);
-        answer.detail =
-            (can_copy(graph) ? FitWords::tr("This is with weights on the device: they may live on the host "
-                                            "(Solve, Copies to the host). Or a smaller batch, or a "
-                                            "card with %1 more.")
-                             : FitWords::tr("A smaller batch, or a card with %1 more."))
-                .arg(bytes_text(graph.least.bytes - limit));
-        return answer;
-    }
+    const Bytes least = std::max(graph.least_with(question.copies.what), known.needed(question));
     if (answer.plan != PlanList::none) {
-        describe_plan(answer, graph, plans.plan(answer.plan), limit);
+        describe_plan(answer, graph, plans.plan(answer.plan), question, known, was_solved);
         return answer;
     }
-    answer.can_solve = true;
-    const bool known = smallest_known.value > 0 && smallest_known <= limit;
-    answer.kind = known ? FitAnswer::Kind::to_solve : FitAnswer::Kind::unknown;
+    if (question.budget < least) {
+        describe_impossible(answer, graph, question, least);
+        return answer;
+    }
+    answer.can_solve = !was_solved;
+    const std::optional<Bytes> smallest = known.smallest(question);
+    const bool is_known = smallest && *smallest <= question.budget;
+    answer.kind = is_known ? FitAnswer::Kind::to_solve : FitAnswer::Kind::unknown;
     answer.headline = FitWords::tr("Needs %1, there are %2").arg(needs, room);
-    answer.detail = known ? FitWords::tr("It can be done: schedules go down to %1. Solve for what it costs.")
-                                .arg(bytes_text(smallest_known))
-                          : FitWords::tr(
-                                "Not known: schedules need at least %1, and none that small was found yet. "
-                                "Solve to look for one.")
-                                .arg(bytes_text(graph.least.bytes));
+    if (is_known)
+        answer.detail =
+            was_solved ? FitWords::tr(
+                             "Schedules go down to %1, but this solver found none for the budget "
+                             "in its time. Give it more time, or choose another solver.")
+                       : FitWords::tr("It can be done: schedules go down to %1. Solve for what it costs.");
+    else
+        answer.detail = was_solved ? FitWords::tr(
+                                         "Not known: schedules need at least %1, and this solver found none "
+                                         "for the budget in its time. Give it more time, or choose another "
+                                         "solver.")
+                                   : FitWords::tr(
+                                         "Not known: schedules need at least %1, and none that small was "
+                                         "found yet. Solve to look for one.");
+    answer.detail = answer.detail.arg(bytes_text(is_known ? *smallest : least));
     return answer;
 }
 

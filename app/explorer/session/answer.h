@@ -1,14 +1,15 @@
 // The answer to the first question: does the step fit a card, and what does that cost?
 //
-//     const FitAnswer answer = fit_answer(*graph, plans, Bytes(80) << 30, smallest_known);
+//     const FitAnswer answer = fit_answer(*graph, plans, known, {.budget = Bytes(80) << 30});
 //     label->setText(answer.headline);
 #pragma once
 
 #include <QString>
 #include <vector>
 
-#include "app/explorer/session/loaded_graph.h"
-#include "app/explorer/session/plan_list.h"
+#include "app/explorer/loaded/loaded_graph.h"
+#include "app/explorer/models/plan_list.h"
+#include "core/planning/known_answers.h"
 
 namespace rematlas::explorer {
 
@@ -27,8 +28,10 @@ struct FitAnswer {
     bool can_solve = false;     ///< a solve for the limit may find a faster one, or one at all
 };
 
-/// `limit`: bytes that the step may take. `smallest_known`: the least peak of any schedule known; 0: none yet.
-FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known);
+/// Of the plans, those that may answer the question count. `was_solved`: the solver has answered it, so that asking
+/// again brings nothing new.
+FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
+                     const Question& question, bool was_solved = false);
 
 /// A card whose memory people plan for.
 struct Card {

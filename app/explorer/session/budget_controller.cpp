@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -27,6 +27,7 @@ void BudgetController::set_range(Bytes smallest, const StepBytes& step) {
 }
 
 void BudgetController::set_smallest(Bytes smallest) {
+    if (std::min(smallest, full()) == smallest_) return;
     smallest_ = std::min(smallest, full());
     emit range_changed();
     emit changed();
@@ -74,22 +75,6 @@ QString BudgetController::share_text() const {
     if (full().value <= 0) return {};
     const double share = static_cast<double>(budget_.value) / static_cast<double>(full().value);
     return tr("%1 of %2").arg(percent_text(share), bytes_text(full()));
-}
-
-QString precise_bytes(Bytes bytes) {
-    static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    double value = static_cast<double>(bytes.value);
-    while (value >= 1024 && unit < 4) {
-        value /= 1024;
-        ++unit;
-    }
-    if (unit == 0) return QStringLiteral("%1 B").arg(bytes.value);
-    const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
-    const double scale = std::pow(10.0, decimals);
-    return QStringLiteral("%1 %2")
-        .arg(std::ceil(value * scale - 1e-9) / scale, 0, 'f', decimals)
-        .arg(units[unit]);
 }
 
 }  // namespace rematlas::explorer

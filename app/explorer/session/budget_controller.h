@@ -18,7 +18,7 @@ class BudgetController : public QObject {
 
     /// A new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
     void set_range(Bytes smallest, const StepBytes& step);
-    /// A smaller budget turned out to work (or the first guess was too small). The budget itself stays.
+    /// Another budget is the smallest that is known to work. The budget itself stays.
     void set_smallest(Bytes smallest);
 
     /// "2GiB", "60 %", "60% of activations", "123456". False, with `error` set, when it is no budget; the
@@ -49,8 +49,5 @@ class BudgetController : public QObject {
     StepBytes step_;
     QString text_, error_;
 };
-
-/// At least four significant digits, rounded up: "1.234 GiB". Parses back to at least `bytes`.
-QString precise_bytes(Bytes bytes);
 
 }  // namespace rematlas::explorer

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "app/explorer/session/plan_copies.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -14,7 +13,7 @@ Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) 
     for (const PlanRow& plan : plans) {
         const Schedule& found = *plan.schedule;
         if (plan.origin != PlanRow::Origin::swept || !found.pins.empty()) continue;
-        const Copies copies = copies_of(graph, found);
+        const Copies copies = copies_of(graph.graph, found);
         auto curve = std::find_if(sweep.curves.begin(), sweep.curves.end(), [&](const SweepCurve& c) {
             return c.solver == found.solver && c.copies == copies;
         });
@@ -41,15 +40,24 @@ constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that ca
 
 Session::Session(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
-        note_feasible(found->schedule.peak);
+        const std::optional<Bound>& bound = found->schedule.bound;
+        if (bound && bound->over) known_->add_bound(asked_.question, *bound->over, bound->overhead);
+        note_answered();
         set_schedule(std::move(found));
     });
-    connect(&solver, &SolveController::infeasible, this, [this](const NoScheduleReport&, qint64 smallest) {
-        if (smallest > 0) note_feasible(Bytes(smallest));
-    });
+    connect(&solver, &SolveController::infeasible, this,
+            [this](const NoScheduleReport& report, qint64 smallest) {
+                if (smallest > 0) known_->add_peak(asked_.question, Bytes(smallest));
+                known_->add_needed(asked_.question, report.over, report.needed);
+                note_answered();
+                show_known();
+            });
+    plans.set_bound_of([this](const PlanRow& row) { return bound_of_row(row); });
     connect(&plans, &PlanList::shown_changed, this, &Session::show_plan);
     connect(&plans, &PlanList::plan_added, this, [this](int row) {
         if (plans.plan(row).origin != PlanRow::Origin::all_kept) journal.note_added(plans.plan(row));
+        known_->add(*plans.plan(row).schedule);
+        show_known();
     });
     connect(&plans, &PlanList::plan_renamed, this,
             [this](int row) { journal.note_renamed(plans.plan(row)); });
@@ -65,7 +73,14 @@ Session::Session(QObject* parent) : QObject(parent) {
                        "then.")
                         .arg(message));
     });
-    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
+    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) {
+        known_->add_peak({}, Bytes(bytes));
+        show_known();
+    });
+    connect(&pins, &PinList::changed, this, [this] {
+        show_known();
+        emit question_changed();
+    });
     connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
 }
 
@@ -109,7 +124,6 @@ void Session::take(Opened opened) {
         set_graph(opened.graph, opened.all_kept, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
     if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
     if (opened.schedule) {
-        if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
         const int before = plans.shown(), compared = compared_plan();
         const auto is_of = [&](int row, PlanRow::Origin origin) {
@@ -123,12 +137,9 @@ void Session::take(Opened opened) {
         if (!chosen && !other.isEmpty() && row != PlanList::none && row != plans.shown()) compare_with(row);
     }
     if (opened.sweep) {
-        for (const SweepCurve& curve : opened.sweep->curves) {
-            for (const SweepPoint& point : curve.points) {
-                if (point.peak.value > 0) note_feasible(point.peak);
-            }
-        }
         sweep.set_sweep(std::move(*opened.sweep));
+        add_sweep(sweep.sweep(), *known_);
+        show_known();
     }
 }
 
@@ -139,7 +150,11 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     schedule_.reset();
     all_kept_.reset();
     graph_ = std::move(graph);
-    smallest_known_ = {};
+    solved_.clear();
+    asked_of_.clear();
+    known_of_ = graph_;
+    known_.reset();
+    if (graph_) known_.emplace(graph_->graph);
     selection.clear();
     compare.clear();
     sweep.clear();
@@ -158,12 +173,13 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     if (!graph_) return;
     const int all = plans.add(all_kept_->schedule, PlanRow::Origin::all_kept);
     compare_with(all);
-    for (const PlanRow& plan : kept.plans) note_feasible(plan.schedule->peak);
+    for (const PlanRow& plan : kept.plans) known_->add(*plan.schedule);
     sweep.set_sweep(swept_before(*graph_, kept.plans));
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
     const int shown = plans.row_of(kept.shown);
     plans.show(shown == PlanList::none ? all : shown);
+    show_known();
 }
 
 void Session::go_by_runs(int direction) {
@@ -199,10 +215,70 @@ void Session::show_in_blocks(GraphPtr graph) {
     if (schedule_) show_prepared(on_graph(*schedule_, graph_));
 }
 
-void Session::note_feasible(Bytes peak) {
-    if (smallest_known_.value > 0 && smallest_known_ <= peak) return;
-    smallest_known_ = peak;
-    budget.set_smallest(peak);
+/// All that tells of bounds, and of the smallest budget, follows what is known.
+void Session::show_known() {
+    if (!graph_) return;
+    const Question any = question({});
+    const std::optional<Bytes> smallest = known_->smallest(any);
+    // Where nothing smaller than the step itself is known, the left end is what no schedule can pass.
+    const bool is_smaller = smallest && *smallest < graph_->full_peak;
+    budget.set_smallest(is_smaller ? *smallest : graph_->least_with(any.copies.what));
+    sweep.raise_bounds(graph_->graph, *known_);
+    plans.note_bounds_changed();
+    emit known_changed();
+}
+
+void Session::note_answered() {
+    if (!solver.was_finished_early()) solved_.push_back(asked_);
+}
+
+Question Session::question_of(const SolveRequest& request) const {
+    const Result<Copies> copies = copies_for(graph_->graph, request.solver, request.copies);
+    const Result<Bytes> bytes = bytes_of(request.budget, step_bytes(graph_->flat));
+    return {bytes ? *bytes : Bytes(), copies && copies->what != Offload::none ? *copies : Copies{},
+            pins.pins()};
+}
+
+Question Session::question(Bytes budget) const {
+    return question_of(
+        {.solver = solve_settings_.solver, .budget = budget, .copies = solve_settings_.copies});
+}
+
+bool Session::was_solved(const Question& question) const {
+    return std::any_of(solved_.begin(), solved_.end(), [&](const Solved& solved) {
+        return solved.question == question && solved.solver == solve_settings_.solver &&
+               solved.time >= solve_settings_.time;
+    });
+}
+
+std::optional<double> Session::bound_of(const Schedule& plan) const {
+    return known_ ? known_->bound(rematlas::question_of(known_of_->graph, plan)) : std::nullopt;
+}
+
+std::optional<double> Session::bound_of_row(const PlanRow& row) {
+    if (!known_) return std::nullopt;
+    auto asked = asked_of_.find(row.key);
+    if (asked == asked_of_.end())
+        asked = asked_of_.emplace(row.key, rematlas::question_of(known_of_->graph, *row.schedule)).first;
+    return known_->bound(asked->second);
+}
+
+Schedule Session::with_known_bound(Schedule plan) const {
+    const std::optional<double> bound = bound_of(plan);
+    if (!bound || (plan.bound && plan.bound->overhead >= *bound)) return plan;
+    if (!plan.bound) plan.bound.emplace();
+    plan.bound->overhead = *bound;
+    plan.bound->gap = gap_above(plan.overhead, *bound);
+    plan.bound->over =
+        class_within(known_of_->graph, rematlas::question_of(known_of_->graph, plan).copies.what);
+    return plan;
+}
+
+void Session::set_solve_settings(const SolveSettings& settings) {
+    if (settings == solve_settings_) return;
+    solve_settings_ = settings;
+    show_known();
+    emit question_changed();
 }
 
 void Session::close() {
@@ -280,21 +356,24 @@ void Session::show_point(const SweptPoint& found) {
 }
 
 Links Session::links() const {
-    const Links& picked = solve_settings.copies.links;
+    const Links& picked = solve_settings_.copies.links;
     if (picked.both_ways() || !graph_ || !graph_->graph.device) return picked;
     return graph_->graph.device->links;
 }
 
 void Session::solve_for(Bytes budget) {
-    solve({.solver = solve_settings.solver,
+    solve({.solver = solve_settings_.solver,
            .budget = budget,
-           .limits = {.time = solve_settings.time},
-           .copies = solve_settings.copies});
+           .limits = {.time = solve_settings_.time},
+           .copies = solve_settings_.copies});
 }
 
 void Session::solve(SolveRequest request) {
+    if (!graph_) return;
     request.pins = pins.pins();
-    if (graph_) solver.solve(graph_, std::move(request));
+    asked_ = {question_of(request), request.solver,
+              std::chrono::duration_cast<std::chrono::milliseconds>(request.limits.time)};
+    solver.solve(graph_, std::move(request));
 }
 
 bool Session::busy() const {

@@ -6,22 +6,24 @@
 #include <QString>
 #include <QStringList>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 
-#include "app/explorer/session/background_job.h"
-#include "app/explorer/session/batch_controller.h"
+#include "app/explorer/files/open_file.h"
+#include "app/explorer/files/plan_journal.h"
+#include "app/explorer/jobs/background_job.h"
+#include "app/explorer/jobs/batch_controller.h"
+#include "app/explorer/jobs/capture_controller.h"
+#include "app/explorer/jobs/compare_controller.h"
+#include "app/explorer/jobs/ladder_controller.h"
+#include "app/explorer/jobs/solve_controller.h"
+#include "app/explorer/jobs/sweep_controller.h"
+#include "app/explorer/loaded/selection.h"
+#include "app/explorer/models/pin_list.h"
+#include "app/explorer/models/plan_list.h"
 #include "app/explorer/session/budget_controller.h"
-#include "app/explorer/session/capture_controller.h"
-#include "app/explorer/session/compare_controller.h"
-#include "app/explorer/session/ladder_controller.h"
-#include "app/explorer/session/open_file.h"
-#include "app/explorer/session/pin_list.h"
-#include "app/explorer/session/plan_journal.h"
-#include "app/explorer/session/plan_list.h"
-#include "app/explorer/session/selection.h"
-#include "app/explorer/session/solve_controller.h"
-#include "app/explorer/session/sweep_controller.h"
+#include "core/planning/known_answers.h"
 
 namespace rematlas::explorer {
 
@@ -30,6 +32,7 @@ struct SolveSettings {
     std::string solver = "atlas";
     std::chrono::milliseconds time = std::chrono::seconds(10);
     Copies copies = {};  ///< links that copy nothing stand for those of the graph's device
+    bool operator==(const SolveSettings&) const = default;
 };
 
 class Session : public QObject {
@@ -47,8 +50,17 @@ class Session : public QObject {
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
-    /// The least peak of any schedule that is known; 0: none yet.
-    Bytes smallest_known() const { return smallest_known_; }
+    /// What is found and proven of the graph that is open. There must be one.
+    const KnownAnswers& known() const { return *known_; }
+    /// What is asked for a budget: by `solve_settings`, under the pins.
+    Question question(Bytes budget) const;
+    /// Whether the solver has answered the question, with no less time than is set now.
+    bool was_solved(const Question& question) const;
+    /// What is proven of schedules that may stand in the plan's place.
+    std::optional<double> bound_of(const Schedule& plan) const;
+    /// The plan with the largest bound that is known, as it is exported.
+    Schedule with_known_bound(Schedule plan) const;
+
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.
@@ -76,8 +88,10 @@ class Session : public QObject {
     bool busy() const;
     void cancel_all();
 
+    const SolveSettings& solve_settings() const { return solve_settings_; }
+    void set_solve_settings(const SolveSettings& settings);
+
     Selection selection;
-    SolveSettings solve_settings;
     PinList pins;
     PlanList plans;
     PlanJournal journal;
@@ -96,6 +110,8 @@ class Session : public QObject {
     void compared_plan_changed();
     void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
+    void question_changed();  ///< but for its budget
+    void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);
     void all_opened();
@@ -109,7 +125,10 @@ class Session : public QObject {
     void show_prepared(SchedulePtr schedule);
     void keep_point(const SweptPoint& found);
     void show_in_blocks(GraphPtr graph);
-    void note_feasible(Bytes peak);
+    void note_answered();
+    std::optional<double> bound_of_row(const PlanRow& row);
+    void show_known();
+    Question question_of(const SolveRequest& request) const;
     void compare_shown();
 
     GraphPtr graph_;
@@ -119,7 +138,17 @@ class Session : public QObject {
     QString compared_;  ///< key of the plan that the shown one is compared with
     QStringList queue_;
     std::optional<Partition> partition_;
-    Bytes smallest_known_;  ///< 0 while only the proven bound is known
+    SolveSettings solve_settings_;
+    GraphPtr known_of_;  ///< in the blocks that it was opened in
+    std::optional<KnownAnswers> known_;
+    struct Solved {
+        Question question;
+        std::string solver;
+        std::chrono::milliseconds time;
+    };
+    std::map<QString, Question> asked_of_;  ///< that the plans of the list were asked, by their keys
+    Solved asked_;                          ///< of the solver, last
+    std::vector<Solved> solved_;            ///< questions that were answered, with a schedule or without
     BackgroundJob opening_, partitioning_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/answer.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 
@@ -60,7 +60,8 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     connect(&session_, &Session::graph_changed, this, &AnswerStrip::refresh);
     connect(&session_, &Session::schedule_changed, this, &AnswerStrip::refresh);
     connect(&session_.budget, &BudgetController::changed, this, &AnswerStrip::refresh);
-    connect(&session_.plans, &PlanList::plan_added, this, &AnswerStrip::refresh);
+    connect(&session_, &Session::question_changed, this, &AnswerStrip::refresh);
+    connect(&session_, &Session::known_changed, this, &AnswerStrip::refresh);
     connect(&session_.plans, &PlanList::plan_removed, this, &AnswerStrip::refresh);
     refresh();
 }
@@ -83,7 +84,9 @@ void AnswerStrip::refresh() {
     // A budget that was typed is no card's any more.
     if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
         card_->setCurrentIndex(0);
-    const FitAnswer answer = fit_answer(*session_.graph(), session_.plans, limit, session_.smallest_known());
+    const Question question = session_.question(limit);
+    const FitAnswer answer = fit_answer(*session_.graph(), session_.plans, session_.known(), question,
+                                        session_.was_solved(question));
     headline_->setText(answer.headline);
     detail_->setText(answer.detail);
     plan_ = answer.plan;

@@ -6,7 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 
@@ -35,9 +35,9 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     open_->hide();
     error_->hide();
     if (about_.capture.model.isEmpty())
-        show_failure(tr(
-            "This graph does not tell where its model is. Choose a model file, or capture the step in "
-            "Python at another batch and open that graph."));
+        show_failure(
+            tr("This graph does not tell where its model is. Choose a model file, or capture the step in "
+               "Python at another batch and open that graph."));
 }
 
 void BatchDialog::set_up_fields() {
@@ -127,8 +127,8 @@ void BatchDialog::lay_out() {
 
 void BatchDialog::connect_all() {
     connect(browse_, &QToolButton::clicked, this, [this] {
-        const QString file = QFileDialog::getOpenFileName(this, tr("Model"), model_->text(),
-                                                          tr("Models (*.pt *.pth *.pt2)"));
+        const QString file =
+            QFileDialog::getOpenFileName(this, tr("Model"), model_->text(), tr("Models (*.pt *.pth *.pt2)"));
         if (!file.isEmpty()) model_->setText(file);
     });
     connect(one_, &QPushButton::clicked, this, [this] { ask(batch_->value()); });

@@ -9,10 +9,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/explorer/files/input_specs.h"
+#include "app/explorer/files/model_file.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/input_specs.h"
-#include "app/explorer/session/model_file.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/words/wording.h"
 #include "core/costs/device_profile.h"
 
 namespace rematlas::explorer {

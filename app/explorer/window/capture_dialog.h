@@ -7,8 +7,8 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 
-#include "app/explorer/session/capture_controller.h"
-#include "app/explorer/session/recent_files.h"
+#include "app/explorer/files/recent_files.h"
+#include "app/explorer/jobs/capture_controller.h"
 
 namespace rematlas::explorer {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/fuzzy.h"
+#include "app/explorer/words/fuzzy.h"
 
 namespace rematlas::explorer {
 namespace {

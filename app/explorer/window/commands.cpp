@@ -4,10 +4,10 @@
 #include <map>
 
 #include "app/explorer/look/view_keys.h"
-#include "app/explorer/session/wording.h"
 #include "app/explorer/window/about.h"
 #include "app/explorer/window/command_palette.h"
 #include "app/explorer/window/main_window.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {

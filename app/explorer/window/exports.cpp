@@ -3,10 +3,10 @@
 #include <QStatusBar>
 
 #include "app/explorer/docks/all_docks.h"
-#include "app/explorer/session/csv_table.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/models/csv_table.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/view_picture.h"
+#include "app/explorer/words/wording.h"
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"

@@ -16,12 +16,12 @@
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/docks/tables.h"
+#include "app/explorer/files/chosen_files.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/chosen_files.h"
-#include "app/explorer/session/wording.h"
 #include "app/explorer/window/batch_dialog.h"
 #include "app/explorer/window/capture_dialog.h"
 #include "app/explorer/window/model_help.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <QDialog>
 
-#include "app/explorer/session/model_file.h"
+#include "app/explorer/files/model_file.h"
 
 namespace rematlas::explorer {
 

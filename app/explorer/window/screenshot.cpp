@@ -8,8 +8,8 @@
 #include <QTextStream>
 #include <QThread>
 
+#include "app/explorer/files/open_file.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/session/open_file.h"
 #include "app/explorer/window/main_window.h"
 
 namespace rematlas::explorer {

@@ -6,7 +6,7 @@
 #include <QProgressBar>
 #include <QWidget>
 
-#include "app/explorer/session/recent_files.h"
+#include "app/explorer/files/recent_files.h"
 
 namespace rematlas::explorer {
 

@@ -17,9 +17,9 @@
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/look/view_keys.h"
-#include "app/explorer/session/fuzzy.h"
-#include "app/explorer/session/wording.h"
 #include "app/explorer/window/message_bar.h"
+#include "app/explorer/words/fuzzy.h"
+#include "app/explorer/words/wording.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {

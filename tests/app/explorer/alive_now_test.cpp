@@ -1,4 +1,4 @@
-#include "app/explorer/session/alive_now.h"
+#include "app/explorer/models/alive_now.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/session/background_job.h"
+#include "app/explorer/jobs/background_job.h"
 
 #include <gtest/gtest.h>
 

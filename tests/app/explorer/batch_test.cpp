@@ -7,7 +7,7 @@
 #include <QSpinBox>
 #include <nlohmann/json.hpp>
 
-#include "app/explorer/session/batch_controller.h"
+#include "app/explorer/jobs/batch_controller.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "tests/app/explorer/window_fixture.h"

@@ -1,9 +1,9 @@
-#include "app/explorer/session/block_sums.h"
+#include "app/explorer/models/block_sums.h"
 
 #include <gtest/gtest.h>
 
-#include "app/explorer/session/alive_now.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/models/alive_now.h"
+#include "app/explorer/words/wording.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {

@@ -1,4 +1,4 @@
-#include "app/explorer/session/block_tree_model.h"
+#include "app/explorer/models/block_tree_model.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <QSignalSpy>
 #include <algorithm>
 
-#include "app/explorer/session/block_filter_model.h"
+#include "app/explorer/models/block_filter_model.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {

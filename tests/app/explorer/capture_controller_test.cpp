@@ -1,4 +1,4 @@
-#include "app/explorer/session/capture_controller.h"
+#include "app/explorer/jobs/capture_controller.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/session/capture_progress.h"
+#include "app/explorer/words/capture_progress.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/session/chosen_files.h"
+#include "app/explorer/files/chosen_files.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <QtTest>
 
 #include "app/explorer/docks/compare_picture.h"
-#include "app/explorer/session/differences_table.h"
+#include "app/explorer/models/differences_table.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
@@ -130,7 +130,7 @@ TEST_F(OpenedPlans, AreComparedWithEachOther) {
 }
 
 TEST_F(OpenedPlans, SetWhatIsCopiedNext) {
-    const Copies& copies = window->session().solve_settings.copies;
+    const Copies& copies = window->session().solve_settings().copies;
     auto *what = child<QComboBox>("copies"), *link = child<QComboBox>("link");
     open(saved(with_update_on_device(), "device"));
     EXPECT_EQ(copies.what, Offload::weights);

@@ -1,13 +1,13 @@
-#include "app/explorer/session/csv_table.h"
+#include "app/explorer/models/csv_table.h"
 
 #include <gtest/gtest.h>
 
 #include <QStandardItemModel>
 
-#include "app/explorer/session/alive_model.h"
-#include "app/explorer/session/block_tree_model.h"
-#include "app/explorer/session/plan_list.h"
-#include "app/explorer/session/steps_table.h"
+#include "app/explorer/models/alive_model.h"
+#include "app/explorer/models/block_tree_model.h"
+#include "app/explorer/models/plan_list.h"
+#include "app/explorer/models/steps_table.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {

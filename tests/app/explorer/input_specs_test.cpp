@@ -1,4 +1,4 @@
-#include "app/explorer/session/input_specs.h"
+#include "app/explorer/files/input_specs.h"
 
 #include <gtest/gtest.h>
 

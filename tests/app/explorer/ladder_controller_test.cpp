@@ -1,4 +1,4 @@
-#include "app/explorer/session/ladder_controller.h"
+#include "app/explorer/jobs/ladder_controller.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/session/ladders_ahead.h"
+#include "app/explorer/jobs/ladders_ahead.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "app/explorer/session/ladder_controller.h"
+#include "app/explorer/jobs/ladder_controller.h"
 #include "tests/app/explorer/stacked_layout.h"
 #include "tests/app/explorer/training_chain.h"
 

@@ -1,5 +1,5 @@
 // Every word of the window and of its pictures goes through a translator, and the German one knows them all.
-#include "app/explorer/session/language.h"
+#include "app/explorer/words/language.h"
 
 #include <gtest/gtest.h>
 

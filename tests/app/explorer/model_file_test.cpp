@@ -1,5 +1,5 @@
 // Files that people take for models, and what they are told. Archives are written with stored entries, as PyTorch does.
-#include "app/explorer/session/model_file.h"
+#include "app/explorer/files/model_file.h"
 
 #include <gtest/gtest.h>
 

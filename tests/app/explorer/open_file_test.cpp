@@ -1,4 +1,4 @@
-#include "app/explorer/session/open_file.h"
+#include "app/explorer/files/open_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/session/plan_journal.h"
+#include "app/explorer/files/plan_journal.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <random>
 
-#include "app/explorer/session/journal_file.h"
-#include "app/explorer/session/open_file.h"
+#include "app/explorer/files/journal_file.h"
+#include "app/explorer/files/open_file.h"
 #include "core/base/files.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/app/explorer/training_chain.h"

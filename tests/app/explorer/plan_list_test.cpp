@@ -1,4 +1,4 @@
-#include "app/explorer/session/plan_list.h"
+#include "app/explorer/models/plan_list.h"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 
 #include <QtTest>
 
-#include "app/explorer/session/alive_model.h"
-#include "app/explorer/session/block_sums.h"
-#include "app/explorer/session/item_notes.h"
-#include "app/explorer/session/steps_table.h"
+#include "app/explorer/models/alive_model.h"
+#include "app/explorer/models/block_sums.h"
+#include "app/explorer/models/item_notes.h"
+#include "app/explorer/models/steps_table.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {

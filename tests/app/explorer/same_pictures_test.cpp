@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <functional>
 
+#include "app/explorer/loaded/loaded_schedule.h"
 #include "app/explorer/look/qt_canvas.h"
-#include "app/explorer/session/loaded_schedule.h"
-#include "app/explorer/session/qt_ruler.h"
+#include "app/explorer/words/qt_ruler.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/paint/blocks_painter.h"
 #include "viz/paint/compare_painter.h"

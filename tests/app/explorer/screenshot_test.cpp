@@ -8,7 +8,7 @@
 #include <QTemporaryDir>
 #include <set>
 
-#include "app/explorer/session/loaded_schedule.h"
+#include "app/explorer/loaded/loaded_schedule.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/layout/layout_worker.h"

@@ -1,4 +1,4 @@
-#include "app/explorer/session/solve_controller.h"
+#include "app/explorer/jobs/solve_controller.h"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "app/explorer/session/items_table.h"
-#include "app/explorer/session/steps_table.h"
-#include "app/explorer/session/sweep_table.h"
-#include "app/explorer/session/wording.h"
+#include "app/explorer/models/items_table.h"
+#include "app/explorer/models/steps_table.h"
+#include "app/explorer/models/sweep_table.h"
+#include "app/explorer/words/wording.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {

@@ -5,7 +5,7 @@
 #include <QString>
 #include <QTemporaryDir>
 
-#include "app/explorer/session/loaded_graph.h"
+#include "app/explorer/loaded/loaded_graph.h"
 
 namespace rematlas::explorer {
 

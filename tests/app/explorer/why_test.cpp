@@ -1,5 +1,5 @@
 // Why and what if, and the pins of the window.
-#include "app/explorer/session/why.h"
+#include "app/explorer/models/why.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "app/explorer/docks/why_panel.h"
 #include "app/explorer/look/pin_menu.h"
-#include "app/explorer/session/pin_list.h"
+#include "app/explorer/models/pin_list.h"
 #include "core/checking/check_pins.h"
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
@@ -211,11 +211,11 @@ TEST_F(PinWindows, PinsAreKeptWithTheirPlanAndComeBackWithIt) {
 }
 
 TEST_F(PinWindows, ABudgetThatOnlyThePinsBreakIsToldSo) {
+    const std::int64_t least = session().budget.smallest().value, most = session().graph()->full_peak.value;
     session().pins.replace({{"layers.*", PinKind::keep}});
     QString headline;
     QObject::connect(&session().solver, &SolveController::infeasible, &session(),
                      [&](const NoScheduleReport& report, qint64) { headline = report.headline; });
-    const std::int64_t least = session().smallest_known().value, most = session().graph()->full_peak.value;
     ASSERT_LT(least, most);
     session().solve({.budget = Bytes((least + most) / 2), .limits = {.time = std::chrono::seconds(1)}});
     ASSERT_TRUE(eventually([&] { return !headline.isEmpty(); }));

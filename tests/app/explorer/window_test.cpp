@@ -101,7 +101,9 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     EXPECT_EQ(child<QLabel>("link_remark")->text(), "50 GB/s each way");
     Session& session = window->session();
     session.budget.set_text("60%");
-    session.solve_settings.time = std::chrono::seconds(6);
+    SolveSettings settings = session.solve_settings();
+    settings.time = std::chrono::seconds(6);
+    session.set_solve_settings(settings);
     window->solve_panel().solve();
     ASSERT_TRUE(eventually([&] { return session.schedule() && !session.solver.running(); }));
     const LoadedSchedule& shown = *session.schedule();
@@ -122,7 +124,7 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     auto* solver = child<QComboBox>("solver");
     solver->setCurrentText("rotor");
     EXPECT_FALSE(copies->isEnabled()) << "it copies nothing";
-    EXPECT_EQ(session.solve_settings.copies.what, Offload::none);
+    EXPECT_EQ(session.solve_settings().copies.what, Offload::none);
 }
 
 TEST_F(Windows, AsksWhatThePlanWouldCostOverAnotherLinkAndSolvesForIt) {
@@ -130,8 +132,8 @@ TEST_F(Windows, AsksWhatThePlanWouldCostOverAnotherLinkAndSolvesForIt) {
     Session& session = window->session();
     auto* asked = child<QComboBox>("what_if_link");
     EXPECT_TRUE(asked->parentWidget()->isHidden()) << "nothing is copied";
-    session.solve_settings.copies = {.what = Offload::activations, .links = *links_named("pcie4")};
-    session.solve_settings.time = std::chrono::seconds(6);
+    session.set_solve_settings({.time = std::chrono::seconds(6),
+                                .copies = {.what = Offload::activations, .links = *links_named("pcie4")}});
     session.budget.set_text("50%");
     window->solve_panel().solve();
     ASSERT_TRUE(eventually([&] { return !session.solver.running(); }));

@@ -1,0 +1,177 @@
+#include "app/explorer/files/journal_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/base/files.h"
+
+namespace rematlas::explorer {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kJournalFormat = "rematlas.session";
+constexpr int kJournalVersion = 1;
+
+/// The file under this name, locked for this program alone. It is opened again where another program put a new one in
+/// its place meanwhile. -1: `errno` says why.
+class LockedFile {
+  public:
+    LockedFile(const std::filesystem::path& path, int flags) {
+        do {
+            close();
+            file_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+            if (file_ >= 0) ::flock(file_, LOCK_EX);  // a file system without locks does without
+        } while (file_ >= 0 && !is_still(path));
+    }
+    ~LockedFile() { close(); }
+    LockedFile(const LockedFile&) = delete;
+    LockedFile& operator=(const LockedFile&) = delete;
+    int get() const { return file_; }
+
+  private:
+    bool is_still(const std::filesystem::path& path) const {
+        struct stat opened = {}, named = {};
+        return ::fstat(file_, &opened) != 0 ||
+               (::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+                opened.st_dev == named.st_dev);
+    }
+    void close() {
+        if (file_ >= 0) ::close(file_);
+        file_ = -1;
+    }
+    int file_ = -1;
+};
+
+std::vector<std::string_view> lines_in(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        if (end != 0) lines.push_back(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return lines;
+}
+
+/// Follows the lines of a journal and empties those that no longer count.
+class Compaction {
+  public:
+    explicit Compaction(std::string_view text) : lines_(lines_in(text)) {
+        for (at_ = 0; at_ < lines_.size(); ++at_) {
+            const json note = json::parse(lines_[at_], nullptr, false);
+            try {
+                follow(note);
+            } catch (const json::exception&) {
+                lines_[at_] = {};
+            }
+        }
+    }
+    std::string text() const {
+        std::string all;
+        for (const std::string_view line : lines_)
+            if (!line.empty()) all.append(line).append("\n");
+        return all;
+    }
+
+  private:
+    static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    struct Place {
+        std::size_t plan = kNone, name = kNone;
+    };
+
+    void follow(const json& note) {
+        if (note.contains("format")) {
+            if (at_ > 0) lines_[at_] = {};
+            return;
+        }
+        const std::string graph = note.at("graph").get<std::string>();
+        if (note.contains("shown")) {
+            replace(shown_.emplace(graph, kNone).first->second);
+            return;
+        }
+        const auto key = std::pair(graph, note.at("plan").get<std::string>());
+        Place& place = plans_[key];
+        if (note.contains("removed")) {
+            for (const std::size_t line : {place.plan, place.name, at_})
+                if (line != kNone) lines_[line] = {};
+            plans_.erase(key);
+        } else if (note.contains("schedule")) {
+            add(place);
+        } else if (place.plan != kNone) {
+            replace(place.name);
+        } else {
+            lines_[at_] = {};
+        }
+    }
+
+    /// This line counts in place of that one.
+    void replace(std::size_t& line) {
+        if (line != kNone) lines_[line] = {};
+        line = at_;
+    }
+
+    /// A plan that comes again stays where it was, and the line has its name.
+    void add(Place& place) {
+        if (place.name != kNone) lines_[place.name] = {};
+        place.name = kNone;
+        if (place.plan == kNone) {
+            place.plan = at_;
+        } else {
+            lines_[place.plan] = lines_[at_];
+            lines_[at_] = {};
+        }
+    }
+
+    std::vector<std::string_view> lines_;
+    std::size_t at_ = 0;
+    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< by graph and key
+    std::map<std::string, std::size_t> shown_;                    ///< by graph
+};
+
+}  // namespace
+
+Result<void> append_line(const std::filesystem::path& path, std::string_view line) {
+    const auto failure = [&] { return Error{path.string() + ": " + std::strerror(errno)}; };
+    const LockedFile file(path, O_RDWR | O_CREAT | O_APPEND);
+    if (file.get() < 0) return failure();
+    std::string bytes = std::string(line) + '\n';
+    char last = '\n';
+    const off_t size = ::lseek(file.get(), 0, SEEK_END);
+    if (size == 0)
+        bytes.insert(0, json{{"format", kJournalFormat}, {"version", kJournalVersion}}.dump() + '\n');
+    if (size > 0 && ::pread(file.get(), &last, 1, size - 1) == 1 && last != '\n') bytes.insert(0, 1, '\n');
+    std::size_t written = 0;
+    while (written < bytes.size()) {
+        const ssize_t more = ::write(file.get(), bytes.data() + written, bytes.size() - written);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return failure();
+        written += static_cast<std::size_t>(more);
+    }
+    if (::fdatasync(file.get()) != 0) return failure();
+    return {};
+}
+
+std::string compacted(std::string_view lines) {
+    return Compaction(lines).text();
+}
+
+Result<void> compact_file(const std::filesystem::path& path) {
+    const LockedFile file(path, O_RDWR);
+    if (file.get() < 0) return {};  // nothing to do where there is none
+    const Result<std::string> before = read_file(path);
+    if (!before) return before.error();
+    const std::string after = compacted(*before);
+    if (after.size() > before->size() / 2) return {};
+    return write_file(path, after);
+}
+
+}  // namespace rematlas::explorer

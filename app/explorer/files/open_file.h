@@ -1,0 +1,33 @@
+// Opens any file the explorer knows.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/explorer/files/plan_journal.h"
+#include "app/explorer/loaded/loaded_schedule.h"
+#include "core/base/result.h"
+#include "core/planning/file_kind.h"
+#include "core/planning/sweep.h"
+
+namespace rematlas::explorer {
+
+/// What one file brings. A schedule or a sweep brings its graph along.
+struct Opened {
+    GraphPtr graph;
+    SchedulePtr schedule;
+    std::optional<Sweep> sweep;
+    std::filesystem::path path;
+    // Where the graph is not `current`:
+    SchedulePtr all_kept = nullptr;  ///< the step without recomputation
+    KeptPlans kept = {};             ///< of earlier work on it
+};
+
+/// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the
+/// same folder. Errors: what reading says; a digest for which there is no graph; a model (that needs a
+/// capture first). Any thread may call it. Cost: reading and preparing.
+Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
+
+}  // namespace rematlas::explorer

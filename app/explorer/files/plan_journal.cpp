@@ -1,0 +1,221 @@
+#include "app/explorer/files/plan_journal.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "app/explorer/files/journal_file.h"
+#include "app/explorer/words/wording.h"
+#include "core/base/files.h"
+#include "core/schedule/schedule_file.h"
+
+namespace rematlas::explorer {
+namespace {
+
+using nlohmann::json;
+
+/// Follows a journal line by line.
+class JournalReader {
+  public:
+    explicit JournalReader(std::string graph) : graph_(std::move(graph)) {}
+
+    void read(std::string_view line) {
+        const json note = json::parse(line, nullptr, false);
+        if (!note.is_object()) return damage();
+        try {
+            if (note.contains("format")) return;
+            if (note.at("graph").get<std::string>() == graph_) take(note);
+        } catch (const json::exception&) {
+            damage();
+        }
+    }
+    KeptPlans kept;
+
+  private:
+    void damage() { ++kept.damaged; }
+
+    void take(const json& note) {
+        if (note.contains("shown")) {
+            kept.shown = text(note.at("shown").get<std::string>());
+            return;
+        }
+        const QString key = text(note.at("plan").get<std::string>());
+        auto plan = std::find_if(kept.plans.begin(), kept.plans.end(),
+                                 [&](const PlanRow& p) { return p.key == key; });
+        if (note.contains("removed")) {
+            if (plan != kept.plans.end()) kept.plans.erase(plan);
+            return;
+        }
+        if (note.contains("schedule")) {
+            Result<Schedule> schedule = parse_schedule(note.at("schedule").dump(), "session");
+            if (!schedule || key_of(*schedule) != key) return damage();
+            if (plan == kept.plans.end())
+                plan =
+                    kept.plans.insert(plan, PlanRow{.key = key, .name = {}, .schedule = nullptr, .file = {}});
+            plan->origin =
+                origin_from(note.at("origin").get<std::string>()).value_or(PlanRow::Origin::solved);
+            plan->schedule = std::make_shared<const Schedule>(schedule.take());
+        }
+        if (plan == kept.plans.end()) return damage();
+        plan->name = text(note.at("name").get<std::string>());
+        plan->starred = note.at("starred").get<bool>();
+    }
+
+    const std::string graph_;
+};
+
+std::string beginning_of(std::string_view sha256) {
+    return std::string(sha256.substr(0, 16));
+}
+
+json names_of(const PlanRow& plan) {
+    return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
+}
+
+constexpr auto kTryAgain = std::chrono::seconds(5);  ///< after a file could not be written
+
+}  // namespace
+
+std::filesystem::path journal_path(const std::filesystem::path& graph_file) {
+    if (graph_file.empty()) return {};
+    std::string name = graph_file.filename().string();
+    for (const std::string_view ending : {".graph.json", ".json", ".plan"})
+        if (name.size() > ending.size() && name.ends_with(ending)) {
+            name.resize(name.size() - ending.size());
+            break;
+        }
+    return graph_file.parent_path() / (name + ".session.jsonl");
+}
+
+KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256) {
+    JournalReader reader(beginning_of(graph_sha256));
+    std::error_code none;
+    if (path.empty() || !std::filesystem::is_regular_file(path, none)) return {};
+    const Result<std::string> bytes = read_file(path);
+    if (!bytes) return {};
+    std::string_view rest = *bytes;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n');
+        reader.read(rest.substr(0, end));
+        if (end == std::string_view::npos) break;
+        rest.remove_prefix(end + 1);
+    }
+    return std::move(reader.kept);
+}
+
+PlanJournal::PlanJournal(QObject* parent)
+    : QObject(parent), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+PlanJournal::~PlanJournal() {
+    flush();
+}
+
+void PlanJournal::open(const std::filesystem::path& path, const std::string& graph_sha256) {
+    path_ = graph_sha256.empty() ? std::filesystem::path() : path;
+    graph_ = beginning_of(graph_sha256);
+    failed_ = false;
+    if (!path_.empty()) push({path_, nullptr, nullptr});
+}
+
+void PlanJournal::note_added(const PlanRow& plan) {
+    json line = names_of(plan);
+    line["origin"] = to_string(plan.origin);
+    note(std::move(line), plan.schedule);
+}
+
+void PlanJournal::note_renamed(const PlanRow& plan) {
+    note(names_of(plan));
+}
+
+void PlanJournal::note_removed(const QString& key) {
+    note({{"plan", key.toStdString()}, {"removed", true}});
+}
+
+void PlanJournal::note_shown(const QString& key) {
+    note({{"shown", key.toStdString()}});
+}
+
+void PlanJournal::note(json note, std::shared_ptr<const Schedule> schedule) {
+    if (path_.empty()) return;
+    note["graph"] = graph_;
+    push({path_, std::move(note), std::move(schedule)});
+}
+
+void PlanJournal::push(Line line) {
+    {
+        const std::lock_guard lock(mutex_);
+        try_again();
+        lines_.push_back(std::move(line));
+    }
+    changed_.notify_all();
+}
+
+void PlanJournal::try_again() {
+    std::move(lines_.begin(), lines_.end(), std::back_inserter(put_off_));
+    lines_ = std::exchange(put_off_, {});
+}
+
+/// With those of the same file that wait behind it.
+void PlanJournal::put_off(Line line) {
+    const std::filesystem::path path = line.path;
+    put_off_.push_back(std::move(line));
+    const auto later = std::stable_partition(lines_.begin(), lines_.end(),
+                                             [&](const Line& other) { return other.path != path; });
+    std::move(later, lines_.end(), std::back_inserter(put_off_));
+    lines_.erase(later, lines_.end());
+}
+
+void PlanJournal::flush() {
+    std::unique_lock lock(mutex_);
+    try_again();
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return lines_.empty() && !writing_; });
+}
+
+void PlanJournal::work(const std::stop_token& stop) {
+    const auto some = [this] { return !lines_.empty(); };
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        if (put_off_.empty()) {
+            changed_.wait(lock, stop, some);
+        } else if (!changed_.wait_for(lock, stop, kTryAgain, some)) {
+            try_again();
+        }
+        if (lines_.empty()) continue;
+        Line line = std::move(lines_.front());
+        lines_.pop_front();
+        writing_ = true;
+        lock.unlock();
+        const Result<void> written = write(line);
+        tell(line.path, written);
+        lock.lock();
+        if (!written) put_off(std::move(line));
+        writing_ = false;
+        changed_.notify_all();
+    }
+}
+
+Result<void> PlanJournal::write(const Line& line) {
+    if (line.note.is_null()) {
+        static_cast<void>(compact_file(line.path));  // what cannot be made smaller can be added to
+        return {};
+    }
+    json note = line.note;
+    if (line.schedule) note["schedule"] = json::parse(schedule_text(*line.schedule));
+    return append_line(line.path, note.dump());
+}
+
+void PlanJournal::tell(const std::filesystem::path& path, const Result<void>& written) {
+    const QString message = written ? QString() : rematlas::explorer::text(written.error().message);
+    QMetaObject::invokeMethod(this, [this, message, path] {
+        if (path != path_ || failed_ == !message.isEmpty()) return;
+        failed_ = !message.isEmpty();
+        if (failed_)
+            emit cannot_write(message);
+        else
+            emit wrote_again();
+    });
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,68 @@
+// Capture of a model in a child process, which may crash, be slow or be killed without harm to the window.
+#pragma once
+
+#include <QByteArray>
+#include <QElapsedTimer>
+#include <QObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+
+#include "app/explorer/words/capture_progress.h"
+
+namespace rematlas::explorer {
+
+struct CaptureRequest {
+    QString model;
+    QStringList inputs;
+    QString output;  ///< NAME.graph.json
+    QString device = "cpu";
+    QString device_profile;  ///< with the device "meta": what to plan for
+    QString loss = "output";
+};
+
+/// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps belong to
+/// the graph that lies there.
+QString free_graph_file(const QString& model);
+
+/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
+/// a JSON object
+/// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.
+class CaptureController : public QObject {
+    Q_OBJECT
+  public:
+    explicit CaptureController(QObject* parent = nullptr);
+    ~CaptureController() override;
+
+    void start(const CaptureRequest& request);
+    void cancel();  ///< kills the child
+    bool running() const { return process_.state() != QProcess::NotRunning; }
+
+    /// Empty: `find_program()`.
+    void set_program(const QString& program) { program_ = program; }
+    /// `find_runtime_program()` (app/programs).
+    static QString find_program();
+    static QStringList arguments(const CaptureRequest& request);
+
+  signals:
+    void started();
+    void progressed(const QString& words, double fraction);  ///< for people; never falls
+    void captured(const QString& graph_file);
+    void failed(const QString& message);
+    void finished(bool cancelled);
+
+  private:
+    void read_progress();
+    void read_line(const QByteArray& line);
+    void conclude(int exit_code, QProcess::ExitStatus status);
+
+    QProcess process_;
+    QString program_, output_;
+    QByteArray pending_;
+    CaptureProgress progress_;
+    QElapsedTimer clock_;
+    QString last_words_;
+    bool cancelled_ = false;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,43 @@
+#include "app/explorer/jobs/capture_process.h"
+
+#include <QProcess>
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr int patience = 50;  ///< milliseconds between two looks at `stop`
+
+/// The program's own error where there is one: libraries may say more after it.
+QByteArray words_of(const QByteArray& said) {
+    QByteArray words;
+    for (const QByteArray& line : said.split('\n')) {
+        const QByteArray trimmed = line.trimmed();
+        if (trimmed.isEmpty() || trimmed.startsWith('{')) continue;
+        if (trimmed.startsWith("rematlas: ") || !words.startsWith("rematlas: ")) words = trimmed;
+    }
+    return words.startsWith("rematlas: ") ? words.mid(10) : words;
+}
+
+}  // namespace
+
+Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_token& stop) {
+    const QString program = CaptureController::find_program();
+    if (program.isEmpty()) return Error{"the program rematlas-runtime is not beside the explorer"};
+    QProcess process;
+    process.setStandardOutputFile(QProcess::nullDevice());
+    process.start(program, CaptureController::arguments(request));
+    if (!process.waitForStarted()) return Error{process.errorString().toStdString()};
+    while (!process.waitForFinished(patience)) {
+        if (process.state() == QProcess::NotRunning) break;
+        if (!stop.stop_requested()) continue;
+        process.kill();
+        process.waitForFinished(2000);
+        return Error{"stopped"};
+    }
+    if (process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0) return {};
+    const QByteArray words = words_of(process.readAllStandardError());
+    if (!words.isEmpty()) return Error{words.left(2000).toStdString()};
+    return Error{"the capture ended without a word"};
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,63 @@
+// A sweep in the background: points arrive as they are found, each with the steps of its schedule.
+#pragma once
+
+#include <QObject>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/explorer/jobs/background_job.h"
+#include "app/explorer/loaded/loaded_graph.h"
+#include "app/explorer/loaded/loaded_schedule.h"
+#include "core/planning/sweep.h"
+
+namespace rematlas::explorer {
+
+/// A point of a sweep, with what it was asked for.
+struct SweptPoint {
+    std::string solver;
+    Copies copies;
+    SweepPoint point;
+};
+
+class SweepController : public QObject {
+    Q_OBJECT
+  public:
+    explicit SweepController(QObject* parent = nullptr);
+
+    void start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time,
+               Pins pins = {}, std::vector<Copies> copies = {Copies{}});
+    /// Ends the sweep; the points found so far stay.
+    void stop() { job_.cancel(); }
+    bool running() const { return job_.running(); }
+
+    /// A sweep from a file; its points have no steps.
+    void set_sweep(Sweep sweep);
+    /// Its points show the bounds that are known of their questions.
+    void raise_bounds(const Graph& graph, const KnownAnswers& known);
+    void clear();
+    const Sweep& sweep() const { return sweep_; }
+    bool empty() const { return sweep_.curves.empty(); }
+
+  signals:
+    void started();
+    void changed();
+    /// With its steps; also when it became better, by what was found at another budget.
+    void point_found(const rematlas::explorer::SweptPoint& found);
+    void progressed(int done, int total);
+    void failed(const QString& message);
+    void finished(bool cancelled);
+
+  private:
+    void insert(const SweptPoint& found);
+
+    Sweep sweep_;
+    int done_ = 0, total_ = 0;
+    BackgroundJob job_;
+};
+
+/// The schedule behind a sweep's point. The point must hold its steps.
+Schedule schedule_of(const LoadedGraph& graph, const SweptPoint& found, Pins pins = {});
+
+}  // namespace rematlas::explorer

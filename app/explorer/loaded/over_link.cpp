@@ -1,0 +1,28 @@
+#include "app/explorer/loaded/over_link.h"
+
+namespace rematlas::explorer {
+namespace {
+
+OverLink judged(const LoadedSchedule& schedule, Nanoseconds time) {
+    OverLink over{.time = time, .overhead = 1, .waits = time};
+    for (const Step& step : schedule.schedule.steps)
+        if (step.runs()) over.waits -= schedule.graph->graph.ops[step.op()].time;
+    if (schedule.graph->flat.base_time > 0)
+        over.overhead = static_cast<double>(time.value) / static_cast<double>(schedule.graph->flat.base_time);
+    return over;
+}
+
+}  // namespace
+
+OverLink over_own_link(const LoadedSchedule& schedule) {
+    return judged(schedule, schedule.simulation.time);
+}
+
+Result<OverLink> over_link(const LoadedSchedule& schedule, const Links& links) {
+    const Schedule& plan = schedule.schedule;
+    const Result<Simulation> played = simulate(schedule.graph->graph, plan.steps, plan.homes, links);
+    if (!played) return played.error();
+    return judged(schedule, played->time);
+}
+
+}  // namespace rematlas::explorer

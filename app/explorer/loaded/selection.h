@@ -1,0 +1,68 @@
+// What the user has selected, shared by all views: a block or an op, a step of the schedule under the cursor, and the
+// part of the schedule that is looked at.
+#pragma once
+
+#include <QObject>
+
+#include "app/explorer/loaded/step_range.h"
+#include "core/base/ids.h"
+
+namespace rematlas::explorer {
+
+/// A block, an op, or nothing.
+struct Selected {
+    BlockId block;
+    OpId op;
+
+    static Selected of(BlockId block) { return {block, OpId()}; }
+    static Selected of(OpId op) { return {BlockId(), op}; }
+    bool empty() const { return !block.valid() && !op.valid(); }
+    bool operator==(const Selected&) const = default;
+};
+
+class Selection : public QObject {
+    Q_OBJECT
+  public:
+    using QObject::QObject;
+
+    const Selected& current() const { return current_; }
+    int cursor() const { return cursor_; }  ///< step index, -1 for none
+
+    void select(const Selected& selected) {
+        if (selected == current_) return;
+        current_ = selected;
+        emit changed(current_);
+    }
+    void set_cursor(int step) {
+        if (step == cursor_) return;
+        cursor_ = step;
+        emit cursor_moved(cursor_);
+    }
+    /// The part of the schedule that is looked at.
+    const StepRange& range() const { return range_; }
+    void set_range(const StepRange& range) {
+        if (range == range_) return;
+        range_ = range;
+        emit range_changed(range_);
+    }
+    /// The graph should show it, whatever it takes.
+    void reveal(const Selected& selected) { emit reveal_requested(selected); }
+    void clear() {
+        select({});
+        set_cursor(-1);
+        set_range({});
+    }
+
+  signals:
+    void changed(const rematlas::explorer::Selected& selected);
+    void cursor_moved(int step);
+    void range_changed(const rematlas::explorer::StepRange& range);
+    void reveal_requested(const rematlas::explorer::Selected& selected);
+
+  private:
+    Selected current_;
+    int cursor_ = -1;
+    StepRange range_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,34 @@
+// What two plans do differently, as a table: an op a row, with what the difference costs.
+#pragma once
+
+#include "app/explorer/jobs/compare_controller.h"
+#include "app/explorer/models/figures_table.h"
+
+namespace rematlas::explorer {
+
+class DifferencesTable : public FiguresTable {
+    Q_OBJECT
+  public:
+    enum Place { name, module, runs_a, runs_b, time, peak_a, peak_b, column_count };
+
+    using FiguresTable::FiguresTable;
+
+    /// Null: no rows.
+    void set_compared(ComparedPtr compared);
+
+    Selected selected_at(int row) const override;
+    int row_of(const Selected& selected) const override;
+    int rowCount(const QModelIndex& parent = {}) const override;
+
+  protected:
+    std::vector<Column> columns() const override;
+    QString text_at(int row, int column) const override;
+    QVariant value_at(int row, int column) const override;
+
+  private:
+    const OpDifference& at(int row) const { return compared_->found.ops[static_cast<std::size_t>(row)]; }
+
+    ComparedPtr compared_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,35 @@
+// The items of the ladder graph as a table, ops and collapsed blocks in execution order: the twin of the graph.
+#pragma once
+
+#include "app/explorer/jobs/ladder_controller.h"
+#include "app/explorer/models/figures_table.h"
+
+namespace rematlas::explorer {
+
+class ItemsTable : public FiguresTable {
+    Q_OBJECT
+  public:
+    enum Place { name, phase, ops, made, kept, recomputed, offloaded, time, runs, decision, column_count };
+
+    using FiguresTable::FiguresTable;
+
+    /// A row is an item of the view. Null: no rows.
+    void set_ladder(LadderPtr ladder);
+
+    Selected selected_at(int row) const override;
+    /// The item that shows the op, or the first of the block.
+    int row_of(const Selected& selected) const override;
+    int rowCount(const QModelIndex& parent = {}) const override;
+
+  protected:
+    std::vector<Column> columns() const override;
+    QString text_at(int row, int column) const override;
+    QVariant value_at(int row, int column) const override;
+
+  private:
+    const BlockViewItem& item_at(int row) const;
+
+    LadderPtr ladder_;
+};
+
+}  // namespace rematlas::explorer

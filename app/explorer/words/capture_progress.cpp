@@ -1,0 +1,58 @@
+#include "app/explorer/words/capture_progress.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rematlas::explorer {
+namespace {
+
+struct CaptureStage {
+    const char* name;
+    const char* words;
+    double begins, ends;  ///< of the whole capture, as it usually is
+};
+
+constexpr std::array stages{
+    CaptureStage{"load", QT_TRANSLATE_NOOP("CaptureProgress", "Loading the model"), 0, 0.05},
+    CaptureStage{"record",
+                 QT_TRANSLATE_NOOP("CaptureProgress", "Running one training step and noting what it does"),
+                 0.05, 0.3},
+    CaptureStage{"check",
+                 QT_TRANSLATE_NOOP("CaptureProgress", "Checking that the noted step gives the same results"),
+                 0.3, 0.45},
+    CaptureStage{"profile", QT_TRANSLATE_NOOP("CaptureProgress", "Measuring the time of each operation"),
+                 0.45, 0.98},
+    CaptureStage{"write", QT_TRANSLATE_NOOP("CaptureProgress", "Writing the graph"), 0.98, 1},
+};
+
+constexpr double least_to_guess_from = 0.15;       ///< of the capture: before, a guess is worth nothing
+constexpr qint64 least_time_to_guess_from = 2000;  ///< milliseconds
+
+/// In steps that do not flicker.
+QString words_for_time_left(double milliseconds) {
+    const auto rounded = [](double value, int step) {
+        return std::max(step, static_cast<int>(std::ceil(value / step)) * step);
+    };
+    const double seconds = milliseconds / 1000;
+    if (seconds < 55)
+        return QCoreApplication::translate("CaptureProgress", "about %1 s left").arg(rounded(seconds, 5));
+    return QCoreApplication::translate("CaptureProgress", "about %1 min left").arg(rounded(seconds / 60, 1));
+}
+
+}  // namespace
+
+CaptureProgress::State CaptureProgress::at(const QString& stage, double fraction, qint64 elapsed) {
+    const auto* const known = std::find_if(stages.begin(), stages.end(),
+                                           [&](const CaptureStage& one) { return stage == one.name; });
+    if (known == stages.end()) return {stage, reached_};  // of a newer runtime
+    const double within = std::clamp(fraction, 0.0, 1.0);
+    reached_ = std::max(reached_, known->begins + within * (known->ends - known->begins));
+    State state{QCoreApplication::translate("CaptureProgress", known->words), reached_};
+    if (reached_ >= least_to_guess_from && reached_ < 1 && elapsed >= least_time_to_guess_from)
+        state.words += ", " + words_for_time_left(static_cast<double>(elapsed) * (1 - reached_) / reached_);
+    return state;
+}
+
+}  // namespace rematlas::explorer

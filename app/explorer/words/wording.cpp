@@ -1,0 +1,143 @@
+#include "app/explorer/words/wording.h"
+
+#include <QCoreApplication>
+#include <cmath>
+
+#include "core/base/sizes.h"
+#include "viz/paint/blocks_painter.h"
+
+namespace rematlas::explorer {
+
+QString text(std::string_view utf8) {
+    return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
+}
+
+QString bytes_text(Bytes bytes) {
+    return text(format_bytes(bytes));
+}
+
+QString precise_bytes(Bytes bytes) {
+    static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    double value = static_cast<double>(bytes.value);
+    while (value >= 1024 && unit < 4) {
+        value /= 1024;
+        ++unit;
+    }
+    if (unit == 0) return QStringLiteral("%1 B").arg(bytes.value);
+    const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+    const double scale = std::pow(10.0, decimals);
+    return QStringLiteral("%1 %2")
+        .arg(std::ceil(value * scale - 1e-9) / scale, 0, 'f', decimals)
+        .arg(units[unit]);
+}
+
+QString time_text(Nanoseconds time) {
+    return text(format_duration(time));
+}
+
+QString percent_text(double share) {
+    const double percent = share * 100;
+    return QString::number(percent, 'f', percent >= 99.95 ? 0 : 1) + QStringLiteral(" %");
+}
+
+QString overhead_text(double overhead) {
+    return QStringLiteral("%1%2 %").arg(overhead < 1 ? "" : "+").arg((overhead - 1) * 100, 0, 'f', 2);
+}
+
+QString signed_time(Nanoseconds time) {
+    return time.value < 0 ? QStringLiteral("-") + time_text(-time) : QStringLiteral("+") + time_text(time);
+}
+
+QString signed_bytes(Bytes bytes) {
+    return bytes.value < 0 ? QStringLiteral("-") + bytes_text(-bytes)
+                           : QStringLiteral("+") + bytes_text(bytes);
+}
+
+QString decision_text(Decision decision) {
+    switch (decision) {
+        case Decision::recompute:
+            return QCoreApplication::translate("Decision", "recomputed");
+        case Decision::offload:
+            return QCoreApplication::translate("Decision", "offloaded");
+        case Decision::keep:
+            break;
+    }
+    return QCoreApplication::translate("Decision", "kept");
+}
+
+QString phase_text(Phase phase) {
+    switch (phase) {
+        case Phase::forward:
+            return QCoreApplication::translate("Phase", "forward");
+        case Phase::loss:
+            return QCoreApplication::translate("Phase", "loss");
+        case Phase::backward:
+            return QCoreApplication::translate("Phase", "backward");
+        case Phase::optimizer:
+            break;
+    }
+    return QCoreApplication::translate("Phase", "optimizer");
+}
+
+QString kind_text(TensorKind kind) {
+    switch (kind) {
+        case TensorKind::parameter:
+            return QCoreApplication::translate("TensorKind", "parameter");
+        case TensorKind::buffer:
+            return QCoreApplication::translate("TensorKind", "buffer");
+        case TensorKind::input:
+            return QCoreApplication::translate("TensorKind", "input");
+        case TensorKind::constant:
+            return QCoreApplication::translate("TensorKind", "constant");
+        case TensorKind::activation:
+            return QCoreApplication::translate("TensorKind", "activation");
+        case TensorKind::gradient:
+            return QCoreApplication::translate("TensorKind", "gradient");
+        case TensorKind::optimizer_state:
+            break;
+    }
+    return QCoreApplication::translate("TensorKind", "optimizer_state");
+}
+
+QString status_text(const std::string& status) {
+    if (status == "optimal") return QCoreApplication::translate("Status", "best possible");
+    if (status == "feasible") return QCoreApplication::translate("Status", "found");
+    if (status == "infeasible") return QCoreApplication::translate("Status", "nothing fits");
+    return text(status);
+}
+
+QString short_op_name(const Op& op) {
+    const std::size_t colons = op.name.rfind("::");
+    return text(colons == std::string::npos ? std::string_view(op.name)
+                                            : std::string_view(op.name).substr(colons + 2));
+}
+
+QString numbered_op(const LoadedGraph& graph, OpId op) {
+    return QStringLiteral("%1 #%2").arg(short_op_name(graph.graph.ops[op])).arg(op.value);
+}
+
+QString block_name(const LoadedGraph& graph, BlockId block) {
+    const Block& b = graph.graph.blocks[block];
+    if (!b.name.empty()) return text(numbered_block(b.name, b.path));
+    if (!b.path.empty()) return text(b.path);
+    return phase_text(graph.facts[block].phase);
+}
+
+QString tensor_name(const LoadedGraph& graph, TensorId tensor) {
+    const Tensor& t = graph.graph.tensors[tensor];
+    if (!t.name.empty()) return text(t.name);
+    const OpId producer = graph.producer[tensor];
+    return producer.valid() ? QCoreApplication::translate("Tensor", "%1 of op %2")
+                                  .arg(short_op_name(graph.graph.ops[producer]))
+                                  .arg(producer.value)
+                            : QCoreApplication::translate("Tensor", "tensor %1").arg(tensor.value);
+}
+
+Bytes bytes_made(const Graph& graph, OpId op) {
+    Bytes sum;
+    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
+    return sum;
+}
+
+}  // namespace rematlas::explorer
