@@ -93,7 +93,7 @@ TEST(ModuleGroups, AreNoMoreThanAskedFor) {
         graph.ops[op].module = std::string("part_") + static_cast<char>('a' + op.value % 20);
     for (const std::size_t most : {1u, 3u, 30u}) {
         const ModuleGroups groups = module_groups(graph, most);
-        EXPECT_LE(groups.names.size(), most + 1);
+        EXPECT_LE(groups.names.size(), most + 3);
         EXPECT_EQ(groups.of.size(), graph.ops.size());
         for (const int group : groups.of) {
             EXPECT_GE(group, 0);
@@ -110,10 +110,41 @@ TEST(ModuleGroups, FlatNamesAreTakenTogetherWithoutTheirNumbers) {
         EXPECT_TRUE(name == "conv*_bn" || name == "conv*_relu") << name;
 }
 
-TEST(ModuleGroups, OfAGraphWithoutModulesAreOne) {
+TEST(ModuleGroups, OpsOfNoModuleAreToldApartByWhatTheyDo) {
     Graph graph = LayeredGraph::make(3);
-    for (Op& op : graph.ops) op.module.clear();
+    for (Op& op : graph.ops) {
+        op.module.clear();
+        op.phase = Phase::forward;
+    }
     EXPECT_EQ(module_groups(graph).names, std::vector<std::string>{"other"});
+    const OpId loss(2), gradient(3), update(4);
+    graph.ops[loss].phase = Phase::loss;
+    graph.ops[gradient].phase = Phase::backward;
+    graph.ops[gradient].of = loss;
+    graph.ops[update].phase = Phase::optimizer;
+    const ModuleGroups groups = module_groups(graph);
+    EXPECT_EQ(groups.names, (std::vector<std::string>{"loss", "optimizer", "other"}));
+    EXPECT_EQ(groups.of[gradient], groups.of[loss]) << "the gradients of the outputs are the loss's";
+    EXPECT_EQ(groups.of[update], 1);
+}
+
+TEST(ModuleGroups, WhatTheLossReadsHasWeight) {
+    Graph graph = LayeredGraph::make(3);
+    for (Op& op : graph.ops)
+        if (op.phase == Phase::forward) op.module = "body";
+    OpId last;
+    for (const OpId op : graph.ops.ids())
+        if (graph.ops[op].phase == Phase::forward) last = op;
+    graph.ops[last].module = "head";
+    Op loss;
+    loss.name = "loss";
+    loss.phase = Phase::loss;
+    loss.inputs = graph.ops[last].outputs;
+    graph.ops.push_back(loss);
+    for (Op& op : graph.ops)
+        if (op.phase == Phase::backward) std::erase(op.inputs, graph.ops[last].outputs.front());
+    const std::vector<std::string> names = module_groups(graph).names;
+    EXPECT_NE(std::find(names.begin(), names.end(), "head"), names.end());
 }
 
 }  // namespace

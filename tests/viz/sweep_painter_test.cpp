@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "core/costs/link_profile.h"
+#include "core/planning/registry.h"
 #include "tests/viz/recording_canvas.h"
 #include "viz/paint/sweep_curves.h"
 
@@ -139,8 +141,7 @@ TEST_F(SweepPainters, TheCurvesOfASolverHaveOneColourAndADashForWhatTheyMayCopy)
         {"atlas", {found(30, 1.2), found(60, 1.1)}},
         {"atlas", {found(31, 1.15), found(60, 1.05)}, {.what = Offload::activations, .links = pcie}},
         {"atlas", {found(32, 1.12), found(60, 1.02)}, {.what = Offload::all, .links = pcie}}};
-    const std::vector<std::size_t> colors = curve_colors(sweep);
-    EXPECT_EQ(std::set<std::size_t>(colors.begin(), colors.end()).size(), 1u);
+    for (const SweepCurve& curve : sweep.curves) EXPECT_EQ(curve_look(curve), curve_look(sweep.curves[0]));
     const RecordingCanvas canvas = painted(scene());
     const SweepPlaces places = places_of(scene(), ruler);
     std::set<std::vector<double>> dashes;
@@ -173,15 +174,13 @@ TEST_F(SweepPainters, WhatIsProvenWithoutCopiesIsNotSaidOfSchedulesWithThem) {
 }
 
 TEST_F(SweepPainters, ASolverLooksTheSameInEverySweepAndUnlikeTheOthers) {
-    const Sweep alone{"graph", "", {{"chen-sqrt", {}}}};
-    EXPECT_EQ(curve_colors(alone)[0], curve_colors(sweep)[1]);
-    Sweep many{"graph", "", {}};
-    for (const char* name :
-         {"atlas", "hiremate", "rockmate", "checkmate", "rotor", "dtr", "keep-all", "none"})
-        many.curves.push_back({name, {}});
-    std::set<std::size_t> colors;
-    for (std::size_t color : curve_colors(many)) colors.insert(color % palette::kCurves.size());
-    EXPECT_EQ(colors.size(), many.curves.size());
+    std::set<std::size_t> colors{curve_look({"a solver that is not known", {}}) % palette::kCurves.size()};
+    for (const SolverEntry* solver : all_solvers())
+        colors.insert(curve_look({std::string(solver->traits.name), {}}) % palette::kCurves.size());
+    EXPECT_EQ(colors.size(), all_solvers().size() + 1);
+    std::set<std::tuple<double, double, double>> shades;
+    for (const Color& color : palette::kCurves) shades.insert({color.red, color.green, color.blue});
+    EXPECT_EQ(shades.size(), palette::kCurves.size());
 }
 
 }  // namespace

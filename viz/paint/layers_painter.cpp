@@ -122,9 +122,8 @@ Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Pa
     if (stack[layer].kind == MemoryLayer::Kind::workspace) return paper.pale(paper.data(kGrey), 0.75);
     std::size_t place = 0;
     for (std::size_t i = 0; i < layer; ++i) place += stack[i].kind == MemoryLayer::Kind::module ? 1 : 0;
-    constexpr Color parts[] = {kBlue, kVermilion, kGreen, kPurple, kOrange, kSky};
-    constexpr Color brown = Color::hex(0x8c6d1f);
-    return paper.pale(paper.data(place < std::size(parts) ? parts[place] : brown), std::max(0.5, paper.bar));
+    const Color part = kCurves[std::min(place, kCurves.size() - 1)];
+    return paper.pale(paper.data(part), std::max(0.5, paper.bar));
 }
 
 void paint_layers(Canvas& canvas, const ScheduleScene& scene, const SchedulePlaces& places) {

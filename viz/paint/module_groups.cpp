@@ -1,6 +1,7 @@
 #include "viz/paint/module_groups.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <memory>
@@ -39,8 +40,9 @@ IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
         for (const TensorId tensor : graph.ops[reader].inputs) {
             const OpId maker = producer[tensor];
             if (!maker.valid() || counted[tensor]) continue;
-            if (graph.ops[maker].phase != Phase::forward || graph.ops[reader].phase != Phase::backward)
-                continue;
+            const bool is_read_later =
+                graph.ops[reader].phase == Phase::backward || graph.ops[reader].phase == Phase::loss;
+            if (graph.ops[maker].phase != Phase::forward || !is_read_later) continue;
             counted[tensor] = 1;
             weights[maker] += graph.tensors[tensor].bytes.value;
             sum += graph.tensors[tensor].bytes.value;
@@ -160,6 +162,31 @@ struct ModuleTree {
     }
 };
 
+/// Ops that belong to no part of the model, by what they do.
+enum class Rest : std::uint8_t { loss, optimizer, other };
+constexpr std::array<const char*, 3> kRestNames = {"loss", "optimizer", "other"};
+
+Rest rest_of(const Graph& graph, OpId id) {
+    const Op& op = graph.ops[id];
+    if (op.phase == Phase::optimizer) return Rest::optimizer;
+    const bool of_loss = op.phase == Phase::loss || (op.of && graph.ops[*op.of].phase == Phase::loss);
+    return of_loss ? Rest::loss : Rest::other;
+}
+
+/// Appends a part for each kind of ops that have none.
+void add_rest(const Graph& graph, ModuleGroups& groups) {
+    for (const Rest kind : {Rest::loss, Rest::optimizer, Rest::other}) {
+        const int part = static_cast<int>(groups.names.size());
+        bool is_any = false;
+        for (const OpId op : graph.ops.ids())
+            if (groups.of[op] < 0 && rest_of(graph, op) == kind) {
+                groups.of[op] = part;
+                is_any = true;
+            }
+        if (is_any) groups.names.emplace_back(kRestNames[static_cast<std::size_t>(kind)]);
+    }
+}
+
 }  // namespace
 
 ModuleGroups module_groups(const Graph& graph, std::size_t most) {
@@ -174,16 +201,13 @@ ModuleGroups module_groups(const Graph& graph, std::size_t most) {
         index[part] = static_cast<int>(groups.names.size());
         groups.names.push_back(part->name);
     }
-    const int other = static_cast<int>(groups.names.size());
     groups.of.resize(graph.ops.size());
-    bool any_other = false;
     for (const OpId op : graph.ops.ids()) {
         const ModuleNode* node = tree->node_of[op];
         while (node && !node->is_part) node = node->parent;
-        groups.of[op] = node ? index.at(node) : other;
-        any_other |= !node;
+        groups.of[op] = node ? index.at(node) : -1;
     }
-    if (any_other) groups.names.emplace_back("other");
+    add_rest(graph, groups);
     return groups;
 }
 

@@ -11,16 +11,16 @@
 namespace rematlas {
 
 struct ModuleGroups {
-    std::vector<std::string>
-        names;               ///< "blocks.*.attn"; the heaviest first, "other" last where there is such
+    /// "blocks.*.attn": the heaviest first. Then, where ops of no part are such: "loss", "optimizer", "other".
+    std::vector<std::string> names;
     IdVector<OpId, int> of;  ///< index of `names`
 };
 
 /// "blocks.*.attn" for "blocks.11.attn": equal layers are one part.
 std::string module_class(std::string_view module);
 
-/// At most `most` parts and "other". They are weighed by the bytes that forward ops make for the backward pass, and
-/// the heaviest is split into its modules as long as there are not too many. So they depend on the graph alone, and
+/// At most `most` parts, and up to three of ops that belong to none. Parts are weighed by the bytes that forward ops make
+/// for the loss and the backward pass, and the heaviest is split into its modules as long as there are not too many. So they depend on the graph alone, and
 /// pictures of all its schedules have the same. Cost: linear in the ops.
 ModuleGroups module_groups(const Graph& graph, std::size_t most = 6);
 

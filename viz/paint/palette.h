@@ -83,8 +83,21 @@ inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .lift = 0.06,
                                 .bar = 0.6};
 
-/// Curves of a plot, in order.
-inline constexpr std::array kCurves = {
-    kBlue, kVermilion, kGreen, kPurple, kOrange, kSky, Color::hex(0x4d4d4d), Color::hex(0x8c6d1f)};
+/// Curves of a plot, one for each solver and one for names that are not known.
+inline constexpr std::array kCurves = {kBlue,
+                                       kVermilion,
+                                       kGreen,
+                                       kPurple,
+                                       kOrange,
+                                       kSky,
+                                       Color::hex(0x4d4d4d),
+                                       Color::hex(0x8c6d1f),
+                                       Color::hex(0xa8327d),
+                                       Color::hex(0x1b8a8a),
+                                       Color::hex(0x6f8f1f),
+                                       Color::hex(0x6a51b5),
+                                       Color::hex(0xa65a3a),
+                                       Color::hex(0x8a949e),
+                                       Color::hex(0x2f3e9e)};
 
 }  // namespace rematlas::palette

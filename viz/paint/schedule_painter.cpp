@@ -220,14 +220,16 @@ class SchedulePainter {
 
     void budget() {
         double y = places_.y.at(static_cast<double>(scene_.budget.value));
-        canvas_.line({left_, y}, {right_, y}, {paper_.budget, 1.2, {7, 4}});
+        const bool cut_off = y < memory_.y;
+        if (!cut_off) canvas_.line({left_, y}, {right_, y}, {paper_.budget, 1.2, {7, 4}});
         // On the side away from the peak, whose name is on the same height.
         bool left = peak_x() && *peak_x() > (left_ + right_) / 2;
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
                         .color = paper_.budget,
                         .align = left ? Align::left : Align::right};
-        note({left ? left_ + 8 : right_ - 8, y - 5}, budget_text(), style);
+        note({left ? left_ + 8 : right_ - 8, cut_off ? memory_.y + style.size + 4 : y - 5}, budget_text(),
+             style);
     }
 
     std::string budget_text() const {
@@ -364,12 +366,14 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     int count = std::max(2, static_cast<int>(places.plot.width / 105));
     places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
                                                  : count_axis(from, to, "runs", left, right, count);
-    // Headroom for the names of the peak and of the budget. The step without recomputation may need so much more that
-    // nothing could be told apart below it: it is cut off then.
-    const double own = static_cast<double>(std::max(scene.data.peak, scene.budget.value)) * 1.12;
-    const double plain = scene.plain ? static_cast<double>(scene.plain->peak) * 1.12 : 0;
-    places.y = bytes_axis(0, std::clamp(plain, own, own * kMostAbove), places.memory.y + places.memory.height,
-                          places.memory.y, std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));
+    // Headroom for the names of the peak and of the budget. The step without recomputation, and the budget of a large
+    // card, may be so much more that nothing could be told apart below: both are cut off then.
+    const double own = static_cast<double>(scene.data.peak);
+    const double plain = scene.plain ? static_cast<double>(scene.plain->peak) : 0;
+    const double above = std::max(plain, static_cast<double>(scene.budget.value));
+    places.y =
+        bytes_axis(0, std::clamp(above, own, own * kMostAbove) * 1.12, places.memory.y + places.memory.height,
+                   places.memory.y, std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));
     const double most = static_cast<double>(scene.data.host_peak),
                  allowed = static_cast<double>(scene.host_budget.value_or(Bytes(0)).value);
     if (shows_host)

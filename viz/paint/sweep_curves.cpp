@@ -72,41 +72,10 @@ std::vector<double> curve_dash(const SweepCurve& curve) {
     return {};
 }
 
-std::vector<std::size_t> curve_colors(const Sweep& sweep) {
+std::size_t curve_look(const SweepCurve& curve) {
     const auto known = all_solvers();
-    const std::size_t count = palette::kCurves.size();
-    std::vector<std::size_t> colors;
-    auto taken = [&](std::size_t color) {
-        return std::any_of(colors.begin(), colors.end(),
-                           [&](std::size_t other) { return other % count == color % count; });
-    };
-    for (std::size_t i = 0; i < sweep.curves.size(); ++i) {
-        const std::string& solver = sweep.curves[i].solver;
-        const auto same =
-            std::find_if(sweep.curves.begin(), sweep.curves.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](const SweepCurve& other) { return other.solver == solver; });
-        const auto before = static_cast<std::size_t>(same - sweep.curves.begin());
-        if (before < i) {
-            colors.push_back(colors[before]);
-            continue;
-        }
-        auto color = static_cast<std::size_t>(std::find(known.begin(), known.end(), find_solver(solver)) -
-                                              known.begin());
-        for (std::size_t tried = 0; tried < count && taken(color); ++tried) ++color;
-        colors.push_back(color);
-    }
-    return colors;
-}
-
-std::vector<std::size_t> curve_solvers(const Sweep& sweep) {
-    std::vector<std::string> names;
-    std::vector<std::size_t> solvers;
-    for (const SweepCurve& curve : sweep.curves) {
-        const auto known = std::find(names.begin(), names.end(), curve.solver);
-        solvers.push_back(static_cast<std::size_t>(known - names.begin()));
-        if (known == names.end()) names.push_back(curve.solver);
-    }
-    return solvers;
+    return static_cast<std::size_t>(std::find(known.begin(), known.end(), find_solver(curve.solver)) -
+                                    known.begin());
 }
 
 bool has_copies(const Sweep& sweep) {

@@ -14,12 +14,9 @@ std::string curve_name(const SweepCurve& curve);
 /// Lengths on and off of its line, by what it may copy; empty: solid.
 std::vector<double> curve_dash(const SweepCurve& curve);
 
-/// For each curve the index of its colour. A solver has the same in every sweep, unless two of one sweep would
-/// look alike.
-std::vector<std::size_t> curve_colors(const Sweep& sweep);
-
-/// For each curve the number of its solver, in the order in which the sweep names them.
-std::vector<std::size_t> curve_solvers(const Sweep& sweep);
+/// The place of a curve's colour in the palette, and of its shape among the shapes. A solver has its own, whatever other
+/// curves there are.
+std::size_t curve_look(const SweepCurve& curve);
 
 /// Whether any curve has schedules with copies to the host.
 bool has_copies(const Sweep& sweep);

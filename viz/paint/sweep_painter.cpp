@@ -64,8 +64,6 @@ class SweepPainter {
           plot_(places_.plot),
           bottom_(plot_.y + plot_.height),
           right_(plot_.x + plot_.width),
-          colors_(curve_colors(scene.sweep)),
-          shapes_(curve_solvers(scene.sweep)),
           bounds_(bound_curves(scene.sweep)),
           tick_{.size = scene.text_size, .color = paper_.quiet} {
         for (const SweepCurve& curve : scene.sweep.curves) curves_.push_back(found_in(curve));
@@ -92,8 +90,9 @@ class SweepPainter {
     double x(Bytes bytes) const { return places_.x.at(static_cast<double>(bytes.value)); }
     Point at(const SweepPoint& point) const { return {x(point.peak), places_.y.at(point.overhead)}; }
     bool in_width(double at) const { return at >= plot_.x - 0.5 && at <= right_ + 0.5; }
-    /// Colours tell solvers apart in all sweeps, shapes the first five of this one as well.
-    Color color(std::size_t curve) const { return paper_.data(kCurves[colors_[curve] % kCurves.size()]); }
+    Color color(std::size_t curve) const {
+        return paper_.data(kCurves[curve_look(scene_.sweep.curves[curve]) % kCurves.size()]);
+    }
     const SweepPoint& point(std::size_t curve, int i) const {
         return scene_.sweep.curves[curve].points[static_cast<std::size_t>(i)];
     }
@@ -253,7 +252,7 @@ class SweepPainter {
         const Pen rim = hollow ? Pen{color(curve), 1.6} : Pen{paper_.page, 1};
         const Color fill = hollow ? paper_.page : color(curve);
         double r = 4.2 * scale, s = scale;
-        switch (shapes_[curve] % 5) {
+        switch (curve_look(scene_.sweep.curves[curve]) % 5) {
             case 0:
                 canvas_.rectangle({p.x - r, p.y - r, 2 * r, 2 * r}, fill, rim, r);
                 break;
@@ -346,7 +345,6 @@ class SweepPainter {
     SweepPlaces places_;
     const Rect& plot_;
     double bottom_, right_;
-    std::vector<std::size_t> colors_, shapes_;
     std::vector<BoundCurve> bounds_;
     std::vector<FoundCurve> curves_;
     std::vector<double> labelled_;  ///< where labels above the plot stand

@@ -7,6 +7,7 @@
 #include "app/explorer/words/wording.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
+#include "core/planning/known_answers.h"
 #include "core/planning/registry.h"
 
 namespace rematlas::explorer {
@@ -70,6 +71,7 @@ CopiesBox::CopiesBox(Session& session, QWidget* parent)
     });
     connect(&session_, &Session::graph_changed, this, &CopiesBox::fill_links);
     connect(&session_, &Session::opened, this, &CopiesBox::follow_opened);
+    connect(&session_, &Session::plan_chosen, this, &CopiesBox::follow_shown);
     fill_links();
 }
 
@@ -89,7 +91,12 @@ void CopiesBox::fill_links() {
 
 void CopiesBox::follow_opened(const QString& path) {
     const SchedulePtr& schedule = session_.schedule();
-    if (!schedule || !schedule->ok() || text(schedule->path.string()) != path) return;
+    if (schedule && text(schedule->path.string()) == path) follow_shown();
+}
+
+void CopiesBox::follow_shown() {
+    const SchedulePtr& schedule = session_.schedule();
+    if (!schedule || !schedule->ok()) return;
     const Copies copies = copies_of(schedule->graph->graph, schedule->schedule);
     const int what = what_->findData(static_cast<int>(copies.what));
     // A plan without copies does not tell what it might have copied.

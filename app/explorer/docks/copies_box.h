@@ -22,6 +22,7 @@ class CopiesBox : public QWidget {
     void fill_links();
     /// Of the plan that was opened from this file, what it was made with, as far as it tells.
     void follow_opened(const QString& path);
+    void follow_shown();  ///< the copies of the plan, where it makes any
     /// Adds a row where none has these.
     int row_of(const Links& links);
     void choose();

@@ -8,6 +8,7 @@
 #include "app/explorer/words/wording.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
+#include "core/planning/known_answers.h"
 #include "core/planning/registry.h"
 
 namespace rematlas::explorer {

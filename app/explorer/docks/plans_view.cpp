@@ -2,7 +2,6 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "app/explorer/look/theme.h"
@@ -12,7 +11,8 @@ namespace rematlas::explorer {
 PlansView::PlansView(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
-      sorted_(new QSortFilterProxyModel(this)),
+      sorted_(new PlanFilter(session.plans, this)),
+      swept_(new QToolButton),
       back_(new QAction(theme::icon("back"), tr("Plan shown be&fore"), this)),
       forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
@@ -31,8 +31,6 @@ PlansView::PlansView(Session& session, QWidget* parent)
     compare_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     addActions({remove_, rename_, compare_});
 
-    sorted_->setSourceModel(&session_.plans);
-    sorted_->setSortRole(PlanList::sort_role);
     table_ = theme::sortable_list(*sorted_, {24, 66, 82, 82, 82, 76, 92, 68});
     table_->setObjectName("plans");
     table_->setAccessibleName(tr("Plans"));
@@ -49,6 +47,12 @@ PlansView::PlansView(Session& session, QWidget* parent)
         bar->addWidget(button);
     }
     bar->addStretch();
+    swept_->setObjectName("swept_plans");
+    swept_->setCheckable(true);
+    swept_->setProperty("boxed", true);
+    swept_->setToolTip(
+        tr("Plans that sweeps found: each is a point under Trade-off, too. A star keeps one in the list."));
+    bar->addWidget(swept_);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -71,14 +75,18 @@ PlansView::PlansView(Session& session, QWidget* parent)
         if (index.column() == PlanList::star)
             session_.plans.set_starred(row, !session_.plans.plan(row).starred);
         else
-            session_.plans.show(row);
+            session_.choose_plan(row);
     });
     connect(table_, &QTreeView::activated, this, &PlansView::show_current);
     connect(table_, &QTreeView::customContextMenuRequested, this, &PlansView::show_menu);
     connect(&session_.plans, &PlanList::shown_changed, this, &PlansView::follow_shown);
+    connect(swept_, &QToolButton::toggled, sorted_, &PlanFilter::show_swept);
+    connect(sorted_, &PlanFilter::swept_changed, this, &PlansView::update_actions);
     for (const auto signal : {&PlanList::rowsInserted, &PlanList::rowsRemoved})
         connect(&session_.plans, signal, this, &PlansView::update_actions);
     connect(&session_.plans, &PlanList::modelReset, this, &PlansView::update_actions);
+    connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            &PlansView::update_actions);
     update_actions();
 }
 
@@ -94,7 +102,7 @@ int PlansView::current_row() const {
 }
 
 void PlansView::show_current() {
-    if (current_row() != PlanList::none) session_.plans.show(current_row());
+    if (current_row() != PlanList::none) session_.choose_plan(current_row());
 }
 
 /// The step without recomputation stays: it is what all others are compared with.
@@ -128,6 +136,13 @@ void PlansView::update_actions() {
     back_->setEnabled(session_.plans.can_go(-1));
     forward_->setEnabled(session_.plans.can_go(1));
     undo_->setEnabled(session_.plans.can_undo());
+    const bool chosen = current_row() != PlanList::none;
+    const bool is_step = chosen && session_.plans.plan(current_row()).origin == PlanRow::Origin::all_kept;
+    compare_->setEnabled(chosen);
+    rename_->setEnabled(chosen);
+    remove_->setEnabled(chosen && !is_step);
+    swept_->setVisible(sorted_->swept() > 0);
+    swept_->setText(tr("%n of sweeps", nullptr, sorted_->swept()));
 }
 
 }  // namespace rematlas::explorer

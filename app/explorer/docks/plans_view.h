@@ -2,10 +2,11 @@
 #pragma once
 
 #include <QMenu>
-#include <QSortFilterProxyModel>
+#include <QToolButton>
 #include <QTreeView>
 #include <QWidget>
 
+#include "app/explorer/models/plan_filter.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {
@@ -31,8 +32,9 @@ class PlansView : public QWidget {
     void update_actions();
 
     Session& session_;
-    QSortFilterProxyModel* sorted_;
+    PlanFilter* sorted_;
     QTreeView* table_ = nullptr;
+    QToolButton* swept_;  ///< shows the plans of sweeps
     QAction *back_, *forward_, *remove_, *undo_, *rename_, *compare_;
 };
 

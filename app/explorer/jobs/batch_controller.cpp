@@ -27,13 +27,6 @@ QString phrase(const char* text) {
     return QCoreApplication::translate("Batch", text);
 }
 
-QString provenance_text(const LoadedGraph& graph, const char* key) {
-    if (!graph.graph.provenance || !graph.graph.provenance->is_object()) return {};
-    const auto found = graph.graph.provenance->find(key);
-    return found == graph.graph.provenance->end() || !found->is_string() ? QString()
-                                                                         : text(found->get<std::string>());
-}
-
 std::vector<std::string> provenance_inputs(const LoadedGraph& graph) {
     std::vector<std::string> inputs;
     if (!graph.graph.provenance || !graph.graph.provenance->is_object()) return inputs;
@@ -153,17 +146,33 @@ Result<BatchAnswer> about_largest(const BatchQuestion& question, const QTemporar
     return answer;
 }
 
-QString progress_text(std::int64_t batch, BatchEvent event) {
-    switch (event) {
-        case BatchEvent::capturing:
-            return phrase("Capturing a batch of %1").arg(batch);
-        case BatchEvent::fits:
-            return phrase("A batch of %1 fits").arg(batch);
-        case BatchEvent::too_large:
-            return phrase("A batch of %1 is too large").arg(batch);
+/// What a search for the largest batch is at, for people.
+class BatchWords {
+  public:
+    QString at(std::int64_t batch, BatchEvent event) {
+        switch (event) {
+            case BatchEvent::capturing:
+                now_ = phrase("Capturing a batch of %1").arg(batch);
+                break;
+            case BatchEvent::fits:
+                fits_ = std::max(fits_, batch);
+                now_ = phrase("A batch of %1 fits").arg(batch);
+                break;
+            case BatchEvent::too_large:
+                too_large_ = too_large_ > 0 ? std::min(too_large_, batch) : batch;
+                now_ = phrase("A batch of %1 is too large").arg(batch);
+                break;
+        }
+        if (fits_ == 0 && too_large_ == 0) return now_;
+        const QString known = too_large_ == 0 ? phrase("at least %1").arg(fits_)
+                                              : phrase("from %1 to %2").arg(fits_).arg(too_large_ - 1);
+        return phrase("%1. The largest is %2.").arg(now_, known);
     }
-    return {};
-}
+
+  private:
+    std::int64_t fits_ = 0, too_large_ = 0;
+    QString now_;
+};
 
 }  // namespace
 
@@ -174,18 +183,20 @@ std::int64_t batch_of(const LoadedGraph& graph) {
 
 BatchQuestion question_about(const LoadedGraph& graph) {
     BatchQuestion question;
-    const QString model = provenance_text(graph, "model");
+    const QString model = text(told_of_origin(graph, "model"));
     const QDir folder(QFileInfo(text(graph.path.string())).absolutePath());
     const QString file = folder.filePath(QFileInfo(model).fileName());
     if (!model.isEmpty() && QFileInfo(file).isFile()) question.capture.model = file;
     if (const auto inputs = with_batch_letter(provenance_inputs(graph)))
         for (const std::string& input : inputs->inputs) question.capture.inputs << text(input);
     // "meta:h100" was captured from shapes for that device.
-    const QStringList device = provenance_text(graph, "device").split(':');
+    const QStringList device = text(told_of_origin(graph, "device")).split(':');
     if (!device.front().isEmpty()) question.capture.device = device.front();
     if (device.size() > 1 && device.front() == "meta") question.capture.device_profile = device[1];
-    const QString loss = provenance_text(graph, "loss");
+    const QString loss = text(told_of_origin(graph, "loss"));
     if (!loss.isEmpty()) question.capture.loss = loss;
+    const QString optimizer = text(told_of_origin(graph, "optimizer"));
+    if (captured_optimizers().contains(optimizer)) question.capture.optimizer = optimizer;
     return question;
 }
 
@@ -203,8 +214,9 @@ void BatchController::ask(BatchQuestion question) {
         if (!any) return refuse(phrase("No input has a dimension B, the batch: f32[B,3,224,224]"));
         const QTemporaryDir folder;
         if (!folder.isValid()) return refuse(folder.errorString());
+        BatchWords telling;
         const auto progress = [&](std::int64_t batch, BatchEvent event) {
-            job_.post(stop, [this, words = progress_text(batch, event)] { emit progressed(words); });
+            job_.post(stop, [this, words = telling.at(batch, event)] { emit progressed(words); });
         };
         if (question.batch > 0) progress(question.batch, BatchEvent::capturing);
         const Result<BatchAnswer> answer = question.batch > 0

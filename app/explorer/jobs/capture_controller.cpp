@@ -8,6 +8,10 @@
 
 namespace rematlas::explorer {
 
+QStringList captured_optimizers() {
+    return {"sgd", "adam", "adamw"};
+}
+
 QString free_graph_file(const QString& model) {
     const QFileInfo file(model);
     const QString name = file.absolutePath() + '/' + file.completeBaseName();
@@ -45,6 +49,7 @@ QStringList CaptureController::arguments(const CaptureRequest& request) {
     if (request.device != "cpu") arguments << "--device" << request.device;
     if (!request.device_profile.isEmpty()) arguments << "--device-profile" << request.device_profile;
     if (request.loss != "output") arguments << "--loss" << request.loss;
+    if (request.optimizer != "none") arguments << "--optimizer" << request.optimizer;
     return arguments << "-o" << request.output << "--progress-json";
 }
 

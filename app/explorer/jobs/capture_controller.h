@@ -19,7 +19,11 @@ struct CaptureRequest {
     QString device = "cpu";
     QString device_profile;  ///< with the device "meta": what to plan for
     QString loss = "output";
+    QString optimizer = "none";
 };
+
+/// Optimizers whose updates a capture can record, by the names that `--optimizer` takes.
+QStringList captured_optimizers();
 
 /// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps belong to
 /// the graph that lies there.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "app/explorer/words/wording.h"
+#include "core/planning/known_answers.h"
 
 namespace rematlas::explorer {
 namespace {

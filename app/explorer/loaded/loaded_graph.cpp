@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
 #include "core/bounds/least_memory.h"
@@ -96,6 +97,13 @@ Result<GraphPtr> load_graph(const std::filesystem::path& path) {
     if (!graph) return graph.error();
     graph->sha256 = sha256(*text);
     return prepare_graph(graph.take(), text.take(), path);
+}
+
+std::string told_of_origin(const LoadedGraph& graph, std::string_view key) {
+    if (!graph.graph.provenance || !graph.graph.provenance->is_object()) return {};
+    const auto found = graph.graph.provenance->find(key);
+    if (found == graph.graph.provenance->end() || !found->is_string()) return {};
+    return found->get<std::string>();
 }
 
 std::vector<BlockId> ancestry(const LoadedGraph& graph, BlockId block) {

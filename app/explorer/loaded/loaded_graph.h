@@ -56,6 +56,9 @@ GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partiti
 /// Reads, validates and prepares. Errors: one line that names the file.
 Result<GraphPtr> load_graph(const std::filesystem::path& path);
 
+/// What the graph's file tells of where it comes from: a text under the key; empty where it tells nothing.
+std::string told_of_origin(const LoadedGraph& graph, std::string_view key);
+
 /// From the root down to the block itself.
 std::vector<BlockId> ancestry(const LoadedGraph& graph, BlockId block);
 

@@ -73,7 +73,10 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
         if (!file.empty()) plans_[static_cast<std::size_t>(known)].file = file;
         return known;
     }
-    plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept") : next_name();
+    plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept")
+                : origin == PlanRow::Origin::swept
+                    ? tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget))
+                    : next_name();
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     int row = rowCount();
     bool was_shown = false;

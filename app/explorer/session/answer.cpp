@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "app/explorer/jobs/capture_controller.h"
 #include "app/explorer/words/wording.h"
 #include "core/base/sizes.h"
 #include "core/costs/device_profile.h"
+#include "core/costs/link_profile.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -171,6 +173,39 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const Know
                                          "found yet. Solve to look for one.");
     answer.detail = answer.detail.arg(bytes_text(is_known ? *smallest : least));
     return answer;
+}
+
+QStringList conditions_of(const LoadedGraph& graph, const Question& question) {
+    QStringList conditions;
+    const QString optimizer = text(told_of_origin(graph, "optimizer"));
+    const bool updates = std::any_of(graph.graph.ops.begin(), graph.graph.ops.end(),
+                                     [](const Op& op) { return op.phase == Phase::optimizer; });
+    if (updates)
+        conditions << (captured_optimizers().contains(optimizer)
+                           ? FitWords::tr("with the optimizer %1").arg(optimizer)
+                           : FitWords::tr("with the optimizer"));
+    else
+        conditions << FitWords::tr("without an optimizer, whose states come on top");
+    if (text(told_of_origin(graph, "workspaces")).contains("zero"))
+        conditions << FitWords::tr("from shapes: workspaces of kernels are not counted");
+    else if (told_of_origin(graph, "captured") == "from shapes")
+        conditions << FitWords::tr("from shapes");
+    const QString times = text(told_of_origin(graph, "times"));
+    const std::optional<Device>& device = graph.graph.device;
+    if (times.startsWith("roofline model of "))
+        conditions << FitWords::tr("times estimated for %1").arg(times.mid(18));
+    else if (!times.isEmpty() && device)
+        conditions << FitWords::tr("times measured on %1").arg(text(device->name));
+    else if (device)
+        conditions << FitWords::tr("times of %1").arg(text(device->name));
+    if (question.copies.what != Offload::none) {
+        const QString link = text(link_name(question.copies.links));
+        const bool assumed =
+            told_of_origin(graph, "device_type") == "cpu" && device && device->links == question.copies.links;
+        conditions << (assumed ? FitWords::tr("copies over %1, which is assumed").arg(link)
+                               : FitWords::tr("copies over %1").arg(link));
+    }
+    return conditions;
 }
 
 std::vector<Card> known_cards() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <vector>
 
 #include "app/explorer/loaded/loaded_graph.h"
@@ -32,6 +33,10 @@ struct FitAnswer {
 /// again brings nothing new.
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
                      const Question& question, bool was_solved = false);
+
+/// What the figures of the graph are of, a phrase each: whether the optimizer counts, whose times they are, over which
+/// link copies go.
+QStringList conditions_of(const LoadedGraph& graph, const Question& question);
 
 /// A card whose memory people plan for.
 struct Card {

@@ -74,6 +74,7 @@ int BudgetController::slider() const {
 QString BudgetController::share_text() const {
     if (full().value <= 0) return {};
     const double share = static_cast<double>(budget_.value) / static_cast<double>(full().value);
+    if (share >= 2) return tr("%1 times the %2 of the step").arg(share, 0, 'f', 1).arg(bytes_text(full()));
     return tr("%1 of %2").arg(percent_text(share), bytes_text(full()));
 }
 

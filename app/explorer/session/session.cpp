@@ -67,12 +67,6 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
     connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
-    connect(&journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
-        emit failed(tr("New plans are not kept beside the graph: %1. It is tried again; export what you want "
-                       "to keep until "
-                       "then.")
-                        .arg(message));
-    });
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) {
         known_->add_peak({}, Bytes(bytes));
         show_known();
@@ -314,6 +308,15 @@ void Session::show_plan() {
     pins.follow_plan(plan.name, plan.schedule->pins);
     if (plan.origin == PlanRow::Origin::all_kept) return show_prepared(all_kept_);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
+}
+
+void Session::choose_plan(int row) {
+    if (row == PlanList::none) return;
+    const PlanRow& plan = plans.plan(row);
+    const Bytes asked = plan.schedule->budget;
+    if (plan.origin != PlanRow::Origin::all_kept && asked.value > 0) budget.set_budget(asked);
+    plans.show(row);
+    emit plan_chosen();
 }
 
 void Session::show_prepared(SchedulePtr schedule) {

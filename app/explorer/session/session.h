@@ -65,6 +65,9 @@ class Session : public QObject {
     const SchedulePtr& all_kept() const { return all_kept_; }
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
+    /// Shows the plan, and asks what it was asked: its budget, and the copies that it makes. `PlanList::none` does
+    /// nothing.
+    void choose_plan(int row);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const SweptPoint& found);
     /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
@@ -110,6 +113,7 @@ class Session : public QObject {
     void compared_plan_changed();
     void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
+    void plan_chosen();       ///< by the user: the plan that is shown
     void question_changed();  ///< but for its budget
     void known_changed();
     void opened(const QString& path);

@@ -15,6 +15,7 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
       card_(new QComboBox),
       headline_(new QLabel),
       detail_(theme::quiet_label({})),
+      conditions_(theme::quiet_label({})),
       action_(new QPushButton) {
     card_->setObjectName("card");
     card_->setToolTip(
@@ -37,11 +38,15 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     headline_->setMinimumWidth(1);
     detail_->setObjectName("fit_detail");
     detail_->setMinimumWidth(1);
+    conditions_->setObjectName("fit_conditions");
+    conditions_->setTextFormat(Qt::PlainText);
+    conditions_->setMinimumWidth(1);
     action_->setObjectName("fit_action");
     auto* words = new QVBoxLayout;
     words->setSpacing(0);
     words->addWidget(headline_);
     words->addWidget(detail_);
+    words->addWidget(conditions_);
     auto* title = theme::quiet_label(tr("Does it fit"));
     title->setBuddy(card_);
     auto* layout = new QHBoxLayout(this);
@@ -89,6 +94,9 @@ void AnswerStrip::refresh() {
                                         session_.was_solved(question));
     headline_->setText(answer.headline);
     detail_->setText(answer.detail);
+    const QString conditions = conditions_of(*session_.graph(), question).join(QStringLiteral(" · "));
+    conditions_->setText(conditions);
+    for (QLabel* label : {headline_, detail_, conditions_}) label->setToolTip(label->text());
     plan_ = answer.plan;
     const bool shows = plan_ != PlanList::none && plan_ != session_.plans.shown();
     solves_ = answer.can_solve;

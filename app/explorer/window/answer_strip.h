@@ -25,7 +25,7 @@ class AnswerStrip : public QWidget {
 
     Session& session_;
     QComboBox* card_;
-    QLabel *headline_, *detail_;
+    QLabel *headline_, *detail_, *conditions_;
     QPushButton* action_;
     int plan_ = PlanList::none;
     bool solves_ = false;  ///< the button solves; else it shows the plan

@@ -29,6 +29,7 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
       recent_(recent),
       inputs_(new QPlainTextEdit),
       loss_(new QComboBox),
+      optimizer_(new QComboBox),
       device_(new QComboBox),
       output_(new QLineEdit),
       error_(theme::danger_label()) {
@@ -44,6 +45,9 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     loss_->addItem(tr("sum of the outputs"), "sum");
     loss_->addItem(tr("mean of the outputs"), "mean");
     loss_->addItem(tr("cross entropy"), "cross_entropy");
+    optimizer_->setObjectName("optimizer");
+    optimizer_->addItem(tr("none: its states and updates are not counted"), "none");
+    for (const QString& name : captured_optimizers()) optimizer_->addItem(name, name);
     device_->addItem(tr("CPU"), "cpu");
     device_->addItem(tr("CUDA"), "cuda");
     device_->insertSeparator(device_->count());
@@ -72,6 +76,7 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     form->addRow({}, theme::quiet_label(tr("One a line: dtype[shape]; <4096 bounds integers; int:3, "
                                            "bool:true or none for what is no tensor")));
     form->addRow(tr("Loss"), loss_);
+    form->addRow(tr("Optimizer"), optimizer_);
     form->addRow(tr("Device"), device_);
     form->addRow(tr("Graph file"), output_row);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
@@ -134,7 +139,8 @@ void CaptureDialog::accept() {
                             .output = output_->text().trimmed(),
                             .device = device_->currentData().toString(),
                             .device_profile = device_->currentData(kProfileRole).toString(),
-                            .loss = loss_->currentData().toString()});
+                            .loss = loss_->currentData().toString(),
+                            .optimizer = optimizer_->currentData().toString()});
 }
 
 void CaptureDialog::show_failure(const QString& message) {

@@ -32,7 +32,7 @@ class CaptureDialog : public QDialog {
     QString overwrite_;           ///< an existing graph file that may be replaced
     RecentFiles& recent_;
     QPlainTextEdit* inputs_;
-    QComboBox *loss_, *device_;
+    QComboBox *loss_, *optimizer_, *device_;
     QLineEdit* output_;
     QLabel* error_;
 };

@@ -23,10 +23,12 @@ template <class Visit>
 void visit_actions(const QMenu& menu, const QString& place, Visit visit) {
     for (QAction* action : menu.actions()) {
         if (action->isSeparator()) continue;
-        if (action->menu())
-            visit_actions(*action->menu(), place + " > " + plain(action->text()), visit);
-        else
+        if (QMenu* inner = action->menu()) {
+            emit inner->aboutToShow();  // some menus are filled when they are shown
+            visit_actions(*inner, place + " > " + plain(action->text()), visit);
+        } else {
             visit(*action, place);
+        }
     }
 }
 
@@ -68,7 +70,7 @@ void MainWindow::show_commands() {
         commands.push_back(
             {tr("Plan %1").arg(plan.name),
              tr("%1, %2 time").arg(bytes_text(plan.schedule->peak), overhead_text(plan.schedule->overhead)),
-             [this, key = plan.key] { session_.plans.show(session_.plans.row_of(key)); }});
+             [this, key = plan.key] { session_.choose_plan(session_.plans.row_of(key)); }});
     }
     if (const GraphPtr& graph = session_.graph())
         for (const BlockId block : graph->graph.blocks.ids()) {

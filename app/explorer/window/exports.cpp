@@ -37,8 +37,9 @@ QString MainWindow::ask_for_file(const QString& title, const QString& ending, co
 void MainWindow::report_saved(const Result<void>& result, const QString& path) {
     if (result) {
         statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+        message_bar_->settle(MessageBar::About::exporting);
     } else {
-        show_error(text(result.error().message));
+        show_error(MessageBar::About::exporting, text(result.error().message));
     }
 }
 
@@ -53,23 +54,23 @@ void MainWindow::export_schedule() {
     const QString path =
         ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = session_.schedule(), file = path.toStdString()] {
-        return write_schedule(schedule->schedule, file);
-    });
+    write_in_background(path, [schedule = session_.with_known_bound(session_.schedule()->schedule),
+                               file = path.toStdString()] { return write_schedule(schedule, file); });
 }
 
 void MainWindow::export_plan() {
     if (session_.graph()->text.empty()) {
         show_error(
+            MessageBar::About::exporting,
             tr("This graph came from a plan; export the schedule, or open the graph file itself to make "
                "another plan."));
         return;
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = session_.schedule(), file = path.toStdString()] {
-        return write_plan(schedule->graph->text, schedule->schedule, file);
-    });
+    write_in_background(
+        path, [graph = session_.graph(), schedule = session_.with_known_bound(session_.schedule()->schedule),
+               file = path.toStdString()] { return write_plan(graph->text, schedule, file); });
 }
 
 void MainWindow::save_sweep() {
@@ -109,10 +110,12 @@ void MainWindow::export_sweep_picture() {
 void MainWindow::export_report() {
     const QString path = ask_for_file(tr("Report"), "_report.html", tr("Reports (*.html)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [graph = session_.graph(), schedule = session_.schedule(),
+    std::optional<Schedule> shown;
+    if (session_.schedule()) shown = session_.with_known_bound(session_.schedule()->schedule);
+    write_in_background(path, [graph = session_.graph(), shown = std::move(shown),
                                sweep = session_.sweep.sweep(), file = path.toStdString()] {
         return write_report({.graph = &graph->graph,
-                             .schedule = schedule ? &schedule->schedule : nullptr,
+                             .schedule = shown ? &*shown : nullptr,
                              .sweep = sweep.curves.empty() ? nullptr : &sweep,
                              .made_by = "rematlas-explorer " REMATLAS_VERSION},
                             file);

@@ -26,6 +26,8 @@
 namespace rematlas::explorer {
 namespace {
 
+using About = MessageBar::About;
+
 constexpr int narrow_width = 1300, narrow_height = 960;  ///< below, neighbouring docks share their place
 constexpr int longest_wait = 2000;                       ///< milliseconds, for a solver that is asked to stop
 constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
@@ -191,10 +193,16 @@ void MainWindow::showEvent(QShowEvent* event) {
     default_layout_ = saveState(layout_version);
     restore_default_layout();
     if (settings_) {
-        restoreGeometry(settings_->value("geometry").toByteArray());
-        has_own_layout_ = restoreState(settings_->value("layout").toByteArray(), layout_version);
+        restoreGeometry(settings_->value(setting("geometry")).toByteArray());
+        has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version);
     }
     if (!session_.graph()) hide_docks();
+}
+
+/// Where docks and the window are kept for screens of this size: on another one docks would cover each other.
+QString MainWindow::setting(const QString& name) const {
+    const QSize size = screen() ? screen()->size() : QSize();
+    return QStringLiteral("%1/%2x%3").arg(name).arg(size.width()).arg(size.height());
 }
 
 /// Of a solver that runs: what it has found by now is a plan as well.
@@ -222,8 +230,9 @@ bool MainWindow::may_lose_plans() {
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (!may_lose_plans()) return event->ignore();
     if (settings_ && shown_) {
-        settings_->setValue("geometry", saveGeometry());
-        settings_->setValue("layout", hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
+        settings_->setValue(setting("geometry"), saveGeometry());
+        settings_->setValue(setting("layout"),
+                            hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
     }
     session_.cancel_all();
     event->accept();
@@ -267,16 +276,31 @@ void MainWindow::connect_session() {
     connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);
     connect(&session_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
     connect(&session_, &Session::failed, this, [this](const QString& message) {
-        show_error(message, tr("Open another file..."), [this] { ask_and_open(); });
+        show_error(About::opening, message, tr("Open another file..."), [this] { ask_and_open(); });
     });
     connect(&session_.solver, &SolveController::infeasible, this,
             [this](const NoScheduleReport& report) { show_no_schedule(report.headline); });
     connect(&session_.solver, &SolveController::failed, this, &MainWindow::show_no_schedule);
-    connect(&session_.journal, &PlanJournal::wrote_again, this,
-            [this] { statusBar()->showMessage(tr("Plans are kept beside the graph again."), 15000); });
+    connect(&session_.solver, &SolveController::started, this,
+            [this] { message_bar_->settle(About::solving); });
+    connect(&session_.journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
+        show_error(About::keeping_plans,
+                   tr("New plans are not kept beside the graph: %1. It is tried again; export what you want "
+                      "to keep until then.")
+                       .arg(message));
+    });
+    connect(&session_.journal, &PlanJournal::wrote_again, this, [this] {
+        message_bar_->settle(About::keeping_plans);
+        statusBar()->showMessage(tr("Plans are kept beside the graph again."), 15000);
+    });
     connect(&session_.sweep, &SweepController::failed, this,
-            [this](const QString& message) { show_error(message); });
+            [this](const QString& message) { show_error(About::sweeping, message); });
+    connect(&session_.sweep, &SweepController::started, this,
+            [this] { message_bar_->settle(About::sweeping); });
     connect(&session_, &Session::opened, this, [this](const QString& path) { recent_.add(path); });
+    connect(&session_, &Session::graph_changed, this, [this] {
+        for (const About about : {About::solving, About::sweeping}) message_bar_->settle(about);
+    });
     connect(&session_, &Session::opening_started, this, [this](const QString& path) {
         show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);
     });
@@ -317,14 +341,15 @@ void MainWindow::show_quiet_state() {
     }
 }
 
-void MainWindow::show_error(const QString& message, const QString& remedy, std::function<void()> act) {
+void MainWindow::show_error(MessageBar::About about, const QString& message, const QString& remedy,
+                            std::function<void()> act) {
     last_error_ = message;
-    message_bar_->show_message(message, remedy, std::move(act));
+    message_bar_->show_message(about, message, remedy, std::move(act));
 }
 
 /// The Solve dock tells all of it; where that is closed, the line above the graph tells the most important.
 void MainWindow::show_no_schedule(const QString& headline) {
-    if (docks_["solve"]->isHidden()) return show_error(headline);
+    if (docks_["solve"]->isHidden()) return show_error(About::solving, headline);
     docks_["solve"]->raise();
 }
 
@@ -355,8 +380,9 @@ void MainWindow::show_graph() {
 }
 
 void MainWindow::open(const QStringList& paths) {
+    message_bar_->settle(About::opening);
     const ChosenFiles chosen = choose_files(paths);
-    if (!chosen.left_out.isEmpty()) show_error(chosen.left_out.join('\n'));
+    if (!chosen.left_out.isEmpty()) show_error(About::opening, chosen.left_out.join('\n'));
     if (!chosen.model.isEmpty()) capture_model(chosen.model);
     if (!chosen.files.isEmpty()) session_.open(chosen.files);
 }
@@ -364,7 +390,7 @@ void MainWindow::open(const QStringList& paths) {
 void MainWindow::capture_model(const QString& path) {
     const ModelFile file = look_at_model(path.toStdString());
     if (file.kind == ModelFile::Kind::unreadable) {
-        show_error(tr("%1: cannot be read").arg(path));
+        show_error(About::opening, tr("%1: cannot be read").arg(path));
         return;
     }
     if (!can_be_captured(file)) {
@@ -375,6 +401,7 @@ void MainWindow::capture_model(const QString& path) {
     }
     if (CaptureController::find_program().isEmpty()) {
         show_error(
+            About::opening,
             tr("%1: models are captured by the Python package of Rematlas, which is not installed in the "
                "active environment. Graphs (.graph.json) can be opened without it.")
                 .arg(path));

@@ -85,10 +85,12 @@ class MainWindow : public QMainWindow {
     void ask_about_batch();
     void show_recent_menu();
     void show_graph();
+    QString setting(const QString& name) const;
     void hide_docks();
     void bring_docks_back();
     /// With a button for what can be done about it.
-    void show_error(const QString& message, const QString& remedy = {}, std::function<void()> act = {});
+    void show_error(MessageBar::About about, const QString& message, const QString& remedy = {},
+                    std::function<void()> act = {});
     void show_commands();
     std::vector<ShortcutGroup> shortcuts() const;
     /// Shows the dock, or the graph, and gives it the focus.

@@ -54,7 +54,9 @@ MessageBar::MessageBar(QWidget* parent)
     hide();
 }
 
-void MessageBar::show_message(const QString& message, const QString& remedy, std::function<void()> act) {
+void MessageBar::show_message(About about, const QString& message, const QString& remedy,
+                              std::function<void()> act) {
+    about_ = about;
     history_.push_back({QDateTime::currentDateTime(), message});
     if (history_.size() > most_kept) history_.erase(history_.begin());
     act_ = std::move(act);
@@ -65,6 +67,10 @@ void MessageBar::show_message(const QString& message, const QString& remedy, std
     show();
     QAccessibleEvent alert(words_, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
+}
+
+void MessageBar::settle(About about) {
+    if (about == about_) dismiss();
 }
 
 void MessageBar::dismiss() {

@@ -16,8 +16,13 @@ class MessageBar : public QWidget {
   public:
     explicit MessageBar(QWidget* parent = nullptr);
 
+    /// What a message is about. It goes when that has gone well.
+    enum class About { opening, solving, sweeping, keeping_plans, exporting };
     /// `remedy` is the title of a button that calls `act` and dismisses the message; empty: there is none.
-    void show_message(const QString& message, const QString& remedy = {}, std::function<void()> act = {});
+    void show_message(About about, const QString& message, const QString& remedy = {},
+                      std::function<void()> act = {});
+    /// What the message is about has gone well, or is asked anew; a message about something else stays.
+    void settle(About about);
     void dismiss();
     /// A box with all messages of this window, the last first.
     void show_history();
@@ -33,6 +38,7 @@ class MessageBar : public QWidget {
     QPushButton* remedy_;
     QToolButton *earlier_, *dismiss_;
     std::function<void()> act_;
+    About about_ = About::opening;  ///< of the message that is shown
     std::vector<Told> history_;
 };
 
