@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "viz/block_view/scattered_blocks.h"
 
 namespace rematlas {
 
@@ -69,6 +72,7 @@ class ViewBuilder {
           decisions_(decisions),
           covered_(ops_covered(blocks)),
           runs_(runs_of(blocks)),
+          scattered_(scattered_blocks(graph, blocks)),
           in_run_(blocks.size(), false) {
         view_.item_of = IdVector<OpId, int>(graph.ops.size(), -1);
         view_.cluster_of = IdVector<BlockId, int>(blocks.size(), -1);
@@ -76,7 +80,7 @@ class ViewBuilder {
 
     BlockView build() {
         for (BlockId b : blocks_.ids())
-            if (blocks_[b].repeat_class >= 0) ++class_sizes_[blocks_[b].repeat_class];
+            if (blocks_[b].repeat_class >= 0) ++class_sizes_[{blocks_[b].parent, blocks_[b].repeat_class}];
         for (BlockId b : blocks_.ids())
             if (!blocks_[b].parent.valid()) show(b);
         // Ops that no block holds show by themselves, so that every op is in the view.
@@ -97,7 +101,7 @@ class ViewBuilder {
     }
 
     int repeats_of(BlockId b) const {
-        auto found = class_sizes_.find(blocks_[b].repeat_class);
+        auto found = class_sizes_.find({blocks_[b].parent, blocks_[b].repeat_class});
         return found == class_sizes_.end() ? 1 : found->second;
     }
 
@@ -113,6 +117,10 @@ class ViewBuilder {
             waiting.pop_back();
             const BlockId b = next.blocks.front();
             if (covered_[b] == 0) continue;
+            if (next.blocks.size() == 1 && scattered_[b]) {  // what it holds lies where its data flows
+                for (const BlockId child : blocks_[b].children) waiting.push_back({{child}, next.cluster});
+                continue;
+            }
             if (next.blocks.size() > 1 || !is_expanded(b)) {
                 add_blocks(next.blocks, next.cluster);
                 continue;
@@ -302,9 +310,10 @@ class ViewBuilder {
     BlockView view_;
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
+    IdVector<BlockId, char> scattered_;
     IdVector<BlockId, char> in_run_;  ///< it waits to be shown, alone or with its run
     std::vector<OpId> first_op_;
-    std::unordered_map<int, int> class_sizes_;
+    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< equal blocks by what is around them
 };
 
 }  // namespace

@@ -53,9 +53,9 @@ struct BlockViewItem {
     std::string path;          ///< full: module path and operator
     Phase phase = Phase::forward;
     int op_count = 1;
-    int repeats = 1;      ///< how many blocks of the graph equal this one, itself included
-    Nanoseconds time;     ///< of one run of all its ops
-    int runs = 0;         ///< runs of its ops in the schedule; 0 without one
+    int repeats = 1;   ///< how many blocks beside it, within the same block, equal this one, itself included
+    Nanoseconds time;  ///< of one run of all its ops
+    int runs = 0;      ///< runs of its ops in the schedule; 0 without one
     DecisionShares made;  ///< bytes that its ops make
 };
 
@@ -89,7 +89,7 @@ struct BlockView {
 };
 
 /// A block counts as expanded when it or its twin is in `expanded`, and shows when all blocks around it are
-/// expanded. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
+/// expanded. Of `scattered_blocks` the blocks inside show, in what is around them. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions = nullptr);
 

@@ -135,7 +135,8 @@ class BlocksPainter {
         return scene_.marked && scene_.marked->size() <= 8 && (is_marked(edge.from) || is_marked(edge.to));
     }
 
-    Pen pen_of(const BlockViewEdge& edge) const {
+    Pen pen_of(std::size_t index) const {
+        const BlockViewEdge& edge = scene_.view.edges[index];
         Pen pen{paper_.line.mixed(paper_.ink, 0.1), edge_width(edge.bytes.total().value, heaviest_), {}};
         if (edge.role == EdgeRole::rung) {
             // Rungs are the saved tensors, which is what a decision cuts.
@@ -149,6 +150,10 @@ class BlocksPainter {
             pen.color = paper_.ink;
             pen.width = std::max(pen.width, 1.8);
         }
+        if (scene_.marked_edge == static_cast<int>(index)) {
+            pen.color = paper_.text(paper_.mark);
+            pen.width += 1.5;
+        }
         pen.width = std::max(pen.width, 0.7 / scene_.detail);  // seen from far away, too
         return pen;
     }
@@ -158,7 +163,7 @@ class BlocksPainter {
         const BlockViewEdge& edge = scene_.view.edges[i];
         const std::vector<Point>& spline = scene_.layout.edges[i];
         if (spline.size() < 4) return;
-        Pen pen = pen_of(edge);
+        Pen pen = pen_of(i);
         canvas_.begin(tooltip_of(edge));
         if (scene_.detail < kShowRounded)
             straight(spline, pen);

@@ -39,6 +39,7 @@ struct BlockScene {
 
     const std::vector<int>* marked = nullptr;  ///< items that are selected, ascending
     int marked_cluster = -1;
+    int marked_edge = -1;
     const std::vector<ItemNote>* notes = nullptr;  ///< one an item; nothing: nothing is said
     int running = -1;                              ///< the item whose op runs at the cursor
     const palette::Paper& paper = palette::kLight;

@@ -44,6 +44,29 @@ QRectF bounds_of(const std::vector<Point>& spline) {
     return QRectF(QPointF(left, top), QPointF(right, bottom)).adjusted(-6, -6, 6, 6);
 }
 
+/// From a point to a curve of cubic pieces, each of which is taken for some straight ones.
+double distance_to(const std::vector<Point>& spline, const QPointF& point) {
+    constexpr int parts = 12;
+    double least = 1e300;
+    for (std::size_t k = 0; k + 3 < spline.size(); k += 3) {
+        QPointF from(spline[k].x, spline[k].y);
+        for (int part = 1; part <= parts; ++part) {
+            const double t = static_cast<double>(part) / parts, u = 1 - t;
+            const double weights[] = {u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t};
+            QPointF to;
+            for (std::size_t i = 0; i < 4; ++i) to += weights[i] * QPointF(spline[k + i].x, spline[k + i].y);
+            const QPointF along = to - from, out = point - from;
+            const double length = QPointF::dotProduct(along, along);
+            const double share =
+                length > 0 ? std::clamp(QPointF::dotProduct(out, along) / length, 0.0, 1.0) : 0;
+            const QPointF apart = out - share * along;
+            least = std::min(least, std::hypot(apart.x(), apart.y()));
+            from = to;
+        }
+    }
+    return least;
+}
+
 }  // namespace
 
 void GraphLayer::set_ladder(LadderPtr ladder) {
@@ -58,7 +81,7 @@ void GraphLayer::build_index() {
     edge_bounds_.clear();
     cells_.clear();
     marked_.clear();
-    marked_cluster_ = running_ = -1;
+    marked_cluster_ = marked_edge_ = running_ = -1;
     bounds_ = {};
     if (!ladder_) return;
     const Layout& layout = ladder_->layout;
@@ -108,7 +131,18 @@ QRectF GraphLayer::marked_rect() const {
     return rect;
 }
 
-GraphHit GraphLayer::hit(const QPointF& point) const {
+/// The lightest of the arrows there, which lies on top; -1: none.
+int GraphLayer::edge_at(const QPointF& point, double reach) const {
+    const std::vector<int> edges =
+        edges_in(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));
+    for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) {
+        const std::vector<Point>& spline = ladder_->layout.edges[static_cast<std::size_t>(*edge)];
+        if (distance_to(spline, point) <= reach) return *edge;
+    }
+    return -1;
+}
+
+GraphHit GraphLayer::hit(const QPointF& point, double reach) const {
     GraphHit hit;
     if (!ladder_) return hit;
     for (int item : items_in(QRectF(point, QSizeF(0.1, 0.1)))) hit.item = item;
@@ -120,6 +154,8 @@ GraphHit GraphLayer::hit(const QPointF& point) const {
         hit.cluster = static_cast<int>(i);
         hit.title = point.y() < rect.top() + 24;
     }
+    if (!hit.title) hit.edge = edge_at(point, reach);
+    if (hit.edge >= 0) hit.cluster = -1;
     return hit;
 }
 
@@ -136,6 +172,12 @@ void GraphLayer::set_has_schedule(bool with_schedule) {
 void GraphLayer::set_marked(std::vector<int> items, int cluster) {
     marked_ = std::move(items);
     marked_cluster_ = cluster;
+    update();
+}
+
+void GraphLayer::set_marked_edge(int edge) {
+    if (edge == marked_edge_) return;
+    marked_edge_ = edge;
     update();
 }
 
@@ -166,6 +208,7 @@ void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
                           .edges = &edges,
                           .marked = &marked_,
                           .marked_cluster = marked_cluster_,
+                          .marked_edge = marked_edge_,
                           .notes = notes_.size() == ladder_->view.items.size() ? &notes_ : nullptr,
                           .running = running_,
                           .paper = theme::paper()});

@@ -15,6 +15,7 @@ struct GraphHit {
     int item = -1;
     int cluster = -1;  ///< its title, or empty room inside its frame
     bool title = false;
+    int edge = -1;
 };
 
 class GraphLayer : public QGraphicsItem {
@@ -32,12 +33,16 @@ class GraphLayer : public QGraphicsItem {
     /// for none.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
+    /// An arrow that is selected; -1: none.
+    void set_marked_edge(int edge);
+    int marked_edge() const { return marked_edge_; }
     /// One an item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
     /// For pictures: all details at any zoom.
     void set_full_detail(bool full) { full_detail_ = full; }
 
-    GraphHit hit(const QPointF& point) const;
+    /// `reach`: so many points beside an arrow are still on it.
+    GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
     QRectF cluster_rect(int cluster) const;
     QRectF marked_rect() const;
@@ -47,6 +52,7 @@ class GraphLayer : public QGraphicsItem {
     void build_index();
     std::vector<int> items_in(const QRectF& rect) const;
     std::vector<int> edges_in(const QRectF& rect) const;
+    int edge_at(const QPointF& point, double reach) const;
 
     LadderPtr ladder_;
     QRectF bounds_;
@@ -54,7 +60,7 @@ class GraphLayer : public QGraphicsItem {
     bool has_schedule_ = false, full_detail_ = false;
     std::vector<int> marked_;
     std::vector<ItemNote> notes_;
-    int marked_cluster_ = -1, running_ = -1;
+    int marked_cluster_ = -1, marked_edge_ = -1, running_ = -1;
     std::vector<QRectF> edge_bounds_;
     std::vector<int> edge_order_;                         ///< `edges_by_weight`
     std::unordered_map<qint64, std::vector<int>> cells_;  ///< items by square of `cell` points

@@ -40,6 +40,17 @@ QString item_tip(const BlockViewItem& item) {
     return tip;
 }
 
+QString edge_tip(const BlockView& view, const BlockViewEdge& edge, bool with_schedule) {
+    const auto name = [&](int item) { return text(item_title(view.items[static_cast<std::size_t>(item)])); };
+    QString tip = GraphView::tr("%1 to %2").arg(name(edge.from), name(edge.to));
+    tip += GraphView::tr("\n%n tensors, %1", nullptr, edge.tensors).arg(bytes_text(edge.bytes.total()));
+    if (with_schedule && edge.bytes.total().value > 0)
+        tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
+                   .arg(bytes_text(edge.bytes.kept), bytes_text(edge.bytes.recomputed),
+                        bytes_text(edge.bytes.offloaded));
+    return tip;
+}
+
 }  // namespace
 
 GraphView::GraphView(Session& session, QWidget* parent)
@@ -208,7 +219,7 @@ void GraphView::walk(int direction) {
 
 void GraphView::select_item(int index) {
     const BlockViewItem& item = layer_->ladder()->view.items[static_cast<std::size_t>(index)];
-    session_.selection.select(item.op.valid() ? Selected::of(item.op) : Selected::of(item.block));
+    session_.selection.select(selected_of(item));
 }
 
 void GraphView::render_whole(QPainter& painter, const QRectF& target) {
@@ -247,8 +258,9 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
         press_ = event->pos();
         return;
     }
-    const GraphHit hit = layer_->hit(mapToScene(event->pos()));
-    viewport()->setCursor(hit.item >= 0 || hit.title ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    const GraphHit hit = hit_at(event->pos());
+    const bool is_something = hit.item >= 0 || hit.title || hit.edge >= 0;
+    viewport()->setCursor(is_something ? Qt::PointingHandCursor : Qt::ArrowCursor);
     if (hit.item >= 0) session_.ladder.expect(layer_->ladder()->view.items[hit.item].block);
 }
 
@@ -259,15 +271,24 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void GraphView::select_at(const QPoint& position) {
-    const GraphHit hit = layer_->hit(mapToScene(position));
+    const GraphHit hit = hit_at(position);
     Selected selected;
     if (hit.item >= 0) {
         const BlockViewItem& item = layer_->ladder()->view.items[hit.item];
-        selected = item.op.valid() ? Selected::of(item.op) : Selected::of(item.block);
+        selected = selected_of(item);
     } else if (hit.title) {
         selected = Selected::of(layer_->ladder()->view.clusters[hit.cluster].block);
     }
     session_.selection.select(selected);
+    if (hit.edge < 0) return layer_->set_marked_edge(-1);
+    const BlockViewEdge& edge = layer_->ladder()->view.edges[static_cast<std::size_t>(hit.edge)];
+    layer_->set_marked({std::min(edge.from, edge.to), std::max(edge.from, edge.to)}, -1);
+    layer_->set_marked_edge(hit.edge);
+}
+
+/// Arrows are within reach by pixels, however small the picture is.
+GraphHit GraphView::hit_at(const QPoint& position) const {
+    return layer_->hit(mapToScene(position), 5 / transform().m11());
 }
 
 BlockId GraphView::block_at(const QPoint& position, QRectF* place) const {
@@ -355,8 +376,13 @@ void GraphView::make_keys() {
 bool GraphView::viewportEvent(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QGraphicsView::viewportEvent(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    const GraphHit hit = layer_->hit(mapToScene(help->pos()));
-    if (hit.item >= 0) {
+    const GraphHit hit = hit_at(help->pos());
+    if (hit.edge >= 0) {
+        const BlockView& view = layer_->ladder()->view;
+        const BlockViewEdge& edge = view.edges[static_cast<std::size_t>(hit.edge)];
+        QToolTip::showText(help->globalPos(), edge_tip(view, edge, session_.schedule() != nullptr),
+                           viewport());
+    } else if (hit.item >= 0) {
         QToolTip::showText(help->globalPos(), item_tip(layer_->ladder()->view.items[hit.item]), viewport());
     } else if (hit.title) {
         QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path),

@@ -52,6 +52,7 @@ class GraphView : public QGraphicsView {
     void show_notes();
     void show_selection();
     void select_at(const QPoint& position);
+    GraphHit hit_at(const QPoint& position) const;
     BlockId block_at(const QPoint& position, QRectF* place = nullptr) const;
     void anchor_at(BlockId block, const QRectF& place);
     void keep_in_place(const Selected& anchor, const QPointF& viewport_position);

@@ -22,4 +22,10 @@ struct Ladder {
 };
 using LadderPtr = std::shared_ptr<const Ladder>;
 
+/// What an item stands for when it is selected.
+inline Selected selected_of(const BlockViewItem& item) {
+    if (item.op.valid()) return Selected::of(item.op);
+    return item.run.empty() ? Selected::of(item.block) : Selected::of_run(item.run);
+}
+
 }  // namespace rematlas::explorer

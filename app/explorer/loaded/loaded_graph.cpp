@@ -128,6 +128,14 @@ std::vector<OpId> ops_under(const LoadedGraph& graph, BlockId block) {
 
 std::vector<OpId> ops_of(const LoadedGraph& graph, const Selected& selected) {
     if (graph.graph.ops.contains(selected.op)) return {selected.op};
+    std::vector<OpId> ops;
+    for (const BlockId block : selected.run) {
+        if (!graph.graph.blocks.contains(block)) return {};
+        const std::vector<OpId> inside = ops_under(graph, block);
+        ops.insert(ops.end(), inside.begin(), inside.end());
+    }
+    std::sort(ops.begin(), ops.end());
+    if (!ops.empty()) return ops;
     if (graph.graph.blocks.contains(selected.block)) return ops_under(graph, selected.block);
     return {};
 }

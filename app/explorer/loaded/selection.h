@@ -3,19 +3,22 @@
 #pragma once
 
 #include <QObject>
+#include <vector>
 
 #include "app/explorer/loaded/step_range.h"
 #include "core/base/ids.h"
 
 namespace rematlas::explorer {
 
-/// A block, an op, or nothing.
+/// A block, a run of equal blocks, an op, or nothing.
 struct Selected {
-    BlockId block;
+    BlockId block;  ///< of a run the first
     OpId op;
+    std::vector<BlockId> run;  ///< all blocks of a run that is folded into one; else empty
 
-    static Selected of(BlockId block) { return {block, OpId()}; }
-    static Selected of(OpId op) { return {BlockId(), op}; }
+    static Selected of(BlockId block) { return {block, OpId(), {}}; }
+    static Selected of(OpId op) { return {BlockId(), op, {}}; }
+    static Selected of_run(std::vector<BlockId> run) { return {run.front(), OpId(), run}; }
     bool empty() const { return !block.valid() && !op.valid(); }
     bool operator==(const Selected&) const = default;
 };

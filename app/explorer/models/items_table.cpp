@@ -15,8 +15,7 @@ const BlockViewItem& ItemsTable::item_at(int row) const {
 }
 
 Selected ItemsTable::selected_at(int row) const {
-    const BlockViewItem& item = item_at(row);
-    return item.op.valid() ? Selected::of(item.op) : Selected::of(item.block);
+    return selected_of(item_at(row));
 }
 
 int ItemsTable::row_of(const Selected& selected) const {
