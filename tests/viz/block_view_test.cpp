@@ -10,6 +10,7 @@
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/viz/layered_graph.h"
+#include "viz/block_view/scattered_blocks.h"
 
 namespace rematlas {
 namespace {
@@ -336,6 +337,68 @@ TEST_F(BlockViewTest, TheRequestHoldsPairsLevelAndLeavesOtherRungsFree) {
         EXPECT_EQ(view.items[edge.to].phase, Phase::backward);
         EXPECT_FALSE(level.contains({edge.from, edge.to}));
     }
+}
+
+/// Two lists of modules that take turns: a.0, b.0, a.1, b.1, and their gradients.
+Graph taking_turns() {
+    Graph graph = LayeredGraph::make(4);
+    for (Op& op : graph.ops) {
+        const std::size_t dot = op.module.find('.');
+        if (!op.module.starts_with("h.")) continue;
+        const int layer = op.module[dot + 1] - '0';
+        op.module =
+            std::string(layer % 2 ? "b." : "a.") + std::to_string(layer / 2) + op.module.substr(dot + 2);
+    }
+    return graph;
+}
+
+TEST(ScatteredBlocks, ListsThatTakeTurnsShowTheirModulesWhereDataFlows) {
+    const Graph graph = taking_turns();
+    const Blocks blocks = decompose(graph);
+    const IdVector<BlockId, char> scattered = scattered_blocks(graph, blocks);
+    EXPECT_TRUE(scattered[block_with_path(blocks, "a")]);
+    EXPECT_TRUE(scattered[block_with_path(blocks, "b")]);
+    EXPECT_FALSE(scattered[block_with_path(blocks, "a.0")]) << "its ops are in a row";
+    const BlockView view = make_block_view(graph, blocks, expanded_to_depth(blocks, 1));
+    std::vector<std::string> shown;
+    for (const BlockViewItem& item : view.items)
+        if (item.phase == Phase::forward) shown.push_back(item.path);
+    EXPECT_EQ(shown, (std::vector<std::string>{"embed aten::embedding", "a.0", "b.0", "a.1", "b.1"}));
+    std::set<std::pair<int, int>> arrows;
+    for (const BlockViewEdge& edge : view.edges) arrows.insert({edge.from, edge.to});
+    for (const auto& [from, to] : arrows) EXPECT_FALSE(arrows.contains({to, from})) << "an arrow both ways";
+    EXPECT_EQ(items_by_op(blocks, view).size(), graph.ops.size());
+}
+
+TEST(ScatteredBlocks, AListWhoseModulesFollowEachOtherIsABlock) {
+    const Graph graph = LayeredGraph::make(4);
+    const Blocks blocks = decompose(graph);
+    for (const char scattered : scattered_blocks(graph, blocks)) EXPECT_FALSE(scattered);
+}
+
+TEST(BlockViewEdges, NewValuesOfABufferAreNoArrowIntoTheLoss) {
+    Graph graph;
+    const auto tensor = [&](TensorKind kind) { return graph.tensors.push_back({"", Bytes(4), kind}); };
+    const TensorId buffer = tensor(TensorKind::buffer), made = tensor(TensorKind::activation),
+                   state = tensor(TensorKind::activation), loss = tensor(TensorKind::activation);
+    const auto op = [&](const char* name, Phase phase, std::vector<TensorId> inputs, TensorId output) {
+        Op added;
+        added.name = name;
+        added.phase = phase;
+        added.inputs = std::move(inputs);
+        added.outputs = {output};
+        return graph.ops.push_back(added);
+    };
+    const OpId first = op("aten::relu", Phase::forward, {buffer}, made);
+    const OpId update = op("aten::copy_", Phase::forward, {buffer, made}, state);
+    const OpId last = op("aten::loss", Phase::loss, {made, state}, loss);
+    graph.results = {state, loss};
+    const Blocks blocks = decompose(graph);
+    const BlockView view = make_block_view(graph, blocks, expanded_to_depth(blocks, full_depth(blocks)));
+    std::set<std::pair<int, int>> arrows;
+    for (const BlockViewEdge& edge : view.edges) arrows.insert({edge.from, edge.to});
+    EXPECT_EQ(arrows, (std::set<std::pair<int, int>>{{view.item_of[first], view.item_of[update]},
+                                                     {view.item_of[first], view.item_of[last]}}));
 }
 
 }  // namespace

@@ -298,5 +298,29 @@ TEST_F(SchedulePainters, TheHostHasAScaleOfItsOwnBelowTheDevice) {
     EXPECT_FALSE(painted(s).says("on the host"));
 }
 
+TEST_F(SchedulePainters, TheBudgetOfALargeCardDoesNotFlattenTheCurve) {
+    use(6);
+    ScheduleScene s = scene();
+    s.budget = Bytes(data.peak * 100);
+    const SchedulePlaces places = places_of(s);
+    const double top = places.y.at(static_cast<double>(data.peak));
+    EXPECT_GT(places.memory.y + places.memory.height - top, places.memory.height / 3);
+    EXPECT_TRUE(painted(s).says("budget " + format_bytes(s.budget))) << "it is told where it cannot be drawn";
+}
+
+TEST_F(SchedulePainters, NoBarIsNamedByANumberAlone) {
+    use(60);
+    for (Op& op : graph.ops)
+        if (!op.module.empty() && op.module != "embed")
+            op.module = op.module.substr(0, op.module.find('.', 2)) + ".mlp.2";
+    play();
+    for (const double width : {400.0, 900.0, 2000.0, 6000.0}) {
+        ScheduleScene s = scene();
+        s.rect.width = width;
+        for (const RecordingCanvas::Text& text : painted(s).texts)
+            EXPECT_NE(text.text, "2") << "of which module, at " << width;
+    }
+}
+
 }  // namespace
 }  // namespace rematlas

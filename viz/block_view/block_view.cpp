@@ -274,10 +274,28 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
+    /// New values of buffers: the loss waits for them, and does not read them.
+    std::vector<char> new_states() const {
+        std::vector<char> found(graph_.tensors.size(), 0);
+        for (const Op& op : graph_.ops) {
+            const bool reads_buffer = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+                return graph_.tensors[t].kind == TensorKind::buffer;
+            });
+            if (!reads_buffer || !op.name.ends_with("::copy_")) continue;
+            for (const TensorId t : op.outputs) found[static_cast<std::size_t>(t.value)] = 1;
+        }
+        return found;
+    }
+
     void connect() {
         IdVector<TensorId, std::vector<int>> readers(graph_.tensors.size());
+        const std::vector<char> is_state = new_states();
         for (OpId op : graph_.ops.ids())
-            for (TensorId t : graph_.ops[op].inputs) readers[t].push_back(view_.item_of[op]);
+            for (TensorId t : graph_.ops[op].inputs) {
+                const bool waits =
+                    graph_.ops[op].phase == Phase::loss && is_state[static_cast<std::size_t>(t.value)];
+                if (!waits) readers[t].push_back(view_.item_of[op]);
+            }
         std::unordered_map<std::uint64_t, int> known;
         for (OpId op : graph_.ops.ids()) {
             for (TensorId t : graph_.ops[op].outputs) {

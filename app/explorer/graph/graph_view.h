@@ -17,6 +17,7 @@ class GraphView : public QGraphicsView {
 
     void set_coloring(Coloring coloring);
     Coloring coloring() const { return layer_->coloring(); }
+    const GraphLayer& layer() const { return *layer_; }
     void fit_width();
     void fit_all();
     void center_selection();

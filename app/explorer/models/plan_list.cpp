@@ -74,9 +74,8 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
         return known;
     }
     plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept")
-                : origin == PlanRow::Origin::swept
-                    ? tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget))
-                    : next_name();
+                : origin == PlanRow::Origin::swept  ? swept_name(schedule)
+                                                    : next_name();
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     int row = rowCount();
     bool was_shown = false;
@@ -89,7 +88,8 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
             row = before;
         }
         if (row < rowCount()) {
-            plan.name = this->plan(row).name;
+            const PlanRow& other = this->plan(row);
+            if (other.name != swept_name(*other.schedule)) plan.name = other.name;
             was_shown = row == shown();
             take(row);
         }
@@ -227,6 +227,11 @@ void PlanList::go(int direction) {
     do at_ += static_cast<std::size_t>(direction);
     while (row_of(visited_[at_]) == none);
     set_shown(visited_[at_]);
+}
+
+/// Plans of sweeps use up no letters.
+QString PlanList::swept_name(const Schedule& schedule) {
+    return tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget));
 }
 
 /// The first that no plan has.

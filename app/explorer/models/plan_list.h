@@ -96,6 +96,7 @@ class PlanList : public QAbstractTableModel {
     int swept_at(const Schedule& schedule) const;
     void take(int row);
     QString next_name() const;
+    static QString swept_name(const Schedule& schedule);
     void set_shown(const QString& key);
     QString text_at(const PlanRow& plan, int column) const;
     QVariant sort_value(const PlanRow& plan, int column) const;

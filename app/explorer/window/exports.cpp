@@ -132,6 +132,7 @@ void MainWindow::list_tables(QMenu& menu) {
             QAction* action = menu.addAction(tr("%1...").arg(title), table,
                                              [this, table, title] { export_table(*table, title); });
             action->setEnabled(table->model() && table->model()->rowCount() > 0);
+            action->setProperty("command", tr("Export the table: %1").arg(title));
         }
     }
 }

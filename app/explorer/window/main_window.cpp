@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QElapsedTimer>
@@ -17,6 +18,7 @@
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/docks/tables.h"
 #include "app/explorer/files/chosen_files.h"
+#include "app/explorer/files/sample_graph.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/batch_dialog.h"
 #include "app/explorer/window/capture_dialog.h"
@@ -266,6 +268,7 @@ void MainWindow::make_status_bar() {
 
 void MainWindow::connect_session() {
     connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::ask_and_open);
+    connect(welcome_, &WelcomePage::sample_requested, this, &MainWindow::open_sample);
     connect(welcome_, &WelcomePage::file_requested, this, [this](const QString& path) { open({path}); });
     connect(&plans(), &PlansView::comparison_asked, this, [this] {
         docks_["compare"]->show();
@@ -385,6 +388,14 @@ void MainWindow::open(const QStringList& paths) {
     if (!chosen.left_out.isEmpty()) show_error(About::opening, chosen.left_out.join('\n'));
     if (!chosen.model.isEmpty()) capture_model(chosen.model);
     if (!chosen.files.isEmpty()) session_.open(chosen.files);
+}
+
+void MainWindow::open_sample() {
+    // Beside the settings: what tests and portable installations keep apart stays apart.
+    const QString folder = settings_ ? QFileInfo(settings_->fileName()).absolutePath() : QDir::tempPath();
+    const Result<QString> path = sample_graph_in(folder);
+    if (!path) return show_error(About::opening, text(path.error().message));
+    open({*path});
 }
 
 void MainWindow::capture_model(const QString& path) {

@@ -78,6 +78,7 @@ class MainWindow : public QMainWindow {
     void connect_session();
 
     void ask_and_open();
+    void open_sample();
     void capture_model(const QString& path);
     bool may_lose_plans();
     void take_best_so_far();

@@ -46,7 +46,14 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
         tr("See what the memory of a training step is spent on, and plan it under a budget\n"
            "by recomputing and offloading, with the same gradients.")));
     column->addSpacing(10);
-    column->addWidget(open, 0, Qt::AlignLeft);
+    auto* sample = new QPushButton(tr("Look at a sample"));
+    sample->setObjectName("open_sample");
+    sample->setToolTip(tr("A small GPT, captured on a CPU"));
+    auto* ways = new QHBoxLayout;
+    ways->addWidget(open);
+    ways->addWidget(sample);
+    ways->addStretch();
+    column->addLayout(ways);
     column->addWidget(hint);
     column->addWidget(make_work_box());
     column->addWidget(recent_box_);
@@ -57,6 +64,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     row->addStretch(1);
 
     connect(open, &QPushButton::clicked, this, &WelcomePage::open_requested);
+    connect(sample, &QPushButton::clicked, this, &WelcomePage::sample_requested);
     connect(list_, &QListWidget::itemActivated, this,
             [this](QListWidgetItem* item) { emit file_requested(item->data(Qt::UserRole).toString()); });
     connect(list_, &QListWidget::itemClicked, this,

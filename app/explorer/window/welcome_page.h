@@ -22,6 +22,7 @@ class WelcomePage : public QWidget {
   signals:
     void cancel_requested();
     void open_requested();
+    void sample_requested();
     void file_requested(const QString& path);
 
   private:

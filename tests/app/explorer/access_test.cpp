@@ -273,11 +273,11 @@ TEST_F(Access, AnErrorStaysInABarUntilItIsDismissed) {
 TEST(MessageBar, TheRemedyActsOnceAndDismisses) {
     MessageBar bar;
     int acted = 0;
-    bar.show_message("broken", "Mend", [&] { ++acted; });
+    bar.show_message(MessageBar::About::opening, "broken", "Mend", [&] { ++acted; });
     QTest::mouseClick(bar.findChild<QPushButton*>("message_remedy"), Qt::LeftButton);
     EXPECT_EQ(acted, 1);
     EXPECT_FALSE(bar.isVisible());
-    bar.show_message("worse");
+    bar.show_message(MessageBar::About::opening, "worse");
     EXPECT_FALSE(bar.findChild<QPushButton*>("message_remedy")->isVisible());
 }
 

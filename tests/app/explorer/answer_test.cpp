@@ -96,6 +96,7 @@ TEST(FitAnswer, CountsOnlyPlansThatMayAnswerTheQuestion) {
     EXPECT_EQ(asked.answer(on_a_small_host).plan, PlanList::none);
 
     Schedule pinned = plan_of(limit, 1.5);
+    pinned.steps = keep_all_schedule(*graph).steps;
     pinned.pins = {{"layers.0", PinKind::recompute}};
     asked.add(pinned);
     const Question under_pins{.budget = limit, .copies = {}, .pins = pinned.pins};

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <QHelpEvent>
 #include <QTest>
+#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
+#include <optional>
 
 #include "tests/app/explorer/training_chain.h"
 
@@ -195,6 +198,35 @@ TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {
         for (int x = 0; x < image.width() && !drawn; ++x) drawn = image.pixel(x, y) != qRgb(255, 255, 255);
     }
     EXPECT_TRUE(drawn);
+}
+
+TEST_F(GraphViews, AnArrowIsSelectedByAClickWithItsTwoEnds) {
+    view.fit_all();
+    const LadderPtr& ladder = session.ladder.ladder();
+    // A point of the first arrow that no item covers.
+    const std::vector<Point>& spline = ladder->layout.edges.front();
+    std::optional<QPoint> free;
+    for (double t = 0.1; t < 1 && !free; t += 0.1) {
+        const double u = 1 - t, weights[] = {u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t};
+        QPointF place;
+        for (std::size_t i = 0; i < 4; ++i) place += weights[i] * QPointF(spline[i].x, spline[i].y);
+        const GraphHit hit = view.layer().hit(place);
+        if (hit.item < 0 && !hit.title) free = view.mapFromScene(place);
+    }
+    ASSERT_TRUE(free);
+    const QPoint at = *free;
+    QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, at);
+    const BlockViewEdge& edge = ladder->view.edges.front();
+    EXPECT_EQ(view.layer().marked_edge(), 0);
+    EXPECT_EQ(view.layer().marked(),
+              (std::vector<int>{std::min(edge.from, edge.to), std::max(edge.from, edge.to)}));
+    EXPECT_TRUE(session.selection.current().empty());
+    QHelpEvent help(QEvent::ToolTip, at, view.viewport()->mapToGlobal(at));
+    QCoreApplication::sendEvent(view.viewport(), &help);
+    EXPECT_TRUE(QToolTip::text().contains(" to ")) << QToolTip::text().toStdString();
+    EXPECT_TRUE(QToolTip::text().contains("tensor")) << QToolTip::text().toStdString();
+    QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, position_of(0));
+    EXPECT_EQ(view.layer().marked_edge(), -1);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(PlanList, ABetterPointOfASweepTakesThePlaceOfTheFirstUnlessThatOneIsStarred
     plans.add(schedule(2, Bytes(200)), PlanRow::Origin::swept);
     plans.show(0);
     EXPECT_EQ(plans.add(schedule(3), PlanRow::Origin::swept), 0);
-    EXPECT_EQ(names(plans), (QStringList{"A", "B"}));
+    EXPECT_EQ(names(plans), (QStringList{"atlas at 100 B", "atlas at 200 B"}));
     EXPECT_EQ(plans.plan(0).schedule->steps, schedule(3).steps);
     EXPECT_EQ(plans.shown(), 0) << "the better one is shown then";
     plans.set_starred(0, true);
@@ -118,7 +118,7 @@ TEST(PlanList, WhatASweepFindsAtSeveralBudgetsIsOneRowOfTheSmallest) {
     EXPECT_EQ(plans.add(schedule(1, Bytes(100)), PlanRow::Origin::swept), 0);
     EXPECT_EQ(plans.rowCount(), 1);
     EXPECT_EQ(plans.plan(0).schedule->budget, Bytes(100));
-    EXPECT_EQ(plans.plan(0).name, "A");
+    EXPECT_EQ(plans.plan(0).name, "atlas at 100 B") << "the name follows the budget";
     EXPECT_EQ(plans.shown(), 0);
     EXPECT_EQ(plans.add(schedule(1, Bytes(100), "rotor"), PlanRow::Origin::swept), 1) << "another solver";
     Schedule pinned = schedule(1, Bytes(150));

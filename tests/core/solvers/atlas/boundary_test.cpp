@@ -67,7 +67,9 @@ TEST(Boundary, an_op_runs_once_on_each_side) {
         return runs;
     };
     const auto holds = [&](std::vector<int> ops) {
-        const bool checks = check(graph, Schedule{.steps = steps(ops)}).ok();
+        Schedule schedule;
+        schedule.steps = steps(ops);
+        const bool checks = check(graph, schedule).ok();
         EXPECT_EQ(static_cast<bool>(simulate(graph, steps(ops))), checks);
         return checks;
     };
