@@ -257,6 +257,14 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <source>Asking</source>
         <translation>Frage läuft</translation>
     </message>
+    <message>
+        <source>Progress</source>
+        <translation>Fortschritt</translation>
+    </message>
+    <message>
+        <source>%1 (%2 s so far)</source>
+        <translation>%1 (bisher %2 s)</translation>
+    </message>
 </context>
 <context>
     <name>BlockTreeModel</name>
@@ -444,6 +452,10 @@ Modul %5</translation>
         <source>%1 of %2</source>
         <translation>%1 von %2</translation>
     </message>
+    <message>
+        <source>%1 times the %2 of the step</source>
+        <translation>das %1-Fache der %2 des Schritts</translation>
+    </message>
 </context>
 <context>
     <name>CaptureController</name>
@@ -541,6 +553,22 @@ Modul %5</translation>
     <message>
         <source>%1 is there already, and schedules and sweeps may belong to it. Press Capture again to replace it.</source>
         <translation>%1 gibt es schon, und Abläufe und Reihen können dazu gehören. Drücken Sie noch einmal auf Aufnehmen, um sie zu ersetzen.</translation>
+    </message>
+    <message>
+        <source>those that it was exported with</source>
+        <translation>die, mit denen es exportiert wurde</translation>
+    </message>
+    <message>
+        <source>none: its states and updates are not counted</source>
+        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
+        <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
     </message>
 </context>
 <context>
@@ -1152,14 +1180,6 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <translation>Das gilt mit den Gewichten auf dem Gerät: sie dürfen auf dem Host liegen (Lösen, Kopien zum Host). Oder ein kleinerer Batch, oder eine Karte mit %1 mehr.</translation>
     </message>
     <message>
-        <source>%1 That is with weights on the device.</source>
-        <translation>%1 Das gilt mit Gewichten auf dem Gerät.</translation>
-    </message>
-    <message>
-        <source>%1 That is without copies to the host.</source>
-        <translation>%1 Das gilt ohne Kopien zum Host.</translation>
-    </message>
-    <message>
         <source>It was made for %1. Solve for what %2 allow.</source>
         <translation>Er ist für %1 gemacht. Lösen zeigt, was mit %2 möglich ist.</translation>
     </message>
@@ -1222,6 +1242,74 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>Within its budget no schedule saves more than %1 of the time that the step takes with all on the device.</source>
         <translation>In seinem Budget spart kein Ablauf mehr als %1 der Zeit, die der Schritt mit allem auf dem Gerät braucht.</translation>
+    </message>
+    <message>
+        <source>That is with weights on the device.</source>
+        <translation>Das gilt mit Gewichten auf dem Gerät.</translation>
+    </message>
+    <message>
+        <source>That is without copies to the host.</source>
+        <translation>Das gilt ohne Kopien zum Host.</translation>
+    </message>
+    <message>
+        <source>It was made under pins. Solve without them.</source>
+        <translation>Er entstand mit Festlegungen. Ohne sie lösen.</translation>
+    </message>
+    <message>
+        <source>It was made under other pins. Solve under these.</source>
+        <translation>Er entstand mit anderen Festlegungen. Mit diesen lösen.</translation>
+    </message>
+    <message>
+        <source>It was made with fewer copies to the host. Solve with those that are allowed now.</source>
+        <translation>Er entstand mit weniger Kopien zum Host. Mit den jetzt erlaubten lösen.</translation>
+    </message>
+    <message>
+        <source>Schedules go down to %1, but this solver found none for the budget in its time. Give it more time, or choose another solver.</source>
+        <translation>Abläufe gehen hinab bis %1, aber dieser Löser hat in seiner Zeit keinen für das Budget gefunden. Ihm mehr Zeit geben oder einen anderen Löser wählen.</translation>
+    </message>
+    <message>
+        <source>Not known: schedules need at least %1, and this solver found none for the budget in its time. Give it more time, or choose another solver.</source>
+        <translation>Nicht bekannt: Abläufe brauchen mindestens %1, und dieser Löser hat in seiner Zeit keinen für das Budget gefunden. Ihm mehr Zeit geben oder einen anderen Löser wählen.</translation>
+    </message>
+    <message>
+        <source>with the optimizer %1</source>
+        <translation>mit dem Optimierer %1</translation>
+    </message>
+    <message>
+        <source>with the optimizer</source>
+        <translation>mit dem Optimierer</translation>
+    </message>
+    <message>
+        <source>without an optimizer, whose states come on top</source>
+        <translation>ohne Optimierer, dessen Zustände hinzukommen</translation>
+    </message>
+    <message>
+        <source>from shapes: workspaces of kernels are not counted</source>
+        <translation>aus Formen: Arbeitsspeicher der Kernel zählt nicht</translation>
+    </message>
+    <message>
+        <source>from shapes</source>
+        <translation>aus Formen</translation>
+    </message>
+    <message>
+        <source>times estimated for %1</source>
+        <translation>Zeiten geschätzt für %1</translation>
+    </message>
+    <message>
+        <source>times measured on %1</source>
+        <translation>Zeiten gemessen auf %1</translation>
+    </message>
+    <message>
+        <source>times of %1</source>
+        <translation>Zeiten von %1</translation>
+    </message>
+    <message>
+        <source>copies over %1, which is assumed</source>
+        <translation>Kopien über %1, was angenommen ist</translation>
+    </message>
+    <message>
+        <source>copies over %1</source>
+        <translation>Kopien über %1</translation>
     </message>
 </context>
 <context>
@@ -1369,6 +1457,20 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
     <message>
         <source>Fold equal blocks into one</source>
         <translation>Gleiche Blöcke zu einem falten</translation>
+    </message>
+    <message>
+        <source>%1 to %2</source>
+        <translation>%1 zu %2</translation>
+    </message>
+    <message numerus="yes">
+        <source>
+%n tensors, %1</source>
+        <translation>
+            <numerusform>
+%n Tensor, %1</numerusform>
+            <numerusform>
+%n Tensoren, %1</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -1992,6 +2094,14 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>Plans are kept beside the graph again.</source>
         <translation>Pläne werden wieder neben dem Graphen aufbewahrt.</translation>
     </message>
+    <message>
+        <source>Export the table: %1</source>
+        <translation>Die Tabelle exportieren: %1</translation>
+    </message>
+    <message>
+        <source>New plans are not kept beside the graph: %1. It is tried again; export what you want to keep until then.</source>
+        <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird erneut versucht; bis dahin exportieren, was bleiben soll.</translation>
+    </message>
 </context>
 <context>
     <name>MessageBar</name>
@@ -2479,6 +2589,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>How long the solver took</source>
         <translation>Wie lange der Löser brauchte</translation>
     </message>
+    <message>
+        <source>%1 at %2</source>
+        <translation>%1 bei %2</translation>
+    </message>
 </context>
 <context>
     <name>PlansView</name>
@@ -2513,6 +2627,17 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>Show</source>
         <translation>Zeigen</translation>
+    </message>
+    <message>
+        <source>Plans that sweeps found: each is a point under Trade-off, too. A star keeps one in the list.</source>
+        <translation>Pläne, die Reihen gefunden haben: jeder ist auch ein Punkt unter Abwägung. Ein Stern behält einen in der Liste.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n of sweeps</source>
+        <translation>
+            <numerusform>%n aus Reihen</numerusform>
+            <numerusform>%n aus Reihen</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -2559,13 +2684,6 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     <message>
         <source>Shown part of the step</source>
         <translation>Gezeigter Teil des Schritts</translation>
-    </message>
-</context>
-<context>
-    <name>Session</name>
-    <message>
-        <source>New plans are not kept beside the graph: %1. It is tried again; export what you want to keep until then.</source>
-        <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird wieder versucht; exportieren Sie bis dahin, was Sie behalten wollen.</translation>
     </message>
 </context>
 <context>
@@ -3197,6 +3315,14 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Look at a sample</source>
+        <translation>Ein Beispiel ansehen</translation>
+    </message>
+    <message>
+        <source>A small GPT, captured on a CPU</source>
+        <translation>Ein kleines GPT, auf einer CPU aufgenommen</translation>
     </message>
 </context>
 <context>

@@ -9,6 +9,7 @@
 
 #include "core/base/files.h"
 #include "core/graph/flat_graph.h"
+#include "core/hierarchy/decompose.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
@@ -16,8 +17,11 @@
 #include "tests/support/full_disk.h"
 #include "tests/viz/layered_graph.h"
 #include "tests/viz/xml_fault.h"
+#include "viz/layout/cluster_layout.h"
 #include "viz/layout/layout_worker.h"
+#include "viz/paint/blocks_painter.h"
 #include "viz/paint/draw.h"
+#include "viz/paint/painters.h"
 
 namespace rematlas {
 namespace {
@@ -242,6 +246,29 @@ TEST_F(Pictures, ADeeperGraphHasMoreItems) {
         last = items;
     }
     EXPECT_EQ(last, graph.ops.size());
+}
+
+TEST_F(Pictures, OfAViewShowWhatIsExpandedThere) {
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
+    const Blocks blocks = decompose(graph);
+    ExpandedBlocks expanded = expanded_to_depth(blocks, 2);
+    for (const BlockId block : blocks.ids()) {
+        if (blocks[block].path != "h.3") continue;
+        expanded.unfolded.insert(runs_of(blocks).first[block]);
+        expand(blocks, expanded, block);
+    }
+    const BlockView view = make_block_view(graph, blocks, expanded);
+    LayoutCache shapes;
+    const auto layout = layout_by_clusters(
+        layout_request(view, item_sizes(view, picture_ruler()), title_sizes(view, picture_ruler())), shapes);
+    ASSERT_TRUE(layout) << layout.error().message;
+    const auto drawn = draw_view_file(graph, nullptr, view, *layout, folder / "v.svg");
+    ASSERT_TRUE(drawn) << drawn.error().message;
+    const std::string svg = content("v.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    EXPECT_EQ(count(svg, "\nmakes "), view.items.size());
+    EXPECT_NE(svg.find(">h.2<"), std::string::npos) << "unfolded";
+    EXPECT_EQ(svg.find("depth"), std::string::npos);
 }
 
 TEST_F(Pictures, HostileNamesStayText) {

@@ -76,6 +76,13 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
     return write(draw_blocks({graph, schedule, view, *layout, shown, levels}, *format), path);
 }
 
+Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const BlockView& view,
+                            const Layout& layout, const std::filesystem::path& path) {
+    auto format = format_of(path);
+    if (!format) return format.error();
+    return write(draw_blocks({graph, schedule, view, layout}, *format), path);
+}
+
 Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path) {
     auto format = format_of(path);
     if (!format) return format.error();

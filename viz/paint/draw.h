@@ -13,6 +13,8 @@
 #include "core/planning/fits_file.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
+#include "viz/block_view/block_view.h"
+#include "viz/layout/layout.h"
 
 namespace rematlas {
 
@@ -21,6 +23,10 @@ namespace rematlas {
 /// levels of blocks are expanded; without it, as many as stay readable (about 150 items).
 Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
                              std::optional<int> depth = std::nullopt);
+
+/// The same of a view with its layout, as they are on a screen: whatever blocks are expanded there.
+Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const BlockView& view,
+                            const Layout& layout, const std::filesystem::path& path);
 
 /// Lanes of what runs when, above the memory over time with the budget.
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,

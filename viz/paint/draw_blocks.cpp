@@ -46,8 +46,10 @@ class BlockPainter {
         TextStyle title{.size = 16, .bold = true};
         canvas_->text({kMargin, kMargin + 14}, fitted(*canvas_, graph.name, title, room), title);
         std::string about = std::to_string(graph.ops.size()) + " ops in " +
-                            std::to_string(picture_.view.items.size()) + " items, depth " +
-                            std::to_string(picture_.depth) + " of " + std::to_string(picture_.full_depth);
+                            std::to_string(picture_.view.items.size()) + " items";
+        if (picture_.full_depth > 0)
+            about +=
+                ", depth " + std::to_string(picture_.depth) + " of " + std::to_string(picture_.full_depth);
         if (const Schedule* s = picture_.schedule) {
             about += "   ·   " + s->solver;
             if (s->budget.value > 0) about += ", budget " + format_bytes(s->budget);

@@ -22,6 +22,10 @@ Result<void> draw_graph_file(const Graph&, const Schedule*, const std::filesyste
                              std::optional<int>) {
     return no_cairo(path);
 }
+Result<void> draw_view_file(const Graph&, const Schedule*, const BlockView&, const Layout&,
+                            const std::filesystem::path& path) {
+    return no_cairo(path);
+}
 Result<void> draw_schedule_file(const Graph&, const Schedule&, const std::filesystem::path& path) {
     return no_cairo(path);
 }

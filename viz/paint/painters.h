@@ -25,7 +25,7 @@ struct BlockPicture {
     const BlockView& view;
     const Layout& layout;
     int depth = 0;       ///< levels expanded
-    int full_depth = 0;  ///< levels there are
+    int full_depth = 0;  ///< levels there are; 0: what is expanded is no matter of levels
 };
 Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat format);
 

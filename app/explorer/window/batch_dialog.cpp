@@ -26,7 +26,8 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
       open_(new QPushButton(tr("&Open it"))),
       headline_(new QLabel),
       detail_(theme::quiet_label({}, true)),
-      error_(new QLabel) {
+      error_(new QLabel),
+      working_(new QProgressBar) {
     set_up_fields();
     set_up_answer();
     lay_out();
@@ -76,6 +77,10 @@ void BatchDialog::set_up_answer() {
     headline_->setFont(bold);
     detail_->setObjectName("batch_detail");
     error_->setObjectName("batch_error");
+    working_->setObjectName("batch_working");
+    working_->setAccessibleName(tr("Progress"));
+    working_->setTextVisible(false);
+    working_->setRange(0, 0);
     error_->setWordWrap(true);
     error_->setTextInteractionFlags(Qt::TextSelectableByMouse);
 }
@@ -120,6 +125,7 @@ void BatchDialog::lay_out() {
         true));
     layout->addLayout(questions());
     layout->addLayout(asking);
+    layout->addWidget(working_);
     layout->addLayout(answering);
     layout->addWidget(detail_);
     layout->addWidget(error_);
@@ -135,7 +141,9 @@ void BatchDialog::connect_all() {
     connect(largest_, &QPushButton::clicked, this, [this] { ask(0); });
     connect(cancel_, &QPushButton::clicked, &session_.batch, &BatchController::cancel);
     connect(open_, &QPushButton::clicked, this, &BatchDialog::open_answer);
-    connect(&session_.batch, &BatchController::progressed, detail_, &QLabel::setText);
+    connect(&session_.batch, &BatchController::progressed, this, [this](const QString& words) {
+        detail_->setText(tr("%1 (%2 s so far)").arg(words).arg(asked_.elapsed() / 1000));
+    });
     connect(&session_.batch, &BatchController::answered, this, &BatchDialog::show_answer);
     connect(&session_.batch, &BatchController::failed, this, &BatchDialog::show_failure);
     connect(&session_.batch, &BatchController::finished, this, [this](bool cancelled) {
@@ -149,6 +157,7 @@ void BatchDialog::set_asking(bool asking) {
     one_->setEnabled(!asking);
     largest_->setEnabled(!asking);
     cancel_->setVisible(asking);
+    working_->setVisible(asking);
 }
 
 void BatchDialog::ask(std::int64_t batch) {
@@ -168,6 +177,7 @@ void BatchDialog::ask(std::int64_t batch) {
     open_->hide();
     headline_->clear();
     detail_->setText(tr("Asking"));
+    asked_.start();
     set_asking(true);
     session_.batch.ask(question);
 }

@@ -3,10 +3,12 @@
 
 #include <QDialog>
 #include <QDoubleSpinBox>
+#include <QElapsedTimer>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QToolButton>
@@ -42,6 +44,8 @@ class BatchDialog : public QDialog {
     QSpinBox* batch_;
     QPushButton *one_, *largest_, *cancel_, *open_;
     QLabel *headline_, *detail_, *error_;
+    QProgressBar* working_;
+    QElapsedTimer asked_;
 };
 
 }  // namespace rematlas::explorer

@@ -84,10 +84,13 @@ void MainWindow::save_sweep() {
 void MainWindow::export_graph_picture() {
     const QString path = ask_for_file(tr("Picture of the graph"), "_graph.svg", picture_filter);
     if (path.isEmpty()) return;
-    write_in_background(path, [graph = session_.graph(), schedule = session_.schedule(),
-                               depth = session_.ladder.depth(), file = path.toStdString()] {
-        return draw_graph_file(graph->graph, schedule ? &schedule->schedule : nullptr, file, depth);
-    });
+    write_in_background(
+        path, [ladder = session_.ladder.ladder(), file = path.toStdString()]() -> Result<void> {
+            if (!ladder) return Error{file + ": the graph is not laid out yet: wait until it is shown"};
+            const SchedulePtr& schedule = ladder->schedule;
+            return draw_view_file(ladder->graph->graph, schedule ? &schedule->schedule : nullptr,
+                                  ladder->view, ladder->layout, file);
+        });
 }
 
 void MainWindow::export_schedule_picture() {
