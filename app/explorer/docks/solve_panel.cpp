@@ -317,7 +317,7 @@ void SolvePanel::show_schedule() {
     for (const Pin& pin : s.pins)
         rows << qMakePair(tr("Pinned"), short_name(text(to_string(pin))).toHtmlEscaped());
     rows << qMakePair(s.pins.empty() ? tr("Best possible") : tr("Best under the pins"),
-                      bound_text(s, session_.bound_of(s)).toHtmlEscaped());
+                      bound_text(s, session_.answers().bound_of(s)).toHtmlEscaped());
     if (s.solve_seconds > 0)
         rows << qMakePair(tr("Solved in"),
                           time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));

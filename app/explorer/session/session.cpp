@@ -41,22 +41,23 @@ constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that ca
 Session::Session(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
         const std::optional<Bound>& bound = found->schedule.bound;
-        if (bound && bound->over) known_->add_bound(asked_.question, *bound->over, bound->overhead);
+        if (bound && bound->over) answers_->known().add_bound(asked_.question, *bound->over, bound->overhead);
         note_answered();
         set_schedule(std::move(found));
     });
     connect(&solver, &SolveController::infeasible, this,
             [this](const NoScheduleReport& report, qint64 smallest) {
-                if (smallest > 0) known_->add_peak(asked_.question, Bytes(smallest));
-                known_->add_needed(asked_.question, report.over, report.needed);
+                if (smallest > 0) answers_->known().add_peak(asked_.question, Bytes(smallest));
+                answers_->known().add_needed(asked_.question, report.over, report.needed);
                 note_answered();
                 show_known();
             });
-    plans.set_bound_of([this](const PlanRow& row) { return bound_of_row(row); });
+    plans.set_bound_of(
+        [this](const PlanRow& row) { return answers_ ? answers_->bound_of(row) : std::nullopt; });
     connect(&plans, &PlanList::shown_changed, this, &Session::show_plan);
     connect(&plans, &PlanList::plan_added, this, [this](int row) {
         if (plans.plan(row).origin != PlanRow::Origin::all_kept) journal.note_added(plans.plan(row));
-        known_->add(*plans.plan(row).schedule);
+        answers_->known().add(*plans.plan(row).schedule);
         show_known();
     });
     connect(&plans, &PlanList::plan_renamed, this,
@@ -68,7 +69,7 @@ Session::Session(QObject* parent) : QObject(parent) {
     connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) {
-        known_->add_peak({}, Bytes(bytes));
+        answers_->known().add_peak({}, Bytes(bytes));
         show_known();
     });
     connect(&pins, &PinList::changed, this, [this] {
@@ -132,7 +133,7 @@ void Session::take(Opened opened) {
     }
     if (opened.sweep) {
         sweep.set_sweep(std::move(*opened.sweep));
-        add_sweep(sweep.sweep(), *known_);
+        add_sweep(sweep.sweep(), answers_->known());
         show_known();
     }
 }
@@ -144,11 +145,8 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     schedule_.reset();
     all_kept_.reset();
     graph_ = std::move(graph);
-    solved_.clear();
-    asked_of_.clear();
-    known_of_ = graph_;
-    known_.reset();
-    if (graph_) known_.emplace(graph_->graph);
+    answers_.reset();
+    if (graph_) answers_.emplace(graph_);
     selection.clear();
     compare.clear();
     sweep.clear();
@@ -167,7 +165,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     if (!graph_) return;
     const int all = plans.add(all_kept_->schedule, PlanRow::Origin::all_kept);
     compare_with(all);
-    for (const PlanRow& plan : kept.plans) known_->add(*plan.schedule);
+    for (const PlanRow& plan : kept.plans) answers_->known().add(*plan.schedule);
     sweep.set_sweep(swept_before(*graph_, kept.plans));
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
@@ -213,17 +211,17 @@ void Session::show_in_blocks(GraphPtr graph) {
 void Session::show_known() {
     if (!graph_) return;
     const Question any = question({});
-    const std::optional<Bytes> smallest = known_->smallest(any);
+    const std::optional<Bytes> smallest = answers_->known().smallest(any);
     // Where nothing smaller than the step itself is known, the left end is what no schedule can pass.
     const bool is_smaller = smallest && *smallest < graph_->full_peak;
     budget.set_smallest(is_smaller ? *smallest : graph_->least_with(any.copies.what));
-    sweep.raise_bounds(graph_->graph, *known_);
+    sweep.raise_bounds(graph_->graph, answers_->known());
     plans.note_bounds_changed();
     emit known_changed();
 }
 
 void Session::note_answered() {
-    if (!solver.was_finished_early()) solved_.push_back(asked_);
+    if (!solver.was_finished_early()) answers_->note_answered(asked_);
 }
 
 Question Session::question_of(const SolveRequest& request) const {
@@ -239,33 +237,7 @@ Question Session::question(Bytes budget) const {
 }
 
 bool Session::was_solved(const Question& question) const {
-    return std::any_of(solved_.begin(), solved_.end(), [&](const Solved& solved) {
-        return solved.question == question && solved.solver == solve_settings_.solver &&
-               solved.time >= solve_settings_.time;
-    });
-}
-
-std::optional<double> Session::bound_of(const Schedule& plan) const {
-    return known_ ? known_->bound(rematlas::question_of(known_of_->graph, plan)) : std::nullopt;
-}
-
-std::optional<double> Session::bound_of_row(const PlanRow& row) {
-    if (!known_) return std::nullopt;
-    auto asked = asked_of_.find(row.key);
-    if (asked == asked_of_.end())
-        asked = asked_of_.emplace(row.key, rematlas::question_of(known_of_->graph, *row.schedule)).first;
-    return known_->bound(asked->second);
-}
-
-Schedule Session::with_known_bound(Schedule plan) const {
-    const std::optional<double> bound = bound_of(plan);
-    if (!bound || (plan.bound && plan.bound->overhead >= *bound)) return plan;
-    if (!plan.bound) plan.bound.emplace();
-    plan.bound->overhead = *bound;
-    plan.bound->gap = gap_above(plan.overhead, *bound);
-    plan.bound->over =
-        class_within(known_of_->graph, rematlas::question_of(known_of_->graph, plan).copies.what);
-    return plan;
+    return answers_ && answers_->was_answered({question, solve_settings_.solver, solve_settings_.time});
 }
 
 void Session::set_solve_settings(const SolveSettings& settings) {

@@ -6,7 +6,6 @@
 #include <QString>
 #include <QStringList>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -23,7 +22,7 @@
 #include "app/explorer/models/pin_list.h"
 #include "app/explorer/models/plan_list.h"
 #include "app/explorer/session/budget_controller.h"
-#include "core/planning/known_answers.h"
+#include "app/explorer/session/graph_answers.h"
 
 namespace rematlas::explorer {
 
@@ -51,15 +50,11 @@ class Session : public QObject {
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
     /// What is found and proven of the graph that is open. There must be one.
-    const KnownAnswers& known() const { return *known_; }
+    const GraphAnswers& answers() const { return *answers_; }
     /// What is asked for a budget: by `solve_settings`, under the pins.
     Question question(Bytes budget) const;
-    /// Whether the solver has answered the question, with no less time than is set now.
+    /// Whether the solver that is set has answered the question, with no less time than is set.
     bool was_solved(const Question& question) const;
-    /// What is proven of schedules that may stand in the plan's place.
-    std::optional<double> bound_of(const Schedule& plan) const;
-    /// The plan with the largest bound that is known, as it is exported.
-    Schedule with_known_bound(Schedule plan) const;
 
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
@@ -130,7 +125,6 @@ class Session : public QObject {
     void keep_point(const SweptPoint& found);
     void show_in_blocks(GraphPtr graph);
     void note_answered();
-    std::optional<double> bound_of_row(const PlanRow& row);
     void show_known();
     Question question_of(const SolveRequest& request) const;
     void compare_shown();
@@ -143,16 +137,8 @@ class Session : public QObject {
     QStringList queue_;
     std::optional<Partition> partition_;
     SolveSettings solve_settings_;
-    GraphPtr known_of_;  ///< in the blocks that it was opened in
-    std::optional<KnownAnswers> known_;
-    struct Solved {
-        Question question;
-        std::string solver;
-        std::chrono::milliseconds time;
-    };
-    std::map<QString, Question> asked_of_;  ///< that the plans of the list were asked, by their keys
-    Solved asked_;                          ///< of the solver, last
-    std::vector<Solved> solved_;            ///< questions that were answered, with a schedule or without
+    std::optional<GraphAnswers> answers_;
+    Asked asked_;  ///< of the solver, last
     BackgroundJob opening_, partitioning_;
 };
 

@@ -54,7 +54,7 @@ void MainWindow::export_schedule() {
     const QString path =
         ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = session_.with_known_bound(session_.schedule()->schedule),
+    write_in_background(path, [schedule = session_.answers().with_known_bound(session_.schedule()->schedule),
                                file = path.toStdString()] { return write_schedule(schedule, file); });
 }
 
@@ -68,9 +68,10 @@ void MainWindow::export_plan() {
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
     if (path.isEmpty()) return;
-    write_in_background(
-        path, [graph = session_.graph(), schedule = session_.with_known_bound(session_.schedule()->schedule),
-               file = path.toStdString()] { return write_plan(graph->text, schedule, file); });
+    write_in_background(path,
+                        [graph = session_.graph(),
+                         schedule = session_.answers().with_known_bound(session_.schedule()->schedule),
+                         file = path.toStdString()] { return write_plan(graph->text, schedule, file); });
 }
 
 void MainWindow::save_sweep() {
@@ -114,7 +115,7 @@ void MainWindow::export_report() {
     const QString path = ask_for_file(tr("Report"), "_report.html", tr("Reports (*.html)"));
     if (path.isEmpty()) return;
     std::optional<Schedule> shown;
-    if (session_.schedule()) shown = session_.with_known_bound(session_.schedule()->schedule);
+    if (session_.schedule()) shown = session_.answers().with_known_bound(session_.schedule()->schedule);
     write_in_background(path, [graph = session_.graph(), shown = std::move(shown),
                                sweep = session_.sweep.sweep(), file = path.toStdString()] {
         return write_report({.graph = &graph->graph,

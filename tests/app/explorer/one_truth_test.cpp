@@ -39,7 +39,7 @@ class OneTruth : public Windows {
     void expect_one_figure() {
         const PlanList& plans = session().plans;
         for (int row = 0; row < plans.rowCount(); ++row) {
-            const std::optional<double> bound = session().bound_of(*plans.plan(row).schedule);
+            const std::optional<double> bound = session().answers().bound_of(*plans.plan(row).schedule);
             EXPECT_EQ(plans.index(row, PlanList::bound).data().toString(),
                       bound ? overhead_text(*bound) : QString());
             if (bound) {
@@ -49,14 +49,14 @@ class OneTruth : public Windows {
         }
         if (!session().schedule() || !session().schedule()->ok()) return;
         const Schedule& shown = session().schedule()->schedule;
-        const std::optional<double> bound = session().bound_of(shown);
+        const std::optional<double> bound = session().answers().bound_of(shown);
         if (bound && !is_none(gap_above(shown.overhead, *bound))) {
             EXPECT_THAT(label("answer"), HasSubstr(overhead_text(*bound).toStdString()));
         }
         for (const SweepCurve& curve : session().sweep.sweep().curves)
             for (const SweepPoint& point : curve.points) {
-                const auto known =
-                    session().known().bound({point.budget, curve.copies, session().sweep.sweep().pins});
+                const auto known = session().answers().known().bound(
+                    {point.budget, curve.copies, session().sweep.sweep().pins});
                 if (!known || point.status == "infeasible") continue;
                 ASSERT_TRUE(point.bound);
                 EXPECT_GE(point.bound->overhead, *known) << curve.solver;
@@ -102,9 +102,10 @@ TEST_F(OneTruth, ABoundOfALargerBudgetCountsForASmallerOneInAllViews) {
     for (int a = 0; a < plans.rowCount(); ++a)
         for (int b = 0; b < plans.rowCount(); ++b) {
             const Schedule &small = *plans.plan(a).schedule, &large = *plans.plan(b).schedule;
-            if (small.budget > large.budget || !session().bound_of(small) || !session().bound_of(large))
+            if (small.budget > large.budget || !session().answers().bound_of(small) ||
+                !session().answers().bound_of(large))
                 continue;
-            EXPECT_GE(*session().bound_of(small), *session().bound_of(large));
+            EXPECT_GE(*session().answers().bound_of(small), *session().answers().bound_of(large));
         }
 }
 

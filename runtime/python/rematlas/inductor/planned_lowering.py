@@ -9,8 +9,9 @@ import weakref
 from torch import fx
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.wrapper import AllocateLine
+from torch._inductor.fx_passes import post_grad
 from torch._inductor.graph import GraphLowering
-from torch._inductor.ir import TensorBox
+from torch._inductor.ir import ConcatKernel, Operation, StorageBox, TensorBox
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 
@@ -21,12 +22,17 @@ PLANNED = "rematlas_planned"  # among the metadata of the output of a graph
 IN_MEMORY = "rematlas_in_memory"  # among the metadata of a node
 SMALL_BYTES = 1 << 16
 LARGE_SHARE = 16  # of the largest tensor of a graph
+NEAR = 4  # kernels of a plan that are so far apart are still fused
 largest_bytes = weakref.WeakKeyDictionary()  # by graph that is lowered
 
 fused_by_inductor = Scheduler.are_long_distant_nodes
+fused_with_reader_by_inductor = Scheduler.can_fuse_vertical
 kept_by_inductor = AllocateLine.should_reuse_buffer
 lower_by_inductor = GraphLowering.run_node
 generate_by_inductor = CppScheduling.codegen_node
+reorder_by_inductor = post_grad.reorder_for_locality
+concatenate_by_inductor = ConcatKernel.can_realize_into_without_copy
+realize_by_inductor = StorageBox.should_realize_on_reuse
 
 
 def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
@@ -35,6 +41,12 @@ def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
     for node in module.graph.nodes:
         if node.name in in_memory:
             node.meta[IN_MEMORY] = True
+
+
+def reorder(graph: fx.Graph) -> None:
+    """Nodes stay where the plan has them. Inductor moves each to the first that reads it."""
+    if PLANNED not in output_of(graph).meta:
+        reorder_by_inductor(graph)
 
 
 def lower_node(lowering, node):
@@ -46,14 +58,45 @@ def lower_node(lowering, node):
     return made
 
 
+def is_realized(box, *users, **options) -> bool:
+    """What the plan does not hold in memory is computed in each kernel that reads it, unless that is much.
+    On the CPU inductor would hold exponentials and sums of many tensors in memory."""
+    node = V.get_current_node() if is_planned() else None
+    if not isinstance(node, fx.Node) or node.meta.get(IN_MEMORY):
+        return realize_by_inductor(box, *users, **options)
+    return box.has_large_inner_fn()
+
+
+def lies_in_whole(_, part, whole=None) -> bool:
+    """A part is written into the memory of what it is concatenated to, but not where the plan computes the part
+    long before: all of the whole would be in memory from then on."""
+    box = part.data if isinstance(part, TensorBox) else part
+    made = getattr(box, "data", None)
+    if isinstance(made, Operation) and is_planned() and made in V.graph.operations[:-NEAR]:
+        return False
+    return concatenate_by_inductor(part, whole)
+
+
 def are_apart(scheduler, first, second) -> bool:
     """Kernels side by side are not fused where the later one writes a large tensor: the tensor would be there
-    before those are freed that the earlier kernel is the last to read."""
+    before those are freed that the earlier kernel is the last to read. Where the earlier one reads or writes
+    a large tensor, the two are not fused across others, which may need that tensor or its memory."""
     if fused_by_inductor(scheduler, first, second):
         return True
-    follows = max(first.min_order, second.min_order) > min(first.max_order, second.max_order)
-    later = max(first, second, key=lambda node: node.min_order)
-    return follows and is_planned() and written_bytes(later) > SMALL_BYTES
+    earlier, later = sorted((first, second), key=lambda node: node.min_order)
+    distance = later.min_order - earlier.max_order
+    if distance <= 0 or not is_planned():
+        return False
+    return written_bytes(later) > SMALL_BYTES or (distance > NEAR and works_on_much(earlier))
+
+
+def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
+    """A kernel that reads or writes a large tensor is not fused with one that reads its result much later:
+    what needs the one tensor, or the memory of the other, would wait until then."""
+    is_far = reader.min_order - writer.max_order > NEAR
+    if is_far and is_planned() and works_on_much(writer):
+        return False
+    return fused_with_reader_by_inductor(scheduler, writer, reader, *others)
 
 
 def generate(scheduling, node) -> None:
@@ -83,6 +126,14 @@ def written_bytes(node) -> int:
     return sum(sizes.bytes_of(name) or 0 for name in node.get_buffer_names())
 
 
+def works_on_much(node) -> bool:
+    """Says whether the kernel reads or writes a large tensor."""
+    sizes = BufferSizes(V.graph, ())
+    names = {dependency.name for dependency in node.read_writes.reads}
+    read = (sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in names)
+    return max(read, default=0) > SMALL_BYTES or written_bytes(node) > SMALL_BYTES
+
+
 def frees_a_large_tensor(node) -> bool:
     sizes = BufferSizes(V.graph, ())
     if V.graph not in largest_bytes:
@@ -94,6 +145,10 @@ def frees_a_large_tensor(node) -> bool:
 
 # Each of these does as inductor does in graphs that follow no plan.
 Scheduler.are_long_distant_nodes = are_apart
+Scheduler.can_fuse_vertical = may_fuse_with_reader
 AllocateLine.should_reuse_buffer = is_kept
 GraphLowering.run_node = lower_node
 CppScheduling.codegen_node = generate
+ConcatKernel.can_realize_into_without_copy = classmethod(lies_in_whole)
+StorageBox.should_realize_on_reuse = is_realized
+post_grad.reorder_for_locality = reorder

@@ -1,0 +1,36 @@
+#include "app/explorer/session/graph_answers.h"
+
+#include <algorithm>
+
+namespace rematlas::explorer {
+
+std::optional<double> GraphAnswers::bound_of(const Schedule& plan) const {
+    return known_.bound(question_of(graph_->graph, plan));
+}
+
+std::optional<double> GraphAnswers::bound_of(const PlanRow& row) {
+    auto found = question_of_.find(row.key);
+    if (found == question_of_.end())
+        found = question_of_.emplace(row.key, question_of(graph_->graph, *row.schedule)).first;
+    return known_.bound(found->second);
+}
+
+Schedule GraphAnswers::with_known_bound(Schedule plan) const {
+    const Question question = question_of(graph_->graph, plan);
+    const std::optional<double> bound = known_.bound(question);
+    if (!bound || (plan.bound && plan.bound->overhead >= *bound)) return plan;
+    if (!plan.bound) plan.bound.emplace();
+    plan.bound->overhead = *bound;
+    plan.bound->gap = gap_above(plan.overhead, *bound);
+    plan.bound->over = class_within(graph_->graph, question.copies.what);
+    return plan;
+}
+
+bool GraphAnswers::was_answered(const Asked& asked) const {
+    return std::any_of(answered_.begin(), answered_.end(), [&](const Asked& before) {
+        return before.question == asked.question && before.solver == asked.solver &&
+               before.time >= asked.time;
+    });
+}
+
+}  // namespace rematlas::explorer
