@@ -68,8 +68,8 @@ def is_realized(box, *users, **options) -> bool:
 
 
 def lies_in_whole(_, part, whole=None) -> bool:
-    """A part is written into the memory of what it is concatenated to, but not where the plan computes the part
-    long before: all of the whole would be in memory from then on."""
+    """A part is written into the memory of what it is concatenated to, but not where the plan computes the
+    part long before: all of the whole would be in memory from then on."""
     box = part.data if isinstance(part, TensorBox) else part
     made = getattr(box, "data", None)
     if isinstance(made, Operation) and is_planned() and made in V.graph.operations[:-NEAR]:
