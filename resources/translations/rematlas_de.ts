@@ -1343,7 +1343,13 @@ Baum, Lösen und Abläufe gehen ohne ihn.</translation>
     </message>
 </context>
 <context>
-    <name>GraphView</name>
+    <name>GraphTips</name>
+    <message>
+        <source>
+%1 equal blocks as one; a double click shows them</source>
+        <translation>
+%1 gleiche Blöcke als einer; ein Doppelklick zeigt sie</translation>
+    </message>
     <message>
         <source>
 %1 equal blocks</source>
@@ -1356,6 +1362,25 @@ kept %1, recomputed %2, offloaded %3</source>
         <translation>
 behalten %1, neu berechnet %2, ausgelagert %3</translation>
     </message>
+    <message>
+        <source>%1 to %2</source>
+        <translation>%1 zu %2</translation>
+    </message>
+    <message>
+        <source>
+1 tensor, %1</source>
+        <translation>
+1 Tensor, %1</translation>
+    </message>
+    <message>
+        <source>
+%1 tensors, %2</source>
+        <translation>
+%1 Tensoren, %2</translation>
+    </message>
+</context>
+<context>
+    <name>GraphView</name>
     <message>
         <source>Collapse with its twin</source>
         <translation>Mit dem Gegenstück einklappen</translation>
@@ -1445,32 +1470,12 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
         <translation>Das Bild verschieben</translation>
     </message>
     <message>
-        <source>
-%1 equal blocks as one; a double click shows them</source>
-        <translation>
-%1 gleiche Blöcke als einer; ein Doppelklick zeigt sie</translation>
-    </message>
-    <message>
         <source>Show the equal blocks</source>
         <translation>Die gleichen Blöcke zeigen</translation>
     </message>
     <message>
         <source>Fold equal blocks into one</source>
         <translation>Gleiche Blöcke zu einem falten</translation>
-    </message>
-    <message>
-        <source>%1 to %2</source>
-        <translation>%1 zu %2</translation>
-    </message>
-    <message numerus="yes">
-        <source>
-%n tensors, %1</source>
-        <translation>
-            <numerusform>
-%n Tensor, %1</numerusform>
-            <numerusform>
-%n Tensoren, %1</numerusform>
-        </translation>
     </message>
 </context>
 <context>
@@ -2632,12 +2637,9 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>Plans that sweeps found: each is a point under Trade-off, too. A star keeps one in the list.</source>
         <translation>Pläne, die Reihen gefunden haben: jeder ist auch ein Punkt unter Abwägung. Ein Stern behält einen in der Liste.</translation>
     </message>
-    <message numerus="yes">
-        <source>%n of sweeps</source>
-        <translation>
-            <numerusform>%n aus Reihen</numerusform>
-            <numerusform>%n aus Reihen</numerusform>
-        </translation>
+    <message>
+        <source>%1 of sweeps</source>
+        <translation>%1 aus Reihen</translation>
     </message>
 </context>
 <context>

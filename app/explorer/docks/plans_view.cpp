@@ -59,6 +59,10 @@ PlansView::PlansView(Session& session, QWidget* parent)
     layout->addLayout(bar);
     layout->addWidget(table_);
 
+    connect_all();
+}
+
+void PlansView::connect_all() {
     connect(back_, &QAction::triggered, this, [this] { session_.plans.go(-1); });
     connect(forward_, &QAction::triggered, this, [this] { session_.plans.go(1); });
     connect(undo_, &QAction::triggered, &session_.plans, &PlanList::undo_remove);
@@ -142,7 +146,7 @@ void PlansView::update_actions() {
     rename_->setEnabled(chosen);
     remove_->setEnabled(chosen && !is_step);
     swept_->setVisible(sorted_->swept() > 0);
-    swept_->setText(tr("%n of sweeps", nullptr, sorted_->swept()));
+    swept_->setText(tr("%1 of sweeps").arg(sorted_->swept()));
 }
 
 }  // namespace rematlas::explorer

@@ -24,6 +24,7 @@ class PlansView : public QWidget {
     void comparison_asked();  ///< the user wants to see the shown plan beside another one
 
   private:
+    void connect_all();
     int current_row() const;  ///< of the list, `PlanList::none`
     void show_current();
     void remove_current();

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "app/explorer/graph/graph_minimap.h"
+#include "app/explorer/graph/graph_tips.h"
 #include "app/explorer/look/pin_menu.h"
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
@@ -23,33 +24,6 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr double least_zoom = 0.01, most_zoom = 4;
-
-QString item_tip(const BlockViewItem& item) {
-    QString tip = text(item.path.empty() ? item.label : item.path);
-    tip += QStringLiteral("\n%1, %2").arg(phase_text(item.phase), text(item_caption(item)));
-    if (!item.run.empty()) {
-        tip += GraphView::tr("\n%1 equal blocks as one; a double click shows them").arg(item.run.size());
-    } else if (item.repeats > 1) {
-        tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
-    }
-    if (item.runs > 0) {
-        tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
-                   .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed),
-                        bytes_text(item.made.offloaded));
-    }
-    return tip;
-}
-
-QString edge_tip(const BlockView& view, const BlockViewEdge& edge, bool with_schedule) {
-    const auto name = [&](int item) { return text(item_title(view.items[static_cast<std::size_t>(item)])); };
-    QString tip = GraphView::tr("%1 to %2").arg(name(edge.from), name(edge.to));
-    tip += GraphView::tr("\n%n tensors, %1", nullptr, edge.tensors).arg(bytes_text(edge.bytes.total()));
-    if (with_schedule && edge.bytes.total().value > 0)
-        tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
-                   .arg(bytes_text(edge.bytes.kept), bytes_text(edge.bytes.recomputed),
-                        bytes_text(edge.bytes.offloaded));
-    return tip;
-}
 
 }  // namespace
 

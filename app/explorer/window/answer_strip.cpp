@@ -90,8 +90,8 @@ void AnswerStrip::refresh() {
     if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
         card_->setCurrentIndex(0);
     const Question question = session_.question(limit);
-    const FitAnswer answer = fit_answer(*session_.graph(), session_.plans, session_.answers().known(), question,
-                                        session_.was_solved(question));
+    const FitAnswer answer = fit_answer(*session_.graph(), session_.plans, session_.answers().known(),
+                                        question, session_.was_solved(question));
     headline_->setText(answer.headline);
     detail_->setText(answer.detail);
     const QString conditions = conditions_of(*session_.graph(), question).join(QStringLiteral(" · "));

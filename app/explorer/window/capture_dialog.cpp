@@ -41,22 +41,7 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     inputs_->setPlainText(known_inputs());
     inputs_->setFixedHeight(84);
     inputs_->setTabChangesFocus(true);
-    loss_->addItem(tr("outside the model: gradients of the outputs come in"), "output");
-    loss_->addItem(tr("sum of the outputs"), "sum");
-    loss_->addItem(tr("mean of the outputs"), "mean");
-    loss_->addItem(tr("cross entropy"), "cross_entropy");
-    optimizer_->setObjectName("optimizer");
-    optimizer_->addItem(tr("none: its states and updates are not counted"), "none");
-    for (const QString& name : captured_optimizers()) optimizer_->addItem(name, name);
-    device_->addItem(tr("CPU"), "cpu");
-    device_->addItem(tr("CUDA"), "cuda");
-    device_->insertSeparator(device_->count());
-    for (const std::string& name : device_profile_names()) {
-        const Result<DeviceProfile> profile = device_profile(name);
-        if (!profile) continue;
-        device_->addItem(tr("from shapes alone, as on %1").arg(text(profile->name)), "meta");
-        device_->setItemData(device_->count() - 1, text(name), kProfileRole);
-    }
+    fill_choices();
     output_->setText(free_graph_file(model));
     output_->setObjectName("graph_file");
     auto* browse = new QToolButton;
@@ -105,6 +90,25 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
         output_->setText(path);
         overwrite_ = path;  // the file dialog has asked
     });
+}
+
+void CaptureDialog::fill_choices() {
+    loss_->addItem(tr("outside the model: gradients of the outputs come in"), "output");
+    loss_->addItem(tr("sum of the outputs"), "sum");
+    loss_->addItem(tr("mean of the outputs"), "mean");
+    loss_->addItem(tr("cross entropy"), "cross_entropy");
+    optimizer_->setObjectName("optimizer");
+    optimizer_->addItem(tr("none: its states and updates are not counted"), "none");
+    for (const QString& name : captured_optimizers()) optimizer_->addItem(name, name);
+    device_->addItem(tr("CPU"), "cpu");
+    device_->addItem(tr("CUDA"), "cuda");
+    device_->insertSeparator(device_->count());
+    for (const std::string& name : device_profile_names()) {
+        const Result<DeviceProfile> profile = device_profile(name);
+        if (!profile) continue;
+        device_->addItem(tr("from shapes alone, as on %1").arg(text(profile->name)), "meta");
+        device_->setItemData(device_->count() - 1, text(name), kProfileRole);
+    }
 }
 
 QString CaptureDialog::known_inputs() const {

@@ -25,6 +25,7 @@ class CaptureDialog : public QDialog {
     void capture_requested(const rematlas::explorer::CaptureRequest& request);
 
   private:
+    void fill_choices();
     QString known_inputs() const;
 
     QString model_;

@@ -2,7 +2,6 @@
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QElapsedTimer>
@@ -17,12 +16,8 @@
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/docks/tables.h"
-#include "app/explorer/files/chosen_files.h"
-#include "app/explorer/files/sample_graph.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/batch_dialog.h"
-#include "app/explorer/window/capture_dialog.h"
-#include "app/explorer/window/model_help.h"
 #include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
@@ -380,60 +375,6 @@ void MainWindow::show_graph() {
     if (shown_ && !graph) hide_docks();
     answer_bar_->setVisible(graph != nullptr);  // a saved layout says nothing of it
     update_actions();
-}
-
-void MainWindow::open(const QStringList& paths) {
-    message_bar_->settle(About::opening);
-    const ChosenFiles chosen = choose_files(paths);
-    if (!chosen.left_out.isEmpty()) show_error(About::opening, chosen.left_out.join('\n'));
-    if (!chosen.model.isEmpty()) capture_model(chosen.model);
-    if (!chosen.files.isEmpty()) session_.open(chosen.files);
-}
-
-void MainWindow::open_sample() {
-    // Beside the settings: what tests and portable installations keep apart stays apart.
-    const QString folder = settings_ ? QFileInfo(settings_->fileName()).absolutePath() : QDir::tempPath();
-    const Result<QString> path = sample_graph_in(folder);
-    if (!path) return show_error(About::opening, text(path.error().message));
-    open({*path});
-}
-
-void MainWindow::capture_model(const QString& path) {
-    const ModelFile file = look_at_model(path.toStdString());
-    if (file.kind == ModelFile::Kind::unreadable) {
-        show_error(About::opening, tr("%1: cannot be read").arg(path));
-        return;
-    }
-    if (!can_be_captured(file)) {
-        auto* help = new ModelHelpDialog(path, file, this);
-        help->setAttribute(Qt::WA_DeleteOnClose);
-        help->open();
-        return;
-    }
-    if (CaptureController::find_program().isEmpty()) {
-        show_error(
-            About::opening,
-            tr("%1: models are captured by the Python package of Rematlas, which is not installed in the "
-               "active environment. Graphs (.graph.json) can be opened without it.")
-                .arg(path));
-        return;
-    }
-    auto* dialog = new CaptureDialog(path, recent_, this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &CaptureDialog::capture_requested, this, [this, dialog](const CaptureRequest& request) {
-        session_.capture.start(request);
-        connect(&session_.capture, &CaptureController::failed, dialog, &CaptureDialog::show_failure,
-                Qt::UniqueConnection);
-    });
-    connect(&session_.capture, &CaptureController::captured, dialog, [this, dialog, path] {
-        recent_.add(path);
-        dialog->remember();
-        dialog->deleteLater();
-    });
-    connect(&session_.capture, &CaptureController::finished, dialog, [dialog](bool cancelled) {
-        if (cancelled) dialog->deleteLater();
-    });
-    dialog->open();
 }
 
 void MainWindow::ask_about_batch() {

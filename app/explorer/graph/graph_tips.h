@@ -1,0 +1,13 @@
+// What is told of an item or an arrow of the block graph where the pointer rests on it.
+#pragma once
+
+#include <QString>
+
+#include "viz/block_view/block_view.h"
+
+namespace rematlas::explorer {
+
+QString item_tip(const BlockViewItem& item);
+QString edge_tip(const BlockView& view, const BlockViewEdge& edge, bool with_schedule);
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,69 @@
+// What becomes of files that are opened, and of models that must be captured first.
+#include <QDir>
+#include <QFileInfo>
+
+#include "app/explorer/files/chosen_files.h"
+#include "app/explorer/files/model_file.h"
+#include "app/explorer/files/sample_graph.h"
+#include "app/explorer/window/capture_dialog.h"
+#include "app/explorer/window/main_window.h"
+#include "app/explorer/window/model_help.h"
+#include "app/explorer/words/wording.h"
+
+namespace rematlas::explorer {
+
+void MainWindow::open(const QStringList& paths) {
+    message_bar_->settle(MessageBar::About::opening);
+    const ChosenFiles chosen = choose_files(paths);
+    if (!chosen.left_out.isEmpty()) show_error(MessageBar::About::opening, chosen.left_out.join('\n'));
+    if (!chosen.model.isEmpty()) capture_model(chosen.model);
+    if (!chosen.files.isEmpty()) session_.open(chosen.files);
+}
+
+void MainWindow::open_sample() {
+    // Beside the settings: what tests and portable installations keep apart stays apart.
+    const QString folder = settings_ ? QFileInfo(settings_->fileName()).absolutePath() : QDir::tempPath();
+    const Result<QString> path = sample_graph_in(folder);
+    if (!path) return show_error(MessageBar::About::opening, text(path.error().message));
+    open({*path});
+}
+
+void MainWindow::capture_model(const QString& path) {
+    const ModelFile file = look_at_model(path.toStdString());
+    if (file.kind == ModelFile::Kind::unreadable) {
+        show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(path));
+        return;
+    }
+    if (!can_be_captured(file)) {
+        auto* help = new ModelHelpDialog(path, file, this);
+        help->setAttribute(Qt::WA_DeleteOnClose);
+        help->open();
+        return;
+    }
+    if (CaptureController::find_program().isEmpty()) {
+        show_error(
+            MessageBar::About::opening,
+            tr("%1: models are captured by the Python package of Rematlas, which is not installed in the "
+               "active environment. Graphs (.graph.json) can be opened without it.")
+                .arg(path));
+        return;
+    }
+    auto* dialog = new CaptureDialog(path, recent_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &CaptureDialog::capture_requested, this, [this, dialog](const CaptureRequest& request) {
+        session_.capture.start(request);
+        connect(&session_.capture, &CaptureController::failed, dialog, &CaptureDialog::show_failure,
+                Qt::UniqueConnection);
+    });
+    connect(&session_.capture, &CaptureController::captured, dialog, [this, dialog, path] {
+        recent_.add(path);
+        dialog->remember();
+        dialog->deleteLater();
+    });
+    connect(&session_.capture, &CaptureController::finished, dialog, [dialog](bool cancelled) {
+        if (cancelled) dialog->deleteLater();
+    });
+    dialog->open();
+}
+
+}  // namespace rematlas::explorer
