@@ -54,19 +54,11 @@ bool may_answer(const Graph& graph, const Schedule& schedule, const Question& qu
     return has_all(schedule.pins, question.pins) || broken_pins(graph, schedule.steps, question.pins).empty();
 }
 
-double gap_above(double overhead, double bound) {
-    return overhead > bound ? (overhead - bound) / bound : 0;
-}
-
-bool is_none(double gap) {
-    return gap <= 1e-9;
-}
-
 KnownAnswers::KnownAnswers(const Graph& graph)
     : graph_(&graph), with_weights_(class_within(graph, Offload::weights)) {}
 
-/// Whether what is proven of all schedules of `over` that answer `proven`, but for its budget, is proven of all that
-/// answer `asked`.
+/// Whether what is proven of all schedules of `over` that answer `proven`, but for its budget, is proven of
+/// all that answer `asked`.
 bool KnownAnswers::holds(const Question& proven, ScheduleClass over, const Question& asked) const {
     const Offload what = asked.copies.what;
     const ScheduleClass needed = moves_weights(what) ? with_weights_ : class_within(*graph_, what);

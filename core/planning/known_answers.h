@@ -1,12 +1,12 @@
-// What is found and what is proven of the schedules of one graph, by question: whoever shows or writes a bound asks
-// here, so that no two places say different things of one question.
+// What is found and what is proven of the schedules of one graph, by question: whoever shows or writes a
+// bound asks here, so that no two places say different things of one question.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
 //     known.bound({.budget = Bytes(2) << 30});     // of all schedules that may answer the question
 //
-// A bound holds for a question if it is proven of all schedules that may answer it: for smaller budgets, for fewer
-// copies, for less memory on the host, and under more pins.
+// A bound holds for a question if it is proven of all schedules that may answer it: for smaller budgets, for
+// fewer copies, for less memory on the host, and under more pins.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 
 #include "core/schedule/pin.h"
 #include "core/schedule/schedule.h"
+#include "core/solving/answers.h"
 #include "core/solving/copies.h"
 
 namespace rematlas {
@@ -25,21 +26,16 @@ struct Question {
     bool operator==(const Question&) const = default;
 };
 
-/// The fewest copies that the schedule may have been asked for, over its links, else the graph's. Nothing for a
-/// schedule that copies nothing. Cost: linear in the steps.
+/// The fewest copies that the schedule may have been asked for, over its links, else the graph's. Nothing for
+/// a schedule that copies nothing. Cost: linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
 /// What the schedule was asked for; where it has no budget, its peak.
 Question question_of(const Graph& graph, const Schedule& schedule);
 
-/// Whether the schedule, which has passed the check, keeps the budgets, copies nothing that it may not and obeys the
-/// pins. Cost: linear in the steps, for each pin that it was not made under.
+/// Whether the schedule, which has passed the check, keeps the budgets, copies nothing that it may not and
+/// obeys the pins. Cost: linear in the steps, for each pin that it was not made under.
 bool may_answer(const Graph& graph, const Schedule& schedule, const Question& question);
-
-/// How far an overhead is above what is proven, as a share of that; 0 where none can be less.
-double gap_above(double overhead, double bound);
-/// Whether a gap is nothing but rounding: no schedule is faster.
-bool is_none(double gap);
 
 class KnownAnswers {
   public:
@@ -52,14 +48,17 @@ class KnownAnswers {
     void add_peak(Question question, Bytes peak);
     /// No schedule of `over` that keeps budgets and pins of the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Every schedule of `over` that obeys the pins of the question, whatever its budget, takes so much at its peak.
+    /// Every schedule of `over` that obeys the pins of the question, whatever its budget, takes so much at
+    /// its peak.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
-    /// The largest overhead that no schedule that may answer the question can fall below; none: nothing is known.
+    /// The largest overhead that no schedule that may answer the question can fall below; none: nothing is
+    /// known.
     std::optional<double> bound(const Question& question) const;
     /// The least peak of schedules that may answer the question, were its budget large enough; none is known.
     std::optional<Bytes> smallest(const Question& question) const;
-    /// What every schedule takes that may answer the question, were its budget large enough; 0: nothing is known.
+    /// What every schedule takes that may answer the question, were its budget large enough; 0: nothing is
+    /// known.
     Bytes needed(const Question& question) const;
 
   private:

@@ -184,10 +184,8 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
                      std::to_string(schedule.bound->overhead) + ", please report it"};
     }
     schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
-    // A step that need not take any time, of ops nobody needs, leaves both at 0.
-    const double above = schedule.overhead - schedule.bound->overhead;
-    schedule.bound->gap = above > 0 ? above / schedule.bound->overhead : 0;
-    if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
+    schedule.bound->gap = gap_above(schedule.overhead, schedule.bound->overhead);
+    if (is_none(schedule.bound->gap)) schedule.status = "optimal";
     return {};
 }
 

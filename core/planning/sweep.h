@@ -64,22 +64,23 @@ struct SweepOptions {
 using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 
 /// Every schedule is checked. Each is also an answer to every other budget that its peak (with `arena`: its
-/// arena) fits, of the curves of its solver that may copy as much or more, and of all such curves whose solver finds
-/// schedules in any order and uses all its time, as atlas does. So a curve with copies is nowhere above the one
-/// without. A bound counts at every point for which it holds (known_answers.h). Budgets are taken one by one, all
-/// curves at each, so that time ends a sweep with few points solved well by all; where weights may leave the device
-/// they are looked for from what every schedule needs then on; budgets that nobody asked for and for which no curve
-/// has a schedule are left out at the beginning, though `on_point` has told of them. Equal seeds give equal sweeps
-/// where time does not end a solver. `on_point` is called after each point; a point may still become better by what
-/// is found at later ones. Errors: an unknown solver, one that plans none of the copies, copies
-/// without links, pins that match nothing or contradict each other.
+/// arena) fits, of the curves of its solver that may copy as much or more, and of all such curves whose
+/// solver finds schedules in any order and uses all its time, as atlas does. So a curve with copies is
+/// nowhere above the one without. A bound counts at every point for which it holds (known_answers.h). Budgets
+/// are taken one by one, all curves at each, so that time ends a sweep with few points solved well by all;
+/// where weights may leave the device they are looked for from what every schedule needs then on; budgets
+/// that nobody asked for and for which no curve has a schedule are left out at the beginning, though
+/// `on_point` has told of them. Equal seeds give equal sweeps where time does not end a solver. `on_point` is
+/// called after each point; a point may still become better by what is found at later ones. Errors: an
+/// unknown solver, one that plans none of the copies, copies without links, pins that match nothing or
+/// contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
 /// Adds what the points of the sweep have found and proven.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
-/// Gives each schedule of the sweep the largest bound that is known of its question. A point keeps its own bound where
-/// that is larger, as those over fewer schedules are.
+/// Gives each schedule of the sweep the largest bound that is known of its question. A point keeps its own
+/// bound where that is larger, as those over fewer schedules are.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
 /// What the points of a curve tell of it: with `curve_area`, how much is not known.

@@ -68,4 +68,12 @@ std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes bud
     return solution;
 }
 
+double gap_above(double overhead, double bound) {
+    return overhead > bound ? (overhead - bound) / bound : 0;
+}
+
+bool is_none(double gap) {
+    return gap <= 1e-9;
+}
+
 }  // namespace rematlas

@@ -9,6 +9,11 @@
 
 namespace rematlas {
 
+/// How far an overhead is above what is proven, as a share of that; 0 where no schedule can be faster.
+double gap_above(double overhead, double bound);
+/// Whether a gap is nothing but rounding: no schedule is faster.
+bool is_none(double gap);
+
 /// The steps, time and peak of a run sequence as a solution.
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs);
 

@@ -69,7 +69,7 @@ Answer Incumbent::answer() const {
     if (solution.bound || !bound_) return solution;
     const double least = *bound();
     solution.bound = Bound{.overhead = least,
-                           .gap = overhead() > least ? (overhead() - least) / least : 0,
+                           .gap = gap_above(overhead(), least),
                            .over = bound_->over,
                            .seconds = bound_seconds_,
                            .nodes = bound_nodes_};

@@ -53,8 +53,8 @@ const std::vector<House> houses = {
       {"training", "program"}}},
     {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
     {"app", {{"programs"}, {"cli", "explorer"}}},
-    // What was read, its words, work in the background, tables, files, the session: all without widgets. Then what
-    // all looks come from, the parts of the window, the window.
+    // What was read, its words, work in the background, tables, files, the session: all without widgets. Then
+    // what all looks come from, the parts of the window, the window.
     {"app/explorer",
      {{"loaded"},
       {"words"},

@@ -89,7 +89,8 @@ struct BlockView {
 };
 
 /// A block counts as expanded when it or its twin is in `expanded`, and shows when all blocks around it are
-/// expanded. Of `scattered_blocks` the blocks inside show, in what is around them. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
+/// expanded. Of `scattered_blocks` the blocks inside show, in what is around them. Every op is in exactly one
+/// item. Cost: near linear in the graph; 10 ms for 10,000 ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions = nullptr);
 

@@ -41,8 +41,8 @@ bool begins_with_number(std::string_view path) {
     return path.substr(0, path.find('.')).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// A module path without as many of its first parts as it takes to fit; empty where nothing is left. What is left
-/// begins with no number, which would say nothing: "2" may be `blocks.2` or `blocks.11.mlp.2`.
+/// A module path without as many of its first parts as it takes to fit; empty where nothing is left. What is
+/// left begins with no number, which would say nothing: "2" may be `blocks.2` or `blocks.11.mlp.2`.
 std::string_view last_parts(const TextRuler& ruler, std::string_view path, const TextStyle& style,
                             double width) {
     if (width < style.size) return {};

@@ -366,8 +366,8 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     int count = std::max(2, static_cast<int>(places.plot.width / 105));
     places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
                                                  : count_axis(from, to, "runs", left, right, count);
-    // Headroom for the names of the peak and of the budget. The step without recomputation, and the budget of a large
-    // card, may be so much more that nothing could be told apart below: both are cut off then.
+    // Headroom for the names of the peak and of the budget. The step without recomputation, and the budget of
+    // a large card, may be so much more that nothing could be told apart below: both are cut off then.
     const double own = static_cast<double>(scene.data.peak);
     const double plain = scene.plain ? static_cast<double>(scene.plain->peak) : 0;
     const double above = std::max(plain, static_cast<double>(scene.budget.value));

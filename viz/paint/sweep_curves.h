@@ -14,8 +14,8 @@ std::string curve_name(const SweepCurve& curve);
 /// Lengths on and off of its line, by what it may copy; empty: solid.
 std::vector<double> curve_dash(const SweepCurve& curve);
 
-/// The place of a curve's colour in the palette, and of its shape among the shapes. A solver has its own, whatever other
-/// curves there are.
+/// The place of a curve's colour in the palette, and of its shape among the shapes. A solver has its own,
+/// whatever other curves there are.
 std::size_t curve_look(const SweepCurve& curve);
 
 /// Whether any curve has schedules with copies to the host.

@@ -12,8 +12,8 @@ struct ChosenFiles {
     QStringList left_out;  ///< a line each, for people
 };
 
-/// A folder stands for the files in it that can be opened. One graph and one model at a time: others are left out.
-/// Reads the beginnings of files whose names say nothing.
+/// A folder stands for the files in it that can be opened. One graph and one model at a time: others are left
+/// out. Reads the beginnings of files whose names say nothing.
 ChosenFiles choose_files(const QStringList& paths);
 
 }  // namespace rematlas::explorer

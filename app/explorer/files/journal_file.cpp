@@ -22,8 +22,8 @@ using nlohmann::json;
 constexpr const char* kJournalFormat = "rematlas.session";
 constexpr int kJournalVersion = 1;
 
-/// The file under this name, locked for this program alone. It is opened again where another program put a new one in
-/// its place meanwhile. -1: `errno` says why.
+/// The file under this name, locked for this program alone. It is opened again where another program put a
+/// new one in its place meanwhile. -1: `errno` says why.
 class LockedFile {
   public:
     LockedFile(const std::filesystem::path& path, int flags) {

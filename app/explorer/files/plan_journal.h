@@ -1,16 +1,17 @@
-// The plans of a graph, kept beside its file while people work, so that nothing is lost when the program dies.
+// The plans of a graph, kept beside its file while people work, so that nothing is lost when the program
+// dies.
 //
 //     PlanJournal journal;
 //     std::vector<PlanRow> plans = read_journal(path, graph.sha256).plans;
 //     journal.open(path, graph.sha256);
 //     journal.note_added(plan);                  // returns at once; a thread writes
 //
-// A text file of JSON lines. While it is open it is only added to; at opening, what no longer counts is thrown out
-// (journal_file.h). What cannot be written, on a full disk for example, is tried again later. The first line is
-// {"format": "rematlas.session", "version": 1}; then
-// comes one for each plan that was added ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed
-// or starred, removed, or shown. "graph" is the beginning of the graph's digest: what another graph of the same
-// name left stays in the file. A line that was cut off, or is damaged otherwise, counts as not there.
+// A text file of JSON lines. While it is open it is only added to; at opening, what no longer counts is
+// thrown out (journal_file.h). What cannot be written, on a full disk for example, is tried again later. The
+// first line is {"format": "rematlas.session", "version": 1}; then comes one for each plan that was added
+// ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed or starred, removed, or shown.
+// "graph" is the beginning of the graph's digest: what another graph of the same name left stays in the file.
+// A line that was cut off, or is damaged otherwise, counts as not there.
 #pragma once
 
 #include <QObject>
@@ -48,8 +49,8 @@ class PlanJournal : public QObject {
     explicit PlanJournal(QObject* parent = nullptr);
     ~PlanJournal() override;  ///< writes what is left
 
-    /// Where the following notes go; an empty path: nowhere. The file is made by the first note; one that is there
-    /// is made smaller where it has grown.
+    /// Where the following notes go; an empty path: nowhere. The file is made by the first note; one that is
+    /// there is made smaller where it has grown.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
     void note_added(const PlanRow& plan);
     void note_renamed(const PlanRow& plan);

@@ -7,8 +7,8 @@
 
 namespace rematlas::explorer {
 
-/// Writes the sample below the folder, where plans can be kept beside it, unless it lies there already. Returns its path.
-/// Errors: what cannot be written.
+/// Writes the sample below the folder, where plans can be kept beside it, unless the sample lies there
+/// already. Returns its path. Errors: what cannot be written.
 Result<QString> sample_graph_in(const QString& folder);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// What is told of an item or an arrow of the block graph where the pointer rests on it.
+// Texts that tell of an item or an arrow of the block graph while the pointer rests on it.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,5 @@
-// What another batch size would need and cost, and the largest one that a budget allows. The model is captured at other
-// sizes, in processes of their own; nothing that is open changes.
+// What another batch size would need and cost, and the largest one that a budget allows. The model is
+// captured at other sizes, in processes of their own; nothing that is open changes.
 #pragma once
 
 #include <QObject>
@@ -29,8 +29,8 @@ struct BatchAnswer {
     std::shared_ptr<Schedule> schedule;  ///< within the budget and the overhead; null: none was found
 };
 
-/// The question as far as the graph tells it: where its model lies, with which inputs and for which device it was
-/// captured. Empty parts where it does not say so, such as for graphs that were captured in Python.
+/// The question as far as the graph tells it: where its model lies, with which inputs and for which device it
+/// was captured. Empty parts where it does not say so, such as for graphs that were captured in Python.
 BatchQuestion question_about(const LoadedGraph& graph);
 
 /// The batch size of the graph; 0 where its inputs do not tell.
@@ -57,8 +57,8 @@ class BatchController : public QObject {
     BackgroundJob job_;
 };
 
-/// Writes the answer's graph beside the model, and its schedule beside the graph, under names that are free. The files,
-/// graph first. Errors: what cannot be written.
+/// Writes the answer's graph beside the model, and its schedule beside the graph, under names that are free.
+/// The files, graph first. Errors: what cannot be written.
 Result<QStringList> keep_answer(BatchAnswer& answer, const QString& model);
 
 }  // namespace rematlas::explorer

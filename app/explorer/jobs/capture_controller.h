@@ -25,8 +25,8 @@ struct CaptureRequest {
 /// Optimizers whose updates a capture can record, by the names that `--optimizer` takes.
 QStringList captured_optimizers();
 
-/// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps belong to
-/// the graph that lies there.
+/// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps
+/// belong to the graph that lies there.
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds

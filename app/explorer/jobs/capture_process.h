@@ -8,8 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// Runs the capture in a process of its own and waits until it has written `request.output`; kills it when `stop` says
-/// so. For threads other than the GUI's. Errors: one line, what the process said last.
+/// Runs the capture in a process of its own and waits until it has written `request.output`; kills it when
+/// `stop` says so. For threads other than the GUI's. Errors: one line, what the process said last.
 Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

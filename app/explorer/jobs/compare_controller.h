@@ -24,8 +24,8 @@ class CompareController : public QObject {
   public:
     explicit CompareController(QObject* parent = nullptr) : QObject(parent) {}
 
-    /// Compared in the background; `changed` follows. Null schedules, and such as cannot be played, leave nothing to
-    /// compare.
+    /// Compared in the background; `changed` follows. Null schedules, and such as cannot be played, leave
+    /// nothing to compare.
     void compare_plans(SchedulePtr a, const QString& name_a, std::shared_ptr<const Schedule> b,
                        const QString& name_b);
     void clear();

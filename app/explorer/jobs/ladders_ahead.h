@@ -11,8 +11,8 @@
 
 namespace rematlas::explorer {
 
-/// What is made here is what would be made on the click, with the schedule of the moment. One ladder is made at
-/// a time, in a thread that lets all others go first.
+/// What is made here is what would be made on the click, with the schedule of the moment. One ladder is made
+/// at a time, in a thread that lets all others go first.
 class LaddersAhead : public QObject {
     Q_OBJECT
   public:

@@ -19,8 +19,8 @@ struct OverLink {
 /// As the plan is.
 OverLink over_own_link(const LoadedSchedule& schedule);
 
-/// The same steps over other links. Errors: a step that is not possible then, since what it touches would still be
-/// under way. Cost: near linear in the steps.
+/// The same steps over other links. Errors: a step that is not possible then, since what it touches would
+/// still be under way. Cost: near linear in the steps.
 Result<OverLink> over_link(const LoadedSchedule& schedule, const Links& links);
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-// What the user has selected, shared by all views: a block or an op, a step of the schedule under the cursor, and the
-// part of the schedule that is looked at.
+// What the user has selected, shared by all views: a block or an op, a step of the schedule under the cursor,
+// and the part of the schedule that is looked at.
 #pragma once
 
 #include <QObject>

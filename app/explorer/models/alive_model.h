@@ -1,4 +1,5 @@
-// The table of what is in memory at the cursor, or at the peak where there is none: a tensor a row, or a module.
+// The table of what is in memory at the cursor, or at the peak where there is none: a tensor a row, or a
+// module.
 #pragma once
 
 #include <QAbstractTableModel>

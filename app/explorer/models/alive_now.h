@@ -28,11 +28,12 @@ struct Alive {
 
 class TensorLifetimes {
   public:
-    /// `schedule` must outlive it and be one that can be played. Cost: linear in the steps and what they read.
+    /// `schedule` must outlive it and be one that can be played. Cost: linear in the steps and what they
+    /// read.
     explicit TensorLifetimes(const LoadedSchedule& schedule);
 
-    /// While a run step runs, all together take what the simulator says that is held then. Cost: linear in the
-    /// lifetimes.
+    /// While a run step runs, all together take what the simulator says that is held then. Cost: linear in
+    /// the lifetimes.
     Alive during(int step) const;
 
     /// "read by mm #12 in 3.1 ms", "a result of the step", "parameter".

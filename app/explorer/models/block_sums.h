@@ -18,7 +18,8 @@ struct BlockSums {
     Bytes peak;  ///< all that is held then
 };
 
-/// Of what happens in a part of the schedule, and what is held where that part holds the most. Zero at the peak for a schedule that cannot be played. Cost: linear in the steps and in the ops times their depth.
+/// Of what happens in a part of the schedule, and what is held where that part holds the most. Zero at the
+/// peak for a schedule that cannot be played. Cost: linear in the steps and in the ops times their depth.
 BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range = {});
 
 }  // namespace rematlas::explorer

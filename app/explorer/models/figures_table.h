@@ -1,5 +1,5 @@
-// A table of rows that are only read, each column a text and the value behind it: what a painted view shows, for
-// people who do not look at pictures, and for files.
+// A table of rows that are only read, each column a text and the value behind it: what a painted view shows,
+// for people who do not look at pictures, and for files.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -43,8 +43,8 @@ class FiguresTable : public QAbstractTableModel {
     mutable int count_ = 0;  ///< of the columns; 0: nobody has asked yet
 };
 
-/// The rows as tab-separated text under a line of titles, as spreadsheets take them: values where `exact`, else
-/// what is shown. `rows` of the model, in the order given.
+/// The rows as tab-separated text under a line of titles, as spreadsheets take them: values where `exact`,
+/// else what is shown. `rows` of the model, in the order given.
 QString as_text(const QAbstractItemModel& model, const std::vector<int>& rows, bool exact = false);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// The items of the ladder graph as a table, ops and collapsed blocks in execution order: the twin of the graph.
+// The items of the ladder graph as a table, ops and collapsed blocks in execution order: the twin of the
+// graph.
 #pragma once
 
 #include "app/explorer/jobs/ladder_controller.h"

@@ -1,5 +1,5 @@
-// The pins that the next solve and the next sweep obey (core/schedule/pin.h): a list of rows, and what the selection
-// is called in a pin.
+// The pins that the next solve and the next sweep obey (core/schedule/pin.h): a list of rows, and what the
+// selection is called in a pin.
 #pragma once
 
 #include <QAbstractListModel>
@@ -50,8 +50,8 @@ class PinList : public QAbstractListModel {
     std::vector<std::size_t> idle_;  ///< places of those that do nothing
 };
 
-/// A module's path for a block, a forward one for its backward twin too; for an op the name of what it makes where that
-/// is the only one of its name, else its number. Empty: a block that is no module.
+/// A module's path for a block, a forward one for its backward twin too; for an op the name of what it makes
+/// where that is the only one of its name, else its number. Empty: a block that is no module.
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
 
 /// The same with a star for each number in the path: all layers instead of one. Empty where that is no more.

@@ -1,4 +1,4 @@
-// The plans as the list shows them: sorted, and without those that a sweep found by the dozen, until they are asked for.
+// The list shows plans sorted, and without those that sweeps found by the dozen, until these are asked for.
 #pragma once
 
 #include <QSortFilterProxyModel>

@@ -1,4 +1,5 @@
-// The plans of the graph that is open, a row each: every schedule that was solved, found by a sweep or opened.
+// The plans of the graph that is open, a row each: every schedule that was solved, found by a sweep or
+// opened.
 //
 // One of them is shown by all views. A plan goes only when it is removed, and that can be undone.
 #pragma once
@@ -50,8 +51,8 @@ class PlanList : public QAbstractTableModel {
     void note_bounds_changed();
 
     /// The row of the plan. One that is there already stays as it is, but for its file. A point that a sweep
-    /// found takes the place of an earlier one of the same solver and budget, unless that one is starred. What a sweep
-    /// finds at several budgets is one row, of the smallest of them.
+    /// found takes the place of an earlier one of the same solver and budget, unless that one is starred.
+    /// What a sweep finds at several budgets is one row, of the smallest of them.
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
     void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
     /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.

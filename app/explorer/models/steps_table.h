@@ -1,4 +1,5 @@
-// The steps of a schedule as a table, with the memory held at each: the twin of the lanes and of the curve below them.
+// The steps of a schedule as a table, with the memory held at each: the twin of the lanes and of the curve
+// below them.
 #pragma once
 
 #include "app/explorer/loaded/loaded_schedule.h"
@@ -13,7 +14,8 @@ class StepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Null, or one that cannot be played: no rows. A row is a step, in their order; a new schedule is shown whole.
+    /// Null, or one that cannot be played: no rows. A row is a step, in their order; a new schedule is shown
+    /// whole.
     void set_schedule(SchedulePtr schedule);
     const SchedulePtr& schedule() const { return schedule_; }
     /// Rows for this part of the schedule alone; from the beginning for all of it.

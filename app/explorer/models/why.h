@@ -1,6 +1,7 @@
 // Why a schedule keeps or recomputes something, and what it would cost to decide otherwise.
 //
-//     Idle idle = idle_of(*schedule, ops);                       // held 1.2 s unused, 6 MiB of it at the peak
+//     Idle idle = idle_of(*schedule, ops);                       // held 1.2 s unused, 6 MiB of it at the
+// peak
 //     Result<WhatIf> other = what_if(*schedule, {"blocks.0.attn", PinKind::keep});
 //     other->more_peak;                                           // 4 MiB more at the peak
 #pragma once
@@ -39,10 +40,10 @@ struct WhatIf {
     bool changes = false;    ///< false: the schedule does so already
 };
 
-/// keep: the later runs of the ops are left out, and those that served only them. recompute: what is to be made again
-/// is, right before it is read after the loss; what that needs and is not held there is held longer or made again
-/// too, whichever fits the budget and takes less time. Errors: those of `pinned_ops`; a schedule with copies to
-/// the host. Cost: linear in the steps, some 10 ms at 10,000 ops.
+/// keep: the later runs of the ops are left out, and those that served only them. recompute: what is to be
+/// made again is, right before it is read after the loss; what that needs and is not held there is held
+/// longer or made again too, whichever fits the budget and takes less time. Errors: those of `pinned_ops`; a
+/// schedule with copies to the host. Cost: linear in the steps, some 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

@@ -73,7 +73,8 @@ QString copies_left_out(const LoadedGraph& graph, const Question& question) {
                                                    : FitWords::tr("That is without copies to the host.");
 }
 
-/// Why a solver that is asked the question may find what is faster than the plan; empty: it was asked just that.
+/// Says why a solver that is asked the question may find a faster plan. Empty: the plan answers just this
+/// question.
 QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question& question) {
     const Bytes made_for = plan.budget, limit = question.budget;
     if (!is_rounded_to(made_for, limit)) {

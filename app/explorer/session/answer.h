@@ -29,13 +29,13 @@ struct FitAnswer {
     bool can_solve = false;     ///< a solve for the limit may find a faster one, or one at all
 };
 
-/// Of the plans, those that may answer the question count. `was_solved`: the solver has answered it, so that asking
-/// again brings nothing new.
+/// Only plans that may answer the question count. `was_solved`: the solver has answered the question, so that
+/// asking again brings nothing new.
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
                      const Question& question, bool was_solved = false);
 
-/// What the figures of the graph are of, a phrase each: whether the optimizer counts, whose times they are, over which
-/// link copies go.
+/// Returns the conditions under which the figures of the graph hold, a phrase each: whether the optimizer
+/// counts, whose times they are, over which link copies go.
 QStringList conditions_of(const LoadedGraph& graph, const Question& question);
 
 /// A card whose memory people plan for.

@@ -26,8 +26,8 @@ Schedule GraphAnswers::with_known_bound(Schedule plan) const {
     return plan;
 }
 
-bool GraphAnswers::was_answered(const Asked& asked) const {
-    return std::any_of(answered_.begin(), answered_.end(), [&](const Asked& before) {
+bool GraphAnswers::was_answered(const SolverQuestion& asked) const {
+    return std::any_of(answered_.begin(), answered_.end(), [&](const SolverQuestion& before) {
         return before.question == asked.question && before.solver == asked.solver &&
                before.time >= asked.time;
     });

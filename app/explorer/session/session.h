@@ -60,8 +60,8 @@ class Session : public QObject {
     const SchedulePtr& all_kept() const { return all_kept_; }
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
-    /// Shows the plan, and asks what it was asked: its budget, and the copies that it makes. `PlanList::none` does
-    /// nothing.
+    /// Shows the plan, and sets the question that the plan answers: its budget, and the copies that it makes.
+    /// `PlanList::none` does nothing.
     void choose_plan(int row);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const SweptPoint& found);
@@ -138,7 +138,7 @@ class Session : public QObject {
     std::optional<Partition> partition_;
     SolveSettings solve_settings_;
     std::optional<GraphAnswers> answers_;
-    Asked asked_;  ///< of the solver, last
+    SolverQuestion asked_;  ///< of the solver, last
     BackgroundJob opening_, partitioning_;
 };
 

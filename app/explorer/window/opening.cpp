@@ -1,4 +1,4 @@
-// What becomes of files that are opened, and of models that must be captured first.
+// This part of the window opens files, and has models captured that are no graphs yet.
 #include <QDir>
 #include <QFileInfo>
 

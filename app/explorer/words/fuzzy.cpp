@@ -13,8 +13,8 @@ bool is_word_start(const QString& name, int at) {
     return at == 0 || !name[at - 1].isLetterOrNumber() || (name[at - 1].isLower() && name[at].isUpper());
 }
 
-/// Of one word, by dynamic programming over the letters: the best place of each decides. Cost: the product of the
-/// lengths.
+/// Of one word, by dynamic programming over the letters: the best place of each decides. Cost: the product of
+/// the lengths.
 int word_score(const QString& word, const QString& name) {
     constexpr int none = -1;
     std::vector<int> best(static_cast<std::size_t>(name.size()), none), before;

@@ -8,8 +8,8 @@
 
 #include "viz/paint/words.h"
 
-/// The translations lie in a static library, whose resources have to be asked for; the macro wants no namespace
-/// around it.
+/// The translations lie in a static library, whose resources have to be asked for; the macro wants no
+/// namespace around it.
 static void load_translations() {
 #ifdef REMATLAS_TRANSLATIONS
     Q_INIT_RESOURCE(translations);

@@ -48,7 +48,6 @@ class BudgetedStep:
         self.is_called = False
         self.record = ""  # the key of what is told of the graphs beside torch's cache
         self.calls = 0
-        self.is_of_several = False  # graphs
         self.is_measured = False  # kernels are measured, and compiled, in the first calls
         self.is_told = False
 
@@ -128,8 +127,8 @@ class BudgetedStep:
         before = alive_bytes(device)
         state = StepState(self.target, args, kwargs, device)
         self.passing_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
-        outputs = self.call_of_one_graph(known, args, kwargs, device)
-        if self.is_of_several:
+        outputs, has_several = self.call_of_one_graph(known, args, kwargs, device)
+        if has_several:
             state.put_back()
             outputs = self.call_with_least_memory(args, kwargs, device)
         state = None
@@ -139,8 +138,8 @@ class BudgetedStep:
         return outputs
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
-        """Runs the step by what is known of it, else as a step of one graph. Where that is found to have
-        several, it says so in `is_of_several` and returns None."""
+        """Runs the step by what is known of it, else as a step of one graph. Returns the outputs, and whether
+        the step was found to have several graphs, so that it has to begin anew."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:
@@ -148,12 +147,11 @@ class BudgetedStep:
         try:
             outputs = self.measured_run(args, kwargs)
         except SeveralGraphs:
-            self.is_of_several = True
-            return None
+            return None, True
         if not known.decisions:
             self.partitioner.way = WhatIsLeft(known.way, known.between)
         self.partitioner.graphs = self.graphs or known.graphs
-        return outputs
+        return outputs, False
 
     def measured_run(self, args, kwargs):
         """Where it is not decided yet how the graphs are cut, the step is measured until its next call. A

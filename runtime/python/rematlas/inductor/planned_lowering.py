@@ -126,21 +126,22 @@ def written_bytes(node) -> int:
     return sum(sizes.bytes_of(name) or 0 for name in node.get_buffer_names())
 
 
+def most_bytes(names) -> int:
+    """Returns the bytes of the largest of the named buffers and arguments."""
+    sizes = BufferSizes(V.graph, ())
+    return max((sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in names), default=0)
+
+
 def works_on_much(node) -> bool:
     """Says whether the kernel reads or writes a large tensor."""
-    sizes = BufferSizes(V.graph, ())
-    names = {dependency.name for dependency in node.read_writes.reads}
-    read = (sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in names)
-    return max(read, default=0) > SMALL_BYTES or written_bytes(node) > SMALL_BYTES
+    read = {dependency.name for dependency in node.read_writes.reads}
+    return most_bytes(read) > SMALL_BYTES or written_bytes(node) > SMALL_BYTES
 
 
 def frees_a_large_tensor(node) -> bool:
-    sizes = BufferSizes(V.graph, ())
     if V.graph not in largest_bytes:
-        every = (sizes.bytes_of(name) or 0 for name in V.graph.name_to_buffer)
-        largest_bytes[V.graph] = max(every, default=0)
-    read_last = (sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in node.last_usage)
-    return max(read_last, default=0) > max(SMALL_BYTES, largest_bytes[V.graph] // LARGE_SHARE)
+        largest_bytes[V.graph] = most_bytes(V.graph.name_to_buffer)
+    return most_bytes(node.last_usage) > max(SMALL_BYTES, largest_bytes[V.graph] // LARGE_SHARE)
 
 
 # Each of these does as inductor does in graphs that follow no plan.
