@@ -5,8 +5,9 @@
 
 Each model is trained as torch.compile alone compiles it, under torch._functorch's activation_memory_budget,
 and under six budgets in bytes by rematlas.compile, the step's shares in SHARES. `peak`: bytes of tensors
-beyond those that live before the step. `time`: of a step over a plainly compiled one, the median of pairs.
-`gradients`: the largest difference from the plain ones, relative to the largest entry of the tensor.
+beyond those that live before the step. `time`: of a step over a plainly compiled one, medians of rounds in
+which every compiled step of the model runs once. `gradients`: the largest difference from the plain ones,
+relative to the largest entry of the tensor.
 """
 
 import argparse
@@ -86,12 +87,14 @@ class Training:
         self.end_step()
         return found
 
-    def ratio(self, compiled, plain, rounds) -> float:
-        ratios = []
-        for _ in range(rounds):
-            ours = self.first_step(compiled)
-            ratios.append(ours / self.first_step(plain))
-        return statistics.median(ratios)
+    def seconds_in_turn(self, steps, rounds) -> list:
+        """Returns each step's median over the rounds. Every other round runs in the reverse order."""
+        seconds = [[] for _ in steps]
+        for round_number in range(rounds):
+            numbers = range(len(steps))
+            for number in numbers if round_number % 2 == 0 else reversed(numbers):
+                seconds[number].append(self.first_step(steps[number]))
+        return [statistics.median(of_step) for of_step in seconds]
 
 
 def difference(found, wanted) -> float:
@@ -103,6 +106,7 @@ class Table:
 
     def __init__(self, name, rounds, output):
         self.name, self.rounds, self.output = name, rounds, output
+        self.compiled = {}  # by run
         self.training = Training(name)
         self.plain = self.training.torch.compile(self.training.function())
         self.plain_seconds = self.training.first_step(self.plain)
@@ -118,11 +122,16 @@ class Table:
     def add(self, run, compiled, seconds) -> int:
         peak = max(self.training.peak(compiled) for _ in range(2))
         apart = difference(self.training.gradients(compiled), self.wanted)
+        self.compiled[run] = compiled
         self.row(run, "peak", f"{peak / MIB:.1f}", "MiB")
-        self.row(run, "time", f"{self.training.ratio(compiled, self.plain, self.rounds):.3f}", "x")
         self.row(run, "gradients", f"{apart:.1e}", "relative")
         self.row(run, "first step", f"{seconds:.1f}", "s")
         return peak
+
+    def add_times(self) -> None:
+        plain, *others = self.training.seconds_in_turn([self.plain, *self.compiled.values()], self.rounds)
+        for run, seconds in zip(self.compiled, others, strict=True):
+            self.row(run, "time", f"{seconds / plain:.3f}", "x")
 
     def add_knapsack(self, share) -> None:
         torch = self.training.torch
@@ -161,6 +170,7 @@ def run_model(given) -> None:
         table.add_knapsack(share)
     for share in given.shares:
         table.add_ours(share)
+    table.add_times()
 
 
 def main() -> int:
