@@ -27,6 +27,13 @@ sys.path[:0] = [str(ROOT / "runtime" / "python")]
 SHARES = (90, 80, 70, 60, 50, 40)  # per cent
 KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budget: a share of what forward saves
 MIB = 1 << 20
+# The C library keeps the memory that it has, as caching allocators of GPUs do: returned pages would come back
+# as page faults, at moments that differ from step to step.
+KEEP_PAGES = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(1 << 28),
+}
 
 
 class Training:
@@ -177,7 +184,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--models", default="", help="those whose names have this text")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--without-torch", action="store_true", help="leaves torch's memory budget out")
     parser.add_argument("--shares", type=int, nargs="+", default=SHARES, help="per cent")
     parser.add_argument("--model", help=argparse.SUPPRESS)  # one, in this process
@@ -195,7 +202,7 @@ def main() -> int:
             command = (sys.executable, __file__, "--model", name, *sys.argv[1:])
             with subprocess.Popen(
                 command,
-                env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **KEEP_PAGES, "TORCHINDUCTOR_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"},
                 stdout=subprocess.PIPE,
                 text=True,
             ) as child:
