@@ -182,12 +182,17 @@ json inspection_json(const Graph& graph, const Inspection& found) {
     out["time_ns"] = time;
     for (const auto& [kind, bytes] : found.residents) out["residents"][kind] = bytes.value;
     for (const auto& [kind, bytes] : found.peak_parts) out["peak_parts"][kind] = bytes.value;
+    const auto made_by = producers(graph);
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];
-        out["heaviest"].push_back({{"tensor", t.value},
-                                   {"name", tensor.name},
-                                   {"bytes", tensor.bytes.value},
-                                   {"kind", to_string(tensor.kind)}});
+        json told = {{"tensor", t.value},
+                     {"name", tensor.name},
+                     {"bytes", tensor.bytes.value},
+                     {"kind", to_string(tensor.kind)}};
+        if (tensor.layout) told["layout"] = to_string(*tensor.layout);
+        if (made_by[t].valid() && !graph.ops[made_by[t]].source.empty())
+            told["source"] = graph.ops[made_by[t]].source;
+        out["heaviest"].push_back(std::move(told));
     }
     out["repeats"] = json::array();
     for (const RepeatedBlock& block : found.repeats)
@@ -232,10 +237,14 @@ void print_inspection(const Graph& graph, const Inspection& found) {
         std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
     if (found.loss_head) std::printf("\n%s\n", told(*found.loss_head).c_str());
     std::printf("\nheaviest tensors\n");
+    const auto made_by = producers(graph);
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];
-        std::printf("  %12s  %-10s %s\n", format_bytes(tensor.bytes).c_str(),
-                    std::string(to_string(tensor.kind)).c_str(), tensor.name.c_str());
+        const std::string layout = tensor.layout ? "  " + to_string(*tensor.layout) : "";
+        const std::string source = made_by[t].valid() ? graph.ops[made_by[t]].source : "";
+        std::printf("  %12s  %-10s %s%s%s\n", format_bytes(tensor.bytes).c_str(),
+                    std::string(to_string(tensor.kind)).c_str(), tensor.name.c_str(), layout.c_str(),
+                    source.empty() ? "" : ("  (" + source + ")").c_str());
     }
     if (!found.repeats.empty()) std::printf("\nrepeated blocks\n");
     for (const RepeatedBlock& block : found.repeats)

@@ -219,6 +219,18 @@ std::string_view to_string(TensorKind kind) {
 std::string_view to_string(Phase phase) {
     return kPhaseNames[static_cast<std::size_t>(phase)];
 }
+
+std::string to_string(const TensorLayout& layout) {
+    const auto joined = [](const std::vector<std::int64_t>& sizes) {
+        std::string text;
+        for (std::int64_t size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
+        return text;
+    };
+    const std::string strides =
+        layout.strides.empty() ? "" : " with strides (" + joined(layout.strides) + ")";
+    return layout.dtype + "[" + joined(layout.shape) + "]" + strides;
+}
+
 std::optional<TensorKind> tensor_kind_from(std::string_view text) {
     return enum_from<TensorKind>(text, kKindNames);
 }

@@ -4,6 +4,7 @@
 // well-formed graph is; every function that takes a Graph expects one that passes it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -25,11 +26,24 @@ std::string_view to_string(Phase phase);
 std::optional<TensorKind> tensor_kind_from(std::string_view text);
 std::optional<Phase> phase_from(std::string_view text);
 
+/// The type and the shape under which a tensor is made.
+struct TensorLayout {
+    std::string dtype;  ///< f32, bf16, i64, ... or torch's name of a type without a short one
+    std::vector<std::int64_t> shape = {};    ///< in elements; empty: a scalar
+    std::vector<std::int64_t> strides = {};  ///< in elements; empty: those of a contiguous tensor
+
+    bool operator==(const TensorLayout&) const = default;
+};
+
+/// Returns "f32[8,3,224,224]", and " with strides (1,8)" behind it where the layout has some.
+std::string to_string(const TensorLayout& layout);
+
 /// One storage at one version. Views are not tensors.
 struct Tensor {
     std::string name;
     Bytes bytes;
     TensorKind kind = TensorKind::activation;
+    std::optional<TensorLayout> layout = {};  ///< for people: nothing is computed from the layout
 };
 
 /// The kernel can write `out` into the storage of `in`; only a `run_inplace` step does.
@@ -53,7 +67,8 @@ struct Op {
     std::vector<TensorId> mutates = {};  ///< resident tensors that the first run updates (running statistics)
     bool recomputable = true;            ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
-        {};  ///< of a run on the host; none: it cannot. Of the optimizer's ops
+        {};                   ///< of a run on the host; none: it cannot. Of the optimizer's ops
+    std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
 };
 
 /// A node of the hierarchy. A leaf holds ops directly; a block covers its own ops and those of its children.
@@ -77,6 +92,7 @@ struct Graph {
     std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
     std::optional<Device> device;
+    std::map<std::string, std::string> module_classes = {};  ///< e.g. Conv2d, by module path
 
     std::shared_ptr<const nlohmann::json> provenance;  ///< free-form object: model, inputs, device, versions
     std::shared_ptr<const nlohmann::json> replay;  ///< what the runtime needs to replay the ops; opaque here

@@ -14,6 +14,7 @@ using nlohmann::json;
 constexpr std::int64_t kMostAlignment = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastSegment = std::int64_t{2} << 20, kMostSegment = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 28;
+constexpr std::size_t kMostDimensions = 64;  // torch's own limit
 
 template <class IdType>
 IdType id_of(const Fields& place, const json& value, const char* key, std::size_t count) {
@@ -47,6 +48,27 @@ void drop_repeats(std::vector<TensorId>& ids) {
     ids = std::move(kept);
 }
 
+std::vector<std::int64_t> sizes_of(const Fields& tensor, const char* key) {
+    const json& list = tensor.array(key);
+    if (list.size() > kMostDimensions) tensor.fail(std::string(key) + " has too many dimensions");
+    std::vector<std::int64_t> sizes;
+    for (const json& value : list) sizes.push_back(tensor.whole(value, key));
+    return sizes;
+}
+
+std::optional<TensorLayout> layout_of(const Fields& tensor) {
+    if (!tensor.has("dtype")) return std::nullopt;
+    TensorLayout layout{.dtype = tensor.text("dtype"), .shape = sizes_of(tensor, "shape")};
+    if (std::any_of(layout.shape.begin(), layout.shape.end(), [](std::int64_t size) { return size < 0; }))
+        tensor.fail("shape has a negative size");
+    if (!tensor.has("strides")) return layout;
+    layout.strides = sizes_of(tensor, "strides");
+    if (layout.strides.size() != layout.shape.size())
+        tensor.fail("strides has " + std::to_string(layout.strides.size()) + " dimensions, shape has " +
+                    std::to_string(layout.shape.size()));
+    return layout;
+}
+
 void read_tensors(const Fields& file, Graph& graph) {
     const json& list = file.array("tensors");
     if (static_cast<std::int64_t>(list.size()) > kLargestCount) file.fail("tensors: too many");
@@ -65,6 +87,7 @@ void read_tensors(const Fields& file, Graph& graph) {
         const auto kind = tensor_kind_from(tensor.text_or("kind", "activation"));
         if (!kind) tensor.fail("kind '" + tensor.text("kind").substr(0, 60) + "' is not known");
         read.kind = *kind;
+        read.layout = layout_of(tensor);
     }
 }
 
@@ -98,6 +121,7 @@ Op read_op(const Fields& fields, const Graph& graph, std::size_t op_count) {
     op.mutates = ids_if_any<TensorId>(fields, "mutates", tensor_count);
     op.recomputable = fields.boolean_or("recomputable", true);
     if (fields.has("host_time_ns")) op.host_time = Nanoseconds(fields.integer("host_time_ns"));
+    op.source = fields.text_or("source", "");
     return op;
 }
 
@@ -165,6 +189,15 @@ void read_device(const Fields& file, Graph& graph) {
     graph.device = device;
 }
 
+void read_module_classes(const Fields& file, Graph& graph) {
+    if (!file.has("module_classes")) return;
+    const Fields classes(file.at("module_classes"), "module_classes");
+    for (const auto& [path, name] : file.at("module_classes").items()) {
+        if (!name.is_string()) classes.fail("'" + path.substr(0, 60) + "' is not a string");
+        graph.module_classes.emplace(path, name.get<std::string>());
+    }
+}
+
 template <class IdType>
 json plain(const std::vector<IdType>& ids) {
     json list = json::array();
@@ -173,10 +206,16 @@ json plain(const std::vector<IdType>& ids) {
 }
 
 json tensor_json(TensorId id, const Tensor& tensor) {
-    return {{"id", id.value},
-            {"name", tensor.name},
-            {"bytes", tensor.bytes.value},
-            {"kind", to_string(tensor.kind)}};
+    json out = {{"id", id.value},
+                {"name", tensor.name},
+                {"bytes", tensor.bytes.value},
+                {"kind", to_string(tensor.kind)}};
+    if (tensor.layout) {
+        out["dtype"] = tensor.layout->dtype;
+        out["shape"] = tensor.layout->shape;
+        if (!tensor.layout->strides.empty()) out["strides"] = tensor.layout->strides;
+    }
+    return out;
 }
 
 json op_json(OpId id, const Op& op) {
@@ -194,6 +233,7 @@ json op_json(OpId id, const Op& op) {
     if (!op.mutates.empty()) out["mutates"] = plain(op.mutates);
     if (!op.recomputable) out["recomputable"] = false;
     if (op.host_time) out["host_time_ns"] = op.host_time->value;
+    if (!op.source.empty()) out["source"] = op.source;
     return out;
 }
 
@@ -245,9 +285,11 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
         read_tensors(file, graph);
         read_ops(file, graph);
         graph.results = ids_of<TensorId>(file, "results", graph.tensors.size());
-        if (file.has("boundary")) graph.boundary = id_of<OpId>(file, file.at("boundary"), "boundary", graph.ops.size());
+        if (file.has("boundary"))
+            graph.boundary = id_of<OpId>(file, file.at("boundary"), "boundary", graph.ops.size());
         read_blocks(file, graph);
         read_device(file, graph);
+        read_module_classes(file, graph);
         if (file.has("provenance"))
             graph.provenance = std::make_shared<const json>(std::move((*parsed)["provenance"]));
         if (file.has("replay")) graph.replay = std::make_shared<const json>(std::move((*parsed)["replay"]));
@@ -271,6 +313,7 @@ std::string graph_text(const Graph& graph) {
         "{\"format\": \"rematlas.graph\", \"version\": 1, \"name\": " + json(graph.name).dump();
     if (graph.provenance) text += ",\n\"provenance\": " + graph.provenance->dump();
     if (graph.device) text += ",\n\"device\": " + device_json(*graph.device).dump();
+    if (!graph.module_classes.empty()) text += ",\n\"module_classes\": " + json(graph.module_classes).dump();
     append_list(text, "tensors", graph.tensors, tensor_json);
     append_list(text, "ops", graph.ops, op_json);
     text += ",\n\"results\": " + plain(graph.results).dump();

@@ -56,6 +56,7 @@ std::optional<Graph> BatchFamily::graph_at(std::int64_t batch) const {
         const auto bytes = line.at(low.tensors[tensor].bytes.value, high.tensors[tensor].bytes.value);
         if (!bytes) return std::nullopt;
         graph.tensors[tensor].bytes = Bytes(*bytes);
+        graph.tensors[tensor].layout.reset();
     }
     for (OpId op : graph.ops.ids()) {
         const auto time = line.at(low.ops[op].time.value, high.ops[op].time.value);

@@ -35,6 +35,7 @@ class Builder {
         for (std::size_t i = 0; i < recording_.ops.size(); ++i)
             if (needed_[i]) add_op(recording_.ops[i]);
         add_ends();
+        step_.graph.module_classes = recording_.module_classes;
         return std::move(step_);
     }
 
@@ -178,7 +179,8 @@ class Builder {
             if (nth != op.tape.returns.end() && nth != op.tape.returns.begin())
                 name += ":" + std::to_string(nth - op.tape.returns.begin());
         }
-        step_.graph.tensors.push_back({std::move(name), Bytes(footprint_(value.bytes)), value.kind});
+        step_.graph.tensors.push_back(
+            {std::move(name), Bytes(footprint_(value.bytes)), value.kind, value.layout});
         if (value.kind == TensorKind::constant)
             step_.tape.constants.emplace_back(tensor_of_[v], value.contents);
     }
@@ -195,7 +197,10 @@ class Builder {
     }
 
     void add_op(const RecordedOp& recorded) {
-        Op op{.name = recorded.tape.name, .phase = recorded.phase, .module = recorded.module};
+        Op op{.name = recorded.tape.name,
+              .phase = recorded.phase,
+              .module = recorded.module,
+              .source = recorded.source};
         TapeOp tape = recorded.tape;
         op.random = recorded.random;
         op.time = Nanoseconds(recorded.time), op.workspace = Bytes(recorded.workspace);

@@ -26,6 +26,14 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
     return bytes;
 }
 
+TensorLayout layout_of(const at::Tensor& tensor) {
+    const std::string_view name = dtype_name(tensor.scalar_type());
+    TensorLayout layout{name.empty() ? c10::toString(tensor.scalar_type()) : std::string(name),
+                        tensor.sizes().vec()};
+    if (!tensor.is_contiguous()) layout.strides = tensor.strides().vec();
+    return layout;
+}
+
 }  // namespace
 
 Recorder::Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
@@ -64,6 +72,7 @@ void Recorder::add_inputs(const std::vector<at::Tensor>& inputs, const std::vect
 int Recorder::new_value(const at::Tensor& tensor, RecordedValue value) {
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     value.bytes = static_cast<std::int64_t>(storage->nbytes());
+    value.layout = value.version_of < 0 ? layout_of(tensor) : recording_.values[value.version_of].layout;
     recording_.values.push_back(std::move(value));
     const int id = static_cast<int>(recording_.values.size()) - 1;
     places_.insert_or_assign(
@@ -151,7 +160,7 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
 
 /// Of the op that is being recorded; of a backward op, where its forward op is.
 Recorder::Origin Recorder::origin() const {
-    if (phase_ != Phase::backward) return {-1, source_.module(), source_.line()};
+    if (phase_ != Phase::backward) return {-1, source_.module().path, source_.line()};
     const auto node = torch::autograd::get_current_node();
     auto after = node ? by_sequence_.upper_bound(node->sequence_nr() + 1) : by_sequence_.begin();
     return after == by_sequence_.begin() ? Origin{-1, last_backward_module_, {}} : (--after)->second;

@@ -222,10 +222,12 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
-        record.module = source_.module();
-        by_sequence_.try_emplace(
-            at::sequence_number::peek(),
-            Origin{index, record.module, options_.in_process ? std::string() : source_.line()});
+        ModuleName module = source_.module();
+        if (!vanished && !module.class_name.empty())
+            recording_.module_classes.try_emplace(module.path, std::move(module.class_name));
+        record.module = std::move(module.path);
+        record.source = source_.line();
+        by_sequence_.try_emplace(at::sequence_number::peek(), Origin{index, record.module, record.source});
         return;
     }
     const auto node = torch::autograd::get_current_node();
@@ -233,6 +235,7 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
         auto origin = by_sequence_.upper_bound(node->sequence_nr() + 1);
         if (origin != by_sequence_.begin()) {
             last_backward_module_ = (--origin)->second.module;
+            record.source = origin->second.line;
             while (origin->second.op < 0 && origin != by_sequence_.begin()) --origin;
             record.of = origin->second.op;
         }

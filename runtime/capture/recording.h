@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -23,13 +24,16 @@ struct RecordedValue {
     int version_of = -1;           ///< the value that the producer overwrote, or -1
     bool depends_on_data = false;  ///< on parameters, buffers, inputs or random numbers
     std::string contents;          ///< of a constant
+    std::optional<TensorLayout> layout =
+        {};  ///< of the tensor that the op makes; of a resident, as it was met
 };
 
 struct RecordedOp {
     TapeOp tape;
     Phase phase = Phase::forward;
     std::string module;
-    int of = -1;  ///< the forward op of a backward one
+    std::string source;  ///< line of the model that calls the op, or the forward op of a backward one
+    int of = -1;         ///< the forward op of a backward one
     bool random = false;
     bool updates_statistics =
         false;                  ///< its outputs do not depend on what it overwrites: may run again without it
@@ -49,6 +53,7 @@ struct Recording {
     /// Per output: whether somebody holds it when the backward begins; empty where nobody knows.
     std::vector<bool> outputs_held;
     std::vector<GradientOf> gradients;
+    std::map<std::string, std::string> module_classes;  ///< of modules that call ops themselves, by path
 };
 
 /// What differs between two recordings of a step, as one line that names the op; nothing when they are equal

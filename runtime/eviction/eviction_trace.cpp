@@ -72,13 +72,14 @@ Phase EvictionTrace::phase_now() {
 
 void EvictionTrace::looked() {
     if (torch::autograd::get_current_node()) return;
-    by_sequence_.try_emplace(at::sequence_number::peek(), Origin{OpId(), places_ ? places_->module() : ""});
+    by_sequence_.try_emplace(at::sequence_number::peek(),
+                             Origin{OpId(), places_ ? places_->module().path : ""});
 }
 
 /// Of a backward op also the forward op that it belongs to, by autograd's numbers.
 std::string EvictionTrace::module_now(std::optional<OpId>& of) {
     const auto node = torch::autograd::get_current_node();
-    if (!node) return places_ ? places_->module() : std::string();
+    if (!node) return places_ ? places_->module().path : std::string();
     auto origin = by_sequence_.upper_bound(node->sequence_nr() + 1);
     if (origin == by_sequence_.begin() || node->sequence_nr() == UINT64_MAX) return backward_module_;
     backward_module_ = (--origin)->second.module;

@@ -37,19 +37,22 @@ std::optional<TorchScriptPlaces::Found> TorchScriptPlaces::child_of(const Found&
     return inside_lists[std::min(cursor.list, inside_lists.size() - 1)];
 }
 
-std::string TorchScriptPlaces::resolve(const std::vector<Frame>& frames) {
+ModuleName TorchScriptPlaces::resolve(const std::vector<Frame>& frames) {
     Found at{root_, ""};
+    std::string class_name = type_of(root_);
     for (const Frame& frame : frames) {
         if (auto child = child_of(at, frame)) {
             at = std::move(*child);
+            class_name = type_of(at.module);
         } else {
             at.path = join(at.path, frame.name);
+            class_name = frame.type;
         }
     }
-    return at.path;
+    return {at.path, class_name};
 }
 
-std::string TorchScriptPlaces::module() {
+ModuleName TorchScriptPlaces::module() {
     std::vector<Frame> frames;
     // "conv1(Conv2d)::forward". The root, calls on self and plain functions are no modules of their own.
     for (const std::string_view frame : torch::jit::currentModuleHierarchy()) {

@@ -21,7 +21,7 @@ class TorchScriptPlaces final : public Places {
   public:
     explicit TorchScriptPlaces(torch::jit::Module root) : root_(std::move(root)) {}
 
-    std::string module() override;
+    ModuleName module() override;
     std::string line() override;
 
   private:
@@ -32,7 +32,7 @@ class TorchScriptPlaces final : public Places {
         torch::jit::Module module;
         std::string path;
     };
-    std::string resolve(const std::vector<Frame>& frames);
+    ModuleName resolve(const std::vector<Frame>& frames);
     std::optional<Found> child_of(const Found& parent, const Frame& frame);
 
     torch::jit::Module root_;

@@ -139,7 +139,8 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
                          std::int64_t parameters) { self->names(tensors, names, parameters); })
         .def_static("follow_thread", [](bool followed) { Evictor::follow_thread(followed); })
         .def_static("leave_to_parent", [] { Evictor::leave_to_parent(); })
-        .def("enter", [](const Eviction& self, const std::string& path) { self->places.enter(path); })
+        .def("enter", [](const Eviction& self, const std::string& path,
+                         const std::string& class_name) { self->places.enter(path, class_name); })
         .def("leave", [](const Eviction& self) { self->places.leave(); })
         .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })
         .def("simulate", [](const Eviction& self, std::int64_t room) { return self->simulate(room); })

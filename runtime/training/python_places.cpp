@@ -1,28 +1,77 @@
 #include "runtime/training/python_places.h"
 
-#include <torch/csrc/profiler/combined_traceback.h>
+#include <memory>
+#include <string_view>
+
+#include "runtime/dispatch/python_symbol.h"
 
 namespace rematlas {
 namespace {
 
-bool is_model_source(const std::string& file) {
+bool is_model_source(std::string_view file) {
     return file.find("/torch/") == file.npos && file.find("/rematlas/") == file.npos &&
            !file.starts_with('<');
+}
+
+/// Functions of CPython's stable interface; an object is a `void*`.
+struct FrameFunctions {
+    int (*lock)() = python_symbol<int()>("PyGILState_Ensure");
+    void (*unlock)(int) = python_symbol<void(int)>("PyGILState_Release");
+    void* (*current)() = python_symbol<void*()>("PyEval_GetFrame");  // the frame stays the interpreter's
+    void* (*caller)(void*) = python_symbol<void*(void*)>("PyFrame_GetBack");
+    void* (*code)(void*) = python_symbol<void*(void*)>("PyFrame_GetCode");
+    int (*line)(void*) = python_symbol<int(void*)>("PyFrame_GetLineNumber");
+    void* (*attribute)(void*,
+                       const char*) = python_symbol<void*(void*, const char*)>("PyObject_GetAttrString");
+    const char* (*text)(void*) = python_symbol<const char*(void*)>("PyUnicode_AsUTF8");
+    void (*clear_error)() = python_symbol<void()>("PyErr_Clear");
+    void (*keep)(void*) = python_symbol<void(void*)>("Py_IncRef");
+    void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
+
+    bool all_there() const {
+        return lock && unlock && current && caller && code && line && attribute && text && clear_error &&
+               keep && drop;
+    }
+};
+
+const FrameFunctions& python() {
+    static const FrameFunctions functions;
+    return functions;
+}
+
+struct DropReference {
+    void operator()(void* object) const { python().drop(object); }
+};
+/// A reference of our own, or null.
+using Reference = std::unique_ptr<void, DropReference>;
+
+std::string file_of(void* frame) {
+    const Reference code(python().code(frame));
+    const Reference name(code ? python().attribute(code.get(), "co_filename") : nullptr);
+    const char* text = name ? python().text(name.get()) : nullptr;
+    if (!text) python().clear_error();
+    return text ? text : "";
+}
+
+std::string line_in_model() {
+    void* innermost = python().current();
+    if (innermost) python().keep(innermost);
+    for (Reference frame(innermost); frame; frame.reset(python().caller(frame.get()))) {
+        const std::string file = file_of(frame.get());
+        if (!file.empty() && is_model_source(file))
+            return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(python().line(frame.get()));
+    }
+    return {};
 }
 
 }  // namespace
 
 std::string PythonPlaces::line() {
-    const auto traceback = torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false);
-    if (!traceback) return {};
-    const torch::SymbolizedTracebacks symbols = torch::symbolize({traceback.get()});
-    for (const std::uint64_t index : symbols.tracebacks.front()) {
-        const auto& frame = symbols.all_frames[index];
-        if (is_model_source(frame.filename))
-            return frame.filename.substr(frame.filename.find_last_of('/') + 1) + ":" +
-                   std::to_string(frame.lineno);
-    }
-    return {};
+    if (!python().all_there()) return {};
+    const int state = python().lock();
+    std::string line = line_in_model();
+    python().unlock(state);
+    return line;
 }
 
 }  // namespace rematlas

@@ -15,7 +15,8 @@ void define_recording(torch::Library& library) {
         .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
                          const std::string&, const std::string&>())
         .def("begin", [](const Recording& self) { return self->step->begin(); })
-        .def("enter", [](const Recording& self, const std::string& path) { self->step->places.enter(path); })
+        .def("enter", [](const Recording& self, const std::string& path,
+                         const std::string& class_name) { self->step->places.enter(path, class_name); })
         .def("leave", [](const Recording& self) { self->step->places.leave(); })
         .def("end", [](const Recording& self, const Tensors& outputs) { self->step->end(outputs); })
         .def("run_backward",

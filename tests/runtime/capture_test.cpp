@@ -19,6 +19,7 @@ using test::model_path;
 using test::quick;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 template <class Predicate>
@@ -79,6 +80,29 @@ TEST(Capture, FindsModulesAndTheForwardOpOfBackwardOps) {
         std::set<std::string> modules;
         for (const Op* op : backward) modules.insert(op->module);
         EXPECT_TRUE(modules.contains("layer2.shortcut.0")) << name;
+    }
+}
+
+TEST(Capture, TellsWhatTensorsAreAndWhereTheyComeFrom) {
+    for (const char* name : {"resnet_scripted", "resnet_traced"}) {
+        const Graph& graph = captured(name);
+        for (const Op* op : ops_named(graph, "aten::convolution_backward")) {
+            const Op& forward = graph.ops[*op->of];
+            EXPECT_THAT(forward.source, MatchesRegex("export.py:[0-9]+")) << name;
+            EXPECT_EQ(op->source, forward.source) << name;
+        }
+        for (const Tensor& tensor : graph.tensors) {
+            if (tensor.kind != TensorKind::parameter && tensor.kind != TensorKind::activation) continue;
+            if (tensor.bytes.value == 0 || !tensor.layout) continue;
+            std::int64_t elements = 1;
+            for (std::int64_t size : tensor.layout->shape) elements *= size;
+            EXPECT_LE(elements * (tensor.layout->dtype == "i64" ? 8 : 1), tensor.bytes.value) << tensor.name;
+        }
+        const auto input = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                        [](const Tensor& tensor) { return tensor.name == "input0"; });
+        ASSERT_NE(input, graph.tensors.end());
+        EXPECT_EQ(to_string(input->layout.value()), "f32[4,3,32,32]");
+        EXPECT_EQ(graph.module_classes.at("layer2.shortcut.0"), "Conv2d") << name;
     }
 }
 

@@ -126,6 +126,7 @@ TEST(ExportedPrograms, NameTheModuleOfAnOp) {
     for (const Op& op : graph.ops)
         if (op.module == "layer1.conv1") of_the_layer.insert(op.name);
     EXPECT_THAT(of_the_layer, IsSupersetOf({"aten::convolution", "aten::convolution_backward"}));
+    EXPECT_EQ(graph.module_classes.at("layer1.conv1"), "Conv2d");
 }
 
 std::string refusal_of(const std::string& file, std::vector<std::string> inputs) {

@@ -18,7 +18,7 @@ AliveView::AliveView(Session& session, QWidget* parent)
     setMinimumWidth(200);
     sorted_->setSourceModel(model_);
     sorted_->setSortRole(AliveModel::sort_role);
-    table_ = theme::sortable_list(*sorted_, {150, 74, 62, 130, 72, 180});
+    table_ = theme::sortable_list(*sorted_, {150, 74, 62, 110, 130, 90, 72, 180});
     table_->setObjectName("alive");
     table_->setAccessibleName(tr("What is in memory"));
     headline_->setObjectName("alive_headline");

@@ -77,6 +77,9 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
         name += QStringLiteral(" <span style='color:%1'>%2</span>")
                     .arg(kept ? theme::muted.name() : theme::text_of(decision).name(),
                          kept ? kind_text(tensor.kind) : decision_text(decision));
+        if (tensor.layout)
+            name += QStringLiteral("<br><span style='color:%1'>%2</span>")
+                        .arg(theme::muted.name(), layout_text(graph.graph, tensors[i]).toHtmlEscaped());
         html.row(name, bytes_text(tensor.bytes));
     }
     if (tensors.size() > most) html.row(DetailsPanel::tr("and %1 more").arg(tensors.size() - most), {});
@@ -87,7 +90,13 @@ QString op_html(const LoadedGraph& graph, const LoadedSchedule* schedule, OpId i
     Html html;
     html.title(text(op.name).toHtmlEscaped(),
                op.module.empty() ? DetailsPanel::tr("op %1").arg(id.value)
-                                 : DetailsPanel::tr("op %1 in %2").arg(id.value).arg(escaped(op.module)));
+                                 : DetailsPanel::tr("op %1 in %2")
+                                       .arg(id.value)
+                                       .arg(module_text(graph.graph, op.module).toHtmlEscaped()));
+    if (!op.source.empty())
+        html.row(
+            op.phase == Phase::backward ? DetailsPanel::tr("Backward of the line") : DetailsPanel::tr("Line"),
+            escaped(op.source));
     html.section(DetailsPanel::tr("Cost"));
     html.row(DetailsPanel::tr("Phase"), phase_text(op.phase));
     html.row(DetailsPanel::tr("Time of one run"), time_text(op.time));
@@ -117,7 +126,7 @@ QString block_html(const LoadedGraph& graph, const LoadedSchedule* schedule, Blo
     const Block& block = graph.graph.blocks[id];
     const BlockFacts& facts = graph.facts[id];
     Html html;
-    html.title(block_name(graph, id).toHtmlEscaped(), escaped(block.path));
+    html.title(block_name(graph, id).toHtmlEscaped(), module_text(graph.graph, block.path).toHtmlEscaped());
     html.section(DetailsPanel::tr("One run of each op"));
     html.row(DetailsPanel::tr("Phase"), phase_text(facts.phase));
     html.row(DetailsPanel::tr("Ops"), QString::number(facts.ops));

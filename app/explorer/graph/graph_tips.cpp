@@ -14,9 +14,18 @@ struct GraphTips {
 
 }  // namespace
 
-QString item_tip(const BlockViewItem& item) {
+QString item_tip(const Graph& graph, const BlockViewItem& item) {
     QString tip = text(item.path.empty() ? item.label : item.path);
     tip += QStringLiteral("\n%1, %2").arg(phase_text(item.phase), text(item_caption(item)));
+    if (item.op.valid()) {
+        for (TensorId made : graph.ops[item.op].outputs)
+            if (const QString layout = layout_text(graph, made); !layout.isEmpty()) tip += "\n" + layout;
+        const std::string& source = graph.ops[item.op].source;
+        if (!source.empty()) tip += GraphTips::tr("\nline %1").arg(text(source));
+    } else if (item.block.valid()) {
+        const auto found = graph.module_classes.find(item.path);
+        if (found != graph.module_classes.end()) tip += QStringLiteral("\n%1").arg(text(found->second));
+    }
     if (!item.run.empty()) {
         tip += GraphTips::tr("\n%1 equal blocks as one; a double click shows them").arg(item.run.size());
     } else if (item.repeats > 1) {

@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-QString item_tip(const BlockViewItem& item);
+QString item_tip(const Graph& graph, const BlockViewItem& item);
 QString edge_tip(const BlockView& view, const BlockViewEdge& edge, bool with_schedule);
 
 }  // namespace rematlas::explorer

@@ -357,7 +357,9 @@ bool GraphView::viewportEvent(QEvent* event) {
         QToolTip::showText(help->globalPos(), edge_tip(view, edge, session_.schedule() != nullptr),
                            viewport());
     } else if (hit.item >= 0) {
-        QToolTip::showText(help->globalPos(), item_tip(layer_->ladder()->view.items[hit.item]), viewport());
+        const Ladder& ladder = *layer_->ladder();
+        QToolTip::showText(help->globalPos(), item_tip(ladder.graph->graph, ladder.view.items[hit.item]),
+                           viewport());
     } else if (hit.title) {
         QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path),
                            viewport());

@@ -130,8 +130,12 @@ QString AliveModel::text_at(const Row& row, int column) const {
             return percent_text(total_.value > 0
                                     ? static_cast<double>(row.bytes.value) / static_cast<double>(total_.value)
                                     : 0);
+        case shape:
+            return is_tensor ? layout_text(schedule_->graph->graph, row.alive.tensor) : QString();
         case module:
             return is_module ? QString() : module_of(row);
+        case source:
+            return is_tensor ? source_text(*schedule_->graph, row.alive.tensor) : QString();
         case born:
             if (!is_tensor) return {};
             if (row.alive.born < 0) return tr("always");
@@ -160,7 +164,9 @@ QVariant AliveModel::headerData(int section, Qt::Orientation orientation, int ro
         {by_module_ ? tr("Module") : tr("Tensor"), tr("What is held")},
         {tr("Bytes"), tr("That it takes now")},
         {tr("Share"), tr("Of all that is held")},
+        {tr("Shape"), tr("Type and sizes of the tensor as it is made")},
         {tr("Module"), tr("Of the op that made it")},
+        {tr("Line"), tr("Of the model, where the tensor is made")},
         {tr("Since"), tr("When it was made, or made again")},
         {tr("Why"), tr("Who needs it")},
     };

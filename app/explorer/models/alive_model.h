@@ -14,7 +14,7 @@ namespace rematlas::explorer {
 class AliveModel : public QAbstractTableModel {
     Q_OBJECT
   public:
-    enum Column { what, bytes, share, module, born, why, column_count };
+    enum Column { what, bytes, share, shape, module, source, born, why, column_count };
     static constexpr int sort_role = Qt::UserRole;
 
     using QAbstractTableModel::QAbstractTableModel;

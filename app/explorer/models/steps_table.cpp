@@ -63,6 +63,7 @@ std::vector<FiguresTable::Column> StepsTable::columns() const {
             {tr("What"), tr("What happens in it"), false},
             {tr("Name"), tr("The op that runs, or the tensor"), false},
             {tr("Module"), tr("Of the op that runs, or that made the tensor"), false},
+            {tr("Line"), tr("Of the model, where the op is called"), false},
             {tr("Phase"), tr("Of the training step"), false},
             {tr("Start"), tr("Since the training step began"), true, "ns"},
             {tr("Time"), tr("That it takes"), true, "ns"},
@@ -105,6 +106,8 @@ QString StepsTable::text_at(int row, int column) const {
             return step.names_op() ? numbered_op(graph, op) : tensor_name(graph, step.tensor());
         case module:
             return op.valid() ? text(graph.graph.ops[op].module) : QString();
+        case source:
+            return op.valid() ? text(graph.graph.ops[op].source) : QString();
         case phase:
             return op.valid() ? phase_text(graph.graph.ops[op].phase) : QString();
         case start:

@@ -10,7 +10,7 @@ namespace rematlas::explorer {
 class StepsTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { step, what, name, module, phase, start, time, during, after, column_count };
+    enum Place { step, what, name, module, source, phase, start, time, during, after, column_count };
 
     using FiguresTable::FiguresTable;
 

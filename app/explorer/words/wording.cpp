@@ -134,6 +134,23 @@ QString tensor_name(const LoadedGraph& graph, TensorId tensor) {
                             : QCoreApplication::translate("Tensor", "tensor %1").arg(tensor.value);
 }
 
+QString layout_text(const Graph& graph, TensorId tensor) {
+    const auto& layout = graph.tensors[tensor].layout;
+    return layout ? text(to_string(*layout)) : QString();
+}
+
+QString source_text(const LoadedGraph& graph, TensorId tensor) {
+    const OpId producer = graph.producer[tensor];
+    return producer.valid() ? text(graph.graph.ops[producer].source) : QString();
+}
+
+QString module_text(const Graph& graph, const std::string& path) {
+    const auto found = graph.module_classes.find(path);
+    return found == graph.module_classes.end()
+               ? text(path)
+               : QStringLiteral("%1 (%2)").arg(text(path), text(found->second));
+}
+
 Bytes bytes_made(const Graph& graph, OpId op) {
     Bytes sum;
     for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;

@@ -32,6 +32,12 @@ QString numbered_op(const LoadedGraph& graph, OpId op);
 /// Never empty: the last part of the path, else the phase.
 QString block_name(const LoadedGraph& graph, BlockId block);
 QString tensor_name(const LoadedGraph& graph, TensorId tensor);
+/// "f32[8,3,224,224]"; empty where the graph does not say.
+QString layout_text(const Graph& graph, TensorId tensor);
+/// The line of the model that the tensor comes from; empty where the graph does not say.
+QString source_text(const LoadedGraph& graph, TensorId tensor);
+/// "layer1.0.conv1 (Conv2d)", or the path alone where the graph does not name the class.
+QString module_text(const Graph& graph, const std::string& path);
 Bytes bytes_made(const Graph& graph, OpId op);
 
 }  // namespace rematlas::explorer

@@ -14,7 +14,7 @@ namespace {
 class NodePlaces final : public Places {
   public:
     explicit NodePlaces(const Node* const& current) : current_(current) {}
-    std::string module() override { return current_ ? current_->module : std::string(); }
+    ModuleName module() override { return current_ ? current_->module : ModuleName(); }
     std::string line() override { return current_ ? current_->line : std::string(); }
 
   private:

@@ -59,8 +59,9 @@ struct Node {
     std::vector<NodeInput> arguments = {};
     /// One entry for each result of the call, and in it one value for each element of a list.
     std::vector<std::vector<int>> results = {};
-    std::vector<int> last_used = {};     ///< values that no later node reads
-    std::string module = {}, line = {};  ///< where in the source of the model
+    std::vector<int> last_used = {};  ///< values that no later node reads
+    ModuleName module = {};           ///< the innermost one that the node comes from
+    std::string line = {};            ///< of the model's source
 };
 
 struct ForwardGraph {

@@ -34,12 +34,14 @@ NodeInput constant(c10::IValue value) {
 }
 
 /// The last module on "key,path,type;key,path,type". A type may hold commas; a key and a path do not.
-std::string innermost_module(const std::string& stack) {
+ModuleName innermost_module(const std::string& stack) {
     const std::string last = stack.substr(stack.rfind(';') + 1);
     const std::size_t first = last.find(',');
     if (first == last.npos) return {};
     const std::size_t second = last.find(',', first + 1);
-    return last.substr(first + 1, second == last.npos ? last.npos : second - first - 1);
+    if (second == last.npos) return {last.substr(first + 1), {}};
+    const std::string class_name = last.substr(second + 1);
+    return {last.substr(first + 1, second - first - 1), class_name.substr(class_name.rfind('.') + 1)};
 }
 
 /// "model.py:12" of `File "/somewhere/model.py", line 12, in forward`: the innermost one that is not

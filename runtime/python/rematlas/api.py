@@ -17,6 +17,7 @@ from .lifecycle.refusals import MOST_ATTEMPTS
 from .loss_head.chunking import Chunking
 from .options import Options
 from .plan_file import Plan
+from .step_log import StepLog
 from .training_status import Status
 
 
@@ -62,6 +63,7 @@ def apply(
     host_budget=None,
     device=None,
     chunk_loss=None,
+    watch=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -104,21 +106,31 @@ def apply(
 
     `chunk_loss`: so many chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`; in train mode its output then has no logits.
+
+    `watch`: the path of a file that tells each step in a line of JSON, see step_log.py: who ran it, its peak
+    and time, and why the original did where it did. The file begins anew.
     """
     given = dict(locals())
     del given["model"]
     check_module(model)
-    module = planned_part(model)
+    plan_steps(planned_part(model), given)
+    return model
+
+
+def plan_steps(module, given: dict) -> None:
+    """Hangs a PlannedModule on the module. `given`: what `apply` was given for it."""
     options = Options.of(module, given)
     chunking = Chunking(module, options.chunk_loss, options.on_refuse)
     try:
         if options.copies.moves_weights:
             options.copies.take_home(module)
-        module._compiled_call_impl = PlannedModule(module, options, chunking)
+        planned = PlannedModule(module, options, chunking)
+        if options.watch is not None:
+            planned.peaks.tell(StepLog(options.watch, planned))
+        module._compiled_call_impl = planned
     except BaseException:
         chunking.remove()
         raise
-    return model
 
 
 def check_module(model) -> None:

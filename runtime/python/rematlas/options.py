@@ -1,6 +1,7 @@
 """The keyword arguments of `apply`, checked and in one form."""
 
 import dataclasses
+import os
 
 import torch
 
@@ -34,6 +35,7 @@ class Options:
     clip_norm: float | None
     scaler: torch.amp.GradScaler | None  # that is enabled
     chunk_loss: int | str | None
+    watch: str | os.PathLike | None
     copies: Copies
 
     def in_arena(self, device: str) -> bool:

@@ -188,6 +188,47 @@ TEST(GraphFile, what_is_wrong_about_links_is_named) {
     EXPECT_EQ(complaint("least_copy_bytes", "1MiB"), "g: device: least_copy_bytes is not an integer");
 }
 
+TEST(GraphFile, what_a_tensor_is_and_where_it_comes_from_reads_back) {
+    Graph graph = small_graph();
+    graph.tensors[TensorId(0)].layout = TensorLayout{"f32", {8, 3, 4}};
+    graph.tensors[TensorId(1)].layout = TensorLayout{"bf16", {8, 4}, {1, 8}};
+    graph.tensors[TensorId(2)].layout = TensorLayout{"i64", {}};
+    graph.ops[OpId(1)].source = "model.py:41";
+    graph.module_classes = {{"", "Net"}, {"layers.0", "Linear"}};
+    const Result<Graph> read = parse_graph(graph_text(graph), "g");
+    ASSERT_TRUE(read) << read.error().message;
+    for (TensorId t : graph.tensors.ids()) EXPECT_EQ(read->tensors[t].layout, graph.tensors[t].layout);
+    EXPECT_EQ(to_string(*read->tensors[TensorId(0)].layout), "f32[8,3,4]");
+    EXPECT_EQ(to_string(*read->tensors[TensorId(1)].layout), "bf16[8,4] with strides (1,8)");
+    EXPECT_EQ(to_string(*read->tensors[TensorId(2)].layout), "i64[]");
+    EXPECT_EQ(read->ops[OpId(1)].source, "model.py:41");
+    EXPECT_EQ(read->ops[OpId(0)].source, "");
+    EXPECT_EQ(read->module_classes, graph.module_classes);
+}
+
+TEST(GraphFile, a_layout_that_is_none_is_refused) {
+    const auto complaint = [](const std::function<void(json&)>& spoil) {
+        json graph = json::parse(graph_text(small_graph()));
+        graph["tensors"][1].update({{"dtype", "f32"}, {"shape", {8, 4}}});
+        spoil(graph);
+        const Result<Graph> read = parse_graph(graph.dump(), "g");
+        return read ? std::string() : read.error().message;
+    };
+    EXPECT_EQ(complaint([](json&) {}), "");
+    EXPECT_EQ(complaint([](json& g) { g["tensors"][1].erase("shape"); }), "g: tensors[1]: shape is missing");
+    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = {8, -4}; }),
+              "g: tensors[1]: shape has a negative size");
+    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = {8, "4"}; }),
+              "g: tensors[1]: shape is not an integer");
+    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["strides"] = {1}; }),
+              "g: tensors[1]: strides has 1 dimensions, shape has 2");
+    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = json(std::vector<int>(65, 1)); }),
+              "g: tensors[1]: shape has too many dimensions");
+    EXPECT_EQ(complaint([](json& g) { g["ops"][0]["source"] = 41; }), "g: ops[0]: source is not a string");
+    EXPECT_EQ(complaint([](json& g) { g["module_classes"] = {{"a", 1}}; }),
+              "g: module_classes: 'a' is not a string");
+}
+
 TEST(GraphFile, only_ops_of_the_optimizer_have_times_on_the_host) {
     const auto read_with = [](const char* phase, const json& time) {
         json graph = json::parse(graph_text(small_graph()));

@@ -6,6 +6,7 @@ import functools
 import inspect
 import io
 import json
+import math
 import os
 import pathlib
 import pickle
@@ -322,6 +323,7 @@ class PlanFiles(TrainingCase):
             [program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True
         )
         self.assertIn("ops", json.loads(inspected.stdout))
+        self.tells_what_tensors_are(json.loads(graph.read_text()))
         module = rematlas.apply(models.gpt(), plan=plan)
         models.train(module, models.texts, models.text_loss, models.adamw(module), 4, after=wait)
         self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
@@ -333,6 +335,19 @@ class PlanFiles(TrainingCase):
         )
         self.assertNotEqual(failed.returncode, 0)
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
+
+    def tells_what_tensors_are(self, graph):
+        """Each product is called by a line of the model's own source, in a module whose class is known."""
+        products = [op for op in graph["ops"] if op["name"] in ("aten::addmm", "aten::mm")]
+        self.assertTrue(products)
+        for op in products:
+            self.assertRegex(op["source"], r"^export\.py:\d+$")
+            self.assertEqual(graph["module_classes"][op["module"]], "Linear")
+            made = graph["tensors"][op["outputs"][0]]
+            self.assertEqual(made["dtype"], "f32")
+            self.assertLessEqual(4 * math.prod(made["shape"]), made["bytes"])
+        (ids,) = (tensor for tensor in graph["tensors"] if tensor["name"] == "input0")
+        self.assertEqual((ids["dtype"], ids["shape"]), ("i64", list(models.texts(0)[0].shape)))
 
     def test_a_graph_that_ends_with_updates_is_one_of_the_command_line(self):
         graph, _, plan = planned_by_the_command_line(

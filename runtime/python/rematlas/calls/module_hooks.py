@@ -85,7 +85,7 @@ class PathCall(InPlaceOfCall):
             return submodule._call_impl(*args, **kwargs)
         told = list(self.recordings)
         for recording in told:
-            recording.enter(self.path)
+            recording.enter(self.path, type(submodule).__name__)
         try:
             return submodule._call_impl(*args, **kwargs)
         finally:

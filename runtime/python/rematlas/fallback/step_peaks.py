@@ -23,6 +23,11 @@ class Runner(enum.Enum):
     PLANNED = "a step that a plan ran", "steps that a plan ran"
     EVALUATED = "a call in eval mode or without gradients", "calls in eval mode or without gradients"
 
+    @property
+    def word(self) -> str:
+        """Returns the one of a StepLog."""
+        return "plan" if self is Runner.PLANNED else self.name.lower()
+
     def words(self, count: int) -> str:
         one, several = self.value
         return one if count == 1 else f"{count} {several}"
@@ -51,18 +56,24 @@ class StepPeaks:
         """`choice`: as Fallback has it."""
         self.budget = budget  # bytes; None: a share, which is of the step alone
         self.choice = choice
+        self.step_log = None
         self.device = ""
         self.runner = None  # of the step that goes on
         self.most = 0  # bytes of all tensors in it so far
         self.beyond = {}  # by runner: how many steps went beyond the budget, and the largest of their peaks
         self.is_counted = False  # the step that goes on is one of them
-        self.is_measured = True
+        self.is_measured = budget is not None
         if budget is not None:
             StepPeaks.of_process.add(self)
 
+    def tell(self, step_log) -> None:
+        """Each step is told to the StepLog from now on."""
+        self.step_log, self.is_measured = step_log, True
+        StepPeaks.of_process.add(self)
+
     def look(self) -> None:
         """Learns how far the step that goes on has come, and with it those of other modules."""
-        if self.budget is not None and self.is_measured and self.runner is not None:
+        if self.is_measured and self.runner is not None:
             StepPeaks.learn(self.device)
 
     @classmethod
@@ -74,7 +85,7 @@ class StepPeaks:
                 peaks.count()
 
     def count(self) -> None:
-        if self.most <= self.budget:
+        if self.budget is None or self.most <= self.budget:
             return
         is_first = self.runner not in self.beyond
         steps, most = self.beyond.get(self.runner, (0, 0))
@@ -96,17 +107,37 @@ class StepPeaks:
 
     def note_forward(self, device: str) -> None:
         """A forward begins: the step before it is over."""
-        if self.budget is None or not self.is_measured:
+        if not self.is_measured:
             return
         try:
             StepPeaks.learn(device)
         except RuntimeError:  # nothing is planned on such a device
             self.is_measured = False
-        self.device, self.runner, self.most, self.is_counted = device, None, 0, False
+        self.end()
+        self.device, self.most, self.is_counted = device, 0, False
+        if self.step_log is not None:
+            self.step_log.begin()
 
-    def note_runner(self, runner: Runner) -> None:
-        """Who runs the step from here on."""
+    def note_runner(self, runner: Runner, answer=None) -> None:
+        """Who runs the step from here on. `answer`: of the plan that does."""
         self.runner = runner
+        if self.step_log is None:
+            return
+        if answer is not None:
+            self.step_log.note_plan(answer)
+        elif runner is Runner.ORIGINAL:
+            self.step_log.note_original()
+
+    def end(self) -> None:
+        """The step that goes on is over."""
+        if self.step_log is not None and self.runner is not None:
+            self.step_log.end(self.runner.word, self.most)
+        self.runner = None
+
+    def close(self) -> None:
+        """No further step comes."""
+        self.look()
+        self.end()
 
     def note_failed(self) -> None:
         """The forward has thrown: there is no step."""

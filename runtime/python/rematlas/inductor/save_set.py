@@ -2,15 +2,14 @@
 
 import dataclasses
 import json
-import re
 
 from ..library import in_one_line, ops
 from .kernel_costs import KernelCosts, bytes_of
 from .node_classes import SAME_ORDER, NodeClass, class_of, packet_of, runs_once
+from .node_origin import layout_of, module_of, source_of
 
 BOUNDARY = "the caller's backward begins"
 GAP = 0.005
-OF_ROOT = re.compile(r"^(L\['\w+'\]|L__self___?)\.?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +42,7 @@ class KernelStep:
         self.kernels = kernels
         self.name = name
         self.tensors, self.number = [], {}
+        self.module_classes = {}  # by path
         for node in kernels.inputs:
             self.add_tensor(node, "input")
         forward = [kernel for kernel in kernels.kernels if kernel.is_forward]
@@ -62,7 +62,13 @@ class KernelStep:
     def add_tensor(self, node, kind) -> None:
         self.number[node] = len(self.tensors)
         self.tensors.append(
-            {"id": len(self.tensors), "name": node.name, "bytes": bytes_of(node), "kind": kind}
+            {
+                "id": len(self.tensors),
+                "name": node.name,
+                "bytes": bytes_of(node),
+                "kind": kind,
+                **layout_of(node),
+            }
         )
 
     def boundary(self, number) -> dict:
@@ -79,6 +85,7 @@ class KernelStep:
 
     def op(self, number, kernel, cost) -> dict:
         seconds, workspace = cost
+        path, class_name = module_of(kernel.node)
         made = {
             "id": number,
             "name": str(kernel.node.target),
@@ -87,8 +94,13 @@ class KernelStep:
             "inputs": [self.number[node] for node in kernel.reads],
             "outputs": [self.number[node] for node in kernel.makes],
             "phase": "forward" if kernel.is_forward else "backward",
-            "module": module_path(kernel.node),
+            "module": path,
         }
+        if class_name:
+            self.module_classes[path] = class_name
+        source = source_of(kernel.node)
+        if source:
+            made["source"] = source
         if not kernel.is_forward or any(runs_once(node) for node in kernel.computes):
             made["recomputable"] = False
         pair = self.overwritten(kernel)
@@ -122,6 +134,7 @@ class KernelStep:
                 "tensors": self.tensors,
                 "ops": self.ops,
                 "boundary": boundary,
+                "module_classes": self.module_classes,
                 "results": sorted({self.number[node] for node in results if node in made}),
             }
         )
@@ -175,12 +188,3 @@ def read_in_order(kernel) -> list:
                 read = read.all_input_nodes[0]
             (in_order if keeps_order else other).add(read)
     return [node for node in kernel.reads if node in in_order - other]
-
-
-def module_path(node) -> str:
-    """Returns the path of the module that the node was traced in."""
-    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
-    if not stack:
-        return ""
-    path = next(reversed(stack.values()))[0]
-    return OF_ROOT.sub("", path)

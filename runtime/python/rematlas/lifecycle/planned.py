@@ -60,7 +60,7 @@ class Planned(State):
             owner.note_plans_that_move_buffers()
         owner.note_open_forward(number, call_plan, call, compiled)
         plan.steps += 1
-        owner.count_replayed()
+        owner.count_replayed(call_plan.answer)
         if plan.is_one_output:
             return outputs[0]
         return plan.returned.rebuild(outputs, call.inputs, tensors)

@@ -36,10 +36,6 @@ from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
-MAY_CHANGE = (
-    "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
-    " tensors that are buffers or in an attribute, also in a tuple or list that each forward puts there anew"
-)
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
@@ -176,10 +172,7 @@ class PlannedModule(InPlaceOfCall):
         for other in begun:
             del self.call_plans[other]
             if other[1] != number:
-                self.refusals.count_attempt(
-                    base,
-                    f"the module changes between its steps: {self.state.change} ({MAY_CHANGE})",
-                )
+                self.refusals.count_change(base, self.state.change)
         states = [
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
         ]
@@ -270,8 +263,8 @@ class PlannedModule(InPlaceOfCall):
         plan.left_steps += 1
         self.replayed -= 1
         self.original_backwards += 1
-        self.count_original()
         self.note_original_backward(why)
+        self.count_original()
 
     # What the states of calls ask for and tell of.
 
@@ -309,16 +302,16 @@ class PlannedModule(InPlaceOfCall):
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
 
-    def count_replayed(self) -> None:
+    def count_replayed(self, answer) -> None:
         self.replayed += 1
-        self.peaks.note_runner(Runner.PLANNED)
+        self.peaks.note_runner(Runner.PLANNED, answer)
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
         """The original runs a step, beside which arenas of plans that hold nothing need no memory."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())
-            self.peaks.note_runner(runner)
+        self.peaks.note_runner(runner)
 
     def note_frames(self, frames) -> None:
         self.frames = max(self.frames, frames)
@@ -427,11 +420,13 @@ class PlannedModule(InPlaceOfCall):
         if self.updates is not None:
             self.updates.close()
         self.chunking.remove()
+        self.peaks.close()
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:
         """Ends all that goes on in the background."""
         self.fallback.leave()
+        self.peaks.close()
         for call_plan in self.call_plans.values():
             call_plan.forget_plan()
 

@@ -9,6 +9,10 @@ from ..errors import Refused, RefusedWarning, caller_level
 log = logging.getLogger("rematlas")
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is refused
+MAY_CHANGE = (
+    "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
+    " tensors that are buffers or in an attribute, also in a tuple or list that each forward puts there anew"
+)
 
 BY_COMPILE = "call `rematlas.compile(model, budget)` in the place of torch.compile"
 
@@ -82,6 +86,10 @@ class Refusals:
     def count_attempt(self, base, why) -> None:
         self.attempts[base] = self.attempts.get(base, 0) + 1
         self.reasons[base] = why
+
+    def count_change(self, base, change) -> None:
+        """The module changes between its recorded steps."""
+        self.count_attempt(base, f"the module changes between its steps: {change} ({MAY_CHANGE})")
 
     def is_hopeless(self, base) -> bool:
         return self.attempts.get(base, 0) >= MOST_ATTEMPTS
