@@ -87,6 +87,22 @@
         <source>Who needs it</source>
         <translation>Wer ihn braucht</translation>
     </message>
+    <message>
+        <source>Shape</source>
+        <translation>Form</translation>
+    </message>
+    <message>
+        <source>Type and sizes of the tensor as it is made</source>
+        <translation>Typ und Größen des Tensors, wie er entsteht</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>Of the model, where the tensor is made</source>
+        <translation>Des Modells, in der der Tensor entsteht</translation>
+    </message>
 </context>
 <context>
     <name>AliveNow</name>
@@ -1022,6 +1038,14 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>Facts about the graph, and about the block or op you select, appear here.</source>
         <translation>Hier stehen Angaben zum Graphen und zum gewählten Block oder zur gewählten Op.</translation>
     </message>
+    <message>
+        <source>Backward of the line</source>
+        <translation>Rückwärtsschritt der Zeile</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
 </context>
 <context>
     <name>DifferencesTable</name>
@@ -1377,6 +1401,12 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
 %1 tensors, %2</source>
         <translation>
 %1 Tensoren, %2</translation>
+    </message>
+    <message>
+        <source>
+line %1</source>
+        <translation>
+Zeile %1</translation>
     </message>
 </context>
 <context>
@@ -3036,6 +3066,14 @@ ohne Neuberechnung wie 60% oder schlicht Bytes</translation>
     <message>
         <source>run on host</source>
         <translation>auf dem Host ausführen</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>Of the model, where the op is called</source>
+        <translation>Des Modells, die die Operation aufruft</translation>
     </message>
 </context>
 <context>

@@ -17,6 +17,7 @@
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/look/view_keys.h"
+#include "app/explorer/models/steps_table.h"
 #include "app/explorer/window/message_bar.h"
 #include "app/explorer/words/fuzzy.h"
 #include "app/explorer/words/wording.h"
@@ -113,7 +114,7 @@ TEST_F(Access, ThePictureOfTheScheduleIsATableToo) {
               static_cast<int>(session().schedule()->schedule.steps.size()));
     both->table().setCurrentIndex(both->table().model()->index(4, 0));
     EXPECT_EQ(session().selection.cursor(), 4) << "a chosen row moves the cursor of all views";
-    both->table().sortByColumn(7, Qt::DescendingOrder);
+    both->table().sortByColumn(StepsTable::during, Qt::DescendingOrder);
     const int heaviest = both->table().model()->index(0, 0).data().toInt();
     EXPECT_EQ(session().schedule()->simulation.steps[static_cast<std::size_t>(heaviest)].during,
               session().schedule()->simulation.peak);

@@ -216,16 +216,22 @@ TEST(GraphFile, a_layout_that_is_none_is_refused) {
     };
     EXPECT_EQ(complaint([](json&) {}), "");
     EXPECT_EQ(complaint([](json& g) { g["tensors"][1].erase("shape"); }), "g: tensors[1]: shape is missing");
-    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = {8, -4}; }),
+    EXPECT_EQ(complaint([](json& g) {
+                  g["tensors"][1]["shape"] = {8, -4};
+              }),
               "g: tensors[1]: shape has a negative size");
-    EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = {8, "4"}; }),
+    EXPECT_EQ(complaint([](json& g) {
+                  g["tensors"][1]["shape"] = {8, "4"};
+              }),
               "g: tensors[1]: shape is not an integer");
     EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["strides"] = {1}; }),
               "g: tensors[1]: strides has 1 dimensions, shape has 2");
     EXPECT_EQ(complaint([](json& g) { g["tensors"][1]["shape"] = json(std::vector<int>(65, 1)); }),
               "g: tensors[1]: shape has too many dimensions");
     EXPECT_EQ(complaint([](json& g) { g["ops"][0]["source"] = 41; }), "g: ops[0]: source is not a string");
-    EXPECT_EQ(complaint([](json& g) { g["module_classes"] = {{"a", 1}}; }),
+    EXPECT_EQ(complaint([](json& g) {
+                  g["module_classes"] = {{"a", 1}};
+              }),
               "g: module_classes: 'a' is not a string");
 }
 
