@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/model/exported/number_functions.h"
+#include "runtime/model/places.h"
 
 namespace rematlas::exported {
 
