@@ -74,6 +74,10 @@ struct DeviceFigures {
     }
 };
 
+std::string blocks_text(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " block" : " blocks");
+}
+
 std::string when(const DeviceFigures& figures, TraceMoment moment) {
     if (moment == 0) return "before the first event";
     std::string text = "after event " + std::to_string(moment);
@@ -121,14 +125,14 @@ void print_shares(const DeviceFigures& figures, std::size_t top) {
         if (shown++ >= top)
             rest += share.bytes;
         else
-            std::printf("    %12s  %5zu blocks  %s\n", format_bytes(share.bytes).c_str(), share.blocks,
-                        share_name(figures.measured, share).c_str());
+            std::printf("    %12s  %12s  %s\n", format_bytes(share.bytes).c_str(),
+                        blocks_text(share.blocks).c_str(), share_name(figures.measured, share).c_str());
     }
     if (rest.value > 0)
         std::printf("    %12s  %5zu places  more (--top shows them)\n", format_bytes(rest).c_str(),
                     shown - top);
     if (figures.unnamed().value > 0)
-        std::printf("    %12s                no event names it\n", format_bytes(figures.unnamed()).c_str());
+        std::printf("    %12s  %12s  no event names it\n", format_bytes(figures.unnamed()).c_str(), "");
 }
 
 void print_segments(const MeasuredDevice& device) {
@@ -154,8 +158,8 @@ void print_differences(const DeviceFigures& figures, const ForetoldPeak& plan, s
     std::printf("\n  at one peak and not at the other, by size\n");
     differences.resize(std::min(differences.size(), top));
     for (const PeakDifference& difference : differences)
-        std::printf("    %12s  %5zu blocks  %s  %s\n", format_bytes(difference.total()).c_str(),
-                    difference.blocks, difference.measured ? "measured " : "predicted",
+        std::printf("    %12s  %12s  %s  %s\n", format_bytes(difference.total()).c_str(),
+                    blocks_text(difference.blocks).c_str(), difference.measured ? "measured " : "predicted",
                     difference.names.c_str());
     if (differences.empty()) std::printf("    none\n");
 }
@@ -175,6 +179,17 @@ void print_plan(const DeviceFigures& figures, const ForetoldPeak& plan, std::siz
     print_differences(figures, plan, top);
 }
 
+void print_failures(const DeviceFigures& figures, std::size_t top) {
+    const std::vector<OutOfMemory>& failures = figures.device.failures;
+    if (!failures.empty()) std::printf("\n  out of memory\n");
+    for (std::size_t i = 0; i < std::min(failures.size(), top); ++i)
+        std::printf("    %12s  asked for with %s free on the device, %s, by %s\n",
+                    format_bytes(failures[i].asked).c_str(), format_bytes(failures[i].device_free).c_str(),
+                    when(figures, failures[i].moment).c_str(),
+                    stack_place(figures.measured, failures[i].stack).c_str());
+    if (failures.size() > top) std::printf("    %12s  %zu more times\n", "", failures.size() - top);
+}
+
 void print_device(const DeviceFigures& figures, const std::optional<ForetoldPeak>& plan, std::size_t top) {
     const MeasuredDevice& device = figures.device;
     std::printf("\n%s\n", device.name.c_str());
@@ -189,12 +204,7 @@ void print_device(const DeviceFigures& figures, const std::optional<ForetoldPeak
     std::printf("\n  alive at the peak\n");
     print_shares(figures, top);
     print_segments(device);
-    if (!device.failures.empty()) std::printf("\n  out of memory\n");
-    for (const OutOfMemory& failure : device.failures)
-        std::printf("    %12s  asked for with %s free on the device, %s, by %s\n",
-                    format_bytes(failure.asked).c_str(), format_bytes(failure.device_free).c_str(),
-                    when(figures, failure.moment).c_str(),
-                    stack_place(figures.measured, failure.stack).c_str());
+    print_failures(figures, top);
     const std::vector<std::string> told = left_open(figures);
     if (!told.empty()) std::printf("\n  what the trace does not know\n");
     for (const std::string& sentence : told) std::printf("    %s\n", sentence.c_str());

@@ -224,24 +224,31 @@ void SnapshotObjects::append(std::uint32_t object, std::span<const PickleValue> 
                            Kind::block_list, Kind::segment_list, Kind::trace_list};
     if (std::find(lists.begin(), lists.end(), before) == lists.end())
         throw SnapshotFault{at_byte(position) + "something that is no list is appended to"};
-    for (const PickleValue& value : values) append_one(object, value);
+    for (const PickleValue& value : values.subspan(append_frames(object, values))) append_one(object, value);
+}
+
+/// How many of the first values are frames that make the list longer: most values of a file are such.
+std::size_t SnapshotObjects::append_frames(std::uint32_t object, std::span<const PickleValue> values) {
+    const Meaning list = meaning({PickleValue::Kind::object, object});
+    if (list.kind != Kind::new_list && list.kind != Kind::frame_list) return 0;
+    StackId stack = list.kind == Kind::frame_list ? StackId(list.at) : StackId();
+    std::size_t count = 0;
+    for (; count < values.size(); ++count) {
+        const Meaning item = meaning(values[count]);
+        if (item.kind != Kind::frame) break;
+        stack = snapshot_.stacks.child(stack, FrameId(item.at));
+    }
+    if (count > 0) become(object, {Kind::frame_list, static_cast<std::uint32_t>(stack.value)});
+    return count;
 }
 
 void SnapshotObjects::append_one(std::uint32_t object, const PickleValue& value) {
     const Meaning list = meaning({PickleValue::Kind::object, object}), item = meaning(value);
     if (list.kind == Kind::new_list) return become(object, started_list(item));
-    if (list.kind == Kind::frame_list && item.kind == Kind::frame) {
-        const StackId longer = snapshot_.stacks.child(StackId(list.at), FrameId(item.at));
-        return become(object, {Kind::frame_list, static_cast<std::uint32_t>(longer.value)});
-    }
-    if (!extended(list, item)) become(object, {Kind::other_list, 0});
+    if (list.kind == Kind::frame_list || !extended(list, item)) become(object, {Kind::other_list, 0});
 }
 
 SnapshotObjects::Meaning SnapshotObjects::started_list(Meaning first) {
-    if (first.kind == Kind::frame) {
-        const StackId stack = snapshot_.stacks.child(StackId(), FrameId(first.at));
-        return {Kind::frame_list, static_cast<std::uint32_t>(stack.value)};
-    }
     Meaning list{Kind::other_list, next_of(ranges_.size())};
     std::uint32_t begin = first.at;
     if (first.kind == Kind::event) list.kind = Kind::event_list;

@@ -75,6 +75,7 @@ class SnapshotObjects {
     ItemRange range_field(SnapshotField field, Kind kind, const char* what);
     std::int64_t counted_bytes(SnapshotField field);
 
+    std::size_t append_frames(std::uint32_t object, std::span<const PickleValue> values);
     void append_one(std::uint32_t object, const PickleValue& value);
     Meaning started_list(Meaning first);
     bool extended(Meaning list, Meaning item);
