@@ -63,7 +63,7 @@ const std::vector<House> houses = {
       {"files"},
       {"session"},
       {"look"},
-      {"graph", "docks"},
+      {"graph", "docks", "measured"},
       {"window"}}},
 };
 

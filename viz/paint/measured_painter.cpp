@@ -184,6 +184,8 @@ class MeasuredPainter {
         line_entry(y += row, {paper_.ink, 1.4}, say("Picture", "allocated, as requested"));
         if (!scene_.bands.device->reserved.empty())
             line_entry(y += row, {paper_.data(palette::kPurple), 1.6}, say("Picture", "reserved"));
+        if (!scene_.bands.device->failures.empty())
+            line_entry(y += row, {paper_.data(palette::kVermilion), 1.4}, say("Picture", "memory ran out"));
         if (scene_.plan && !scene_.plan->empty())
             line_entry(y += row, {paper_.budget, 1.6, {5, 3}},
                        say("Picture", "the plan, laid on rise, peak and fall"));
