@@ -2277,8 +2277,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Es fehlen Ereignisse, so dass die Werte zu hoch oder zu niedrig sein können.</translation>
     </message>
     <message>
-        <source>The plan foretells %1 at its peak, measured are %2 (%3). It is laid over so that its rise, its peak and its fall lie where the measured ones are.</source>
-        <translation>Der Plan sagt für seine Spitze %1 voraus, gemessen sind %2 (%3). Er ist so darübergelegt, dass sein Anstieg, seine Spitze und sein Abfall dort liegen, wo die gemessenen sind.</translation>
+        <source>The plan foretells %1 at its peak, measured are %2 (%3). Its curve lies over the step of the measured peak, peak on peak.</source>
+        <translation>Der Plan sagt für seine Spitze %1 voraus, gemessen sind %2 (%3). Seine Kurve liegt über dem Schritt der gemessenen Spitze, Spitze auf Spitze.</translation>
     </message>
 </context>
 <context>
@@ -2667,16 +2667,16 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>reserviert</translation>
     </message>
     <message>
-        <source>the plan, laid on rise, peak and fall</source>
-        <translation>der Plan, auf Anstieg, Spitze und Abfall gelegt</translation>
-    </message>
-    <message>
         <source>and %1 smaller ones</source>
         <translation>und %1 kleinere</translation>
     </message>
     <message>
         <source>memory ran out</source>
         <translation>der Speicher ging aus</translation>
+    </message>
+    <message>
+        <source>the plan, over the step of the peak</source>
+        <translation>der Plan, über dem Schritt der Spitze</translation>
     </message>
 </context>
 <context>

@@ -123,7 +123,16 @@ TEST_F(MeasuredPictures, OfSegmentsLeaveGapsAndTellWhatIsNotShown) {
     EXPECT_TRUE(few.says("smaller ones"));
 }
 
-TEST(PlanOverMeasured, LiesOnRisePeakAndFall) {
+TEST(PlanOverMeasured, LiesOnTheStepOfThePeakAmongOthers) {
+    // Three steps with a smaller rise between them, and a plateau at the peak.
+    const std::vector<std::int64_t> allocated{20, 90, 60, 70, 30, 60, 100, 100, 50, 55, 31, 95, 30};
+    const std::vector<MemoryPoint> points = laid_over({1, 8, 2}, allocated);
+    EXPECT_EQ(points[0].x, 4);
+    EXPECT_EQ(points[1].x, 6);
+    EXPECT_EQ(points[2].x, 10);
+}
+
+TEST(PlanOverMeasured, LiesPeakOnPeakFromBeginToEnd) {
     const std::vector<std::int64_t> allocated{10, 10, 10, 30, 50, 110, 60, 20, 10, 10};
     const std::vector<std::int64_t> planned{5, 40, 80, 100, 5};
     const std::vector<MemoryPoint> points = laid_over(planned, allocated);
@@ -133,7 +142,7 @@ TEST(PlanOverMeasured, LiesOnRisePeakAndFall) {
     EXPECT_EQ(points[3].bytes, 100);
     EXPECT_EQ(points[4].x, 8);
     EXPECT_TRUE(laid_over({}, allocated).empty());
-    EXPECT_TRUE(laid_over({3, 3}, allocated).empty());
+    EXPECT_EQ(laid_over({3, 3}, allocated)[0].x, 5) << "the first step is the peak";
     EXPECT_TRUE(laid_over(planned, {7}).empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "viz/paint/words.h"
@@ -10,27 +11,41 @@ namespace rematlas {
 namespace {
 
 constexpr std::size_t kMostBands = 100;
-constexpr double kLowest = 0.05;  ///< of the range of a curve
+constexpr double kRisesAgain = 0.4;  ///< of the way back to the peak
 
-/// Where a curve rises to its peak and falls again.
+/// Where the step begins that has the peak, and where it ends.
 struct RiseAndFall {
     std::size_t rise = 0, peak = 0, fall = 0;
 };
 
+/// The lowest level on the way from the peak to an end, before one that is much higher again. Small ups and downs
+/// near the peak are not that: memory first falls by `half`.
+template <class Iterator>
+Iterator valley_before(Iterator peak, Iterator end, double half) {
+    Iterator lowest = peak;
+    for (Iterator at = peak; at != end; ++at) {
+        const double fallen = static_cast<double>(*peak) - static_cast<double>(*lowest);
+        const double risen = static_cast<double>(*at) - static_cast<double>(*lowest);
+        if (fallen > half && risen > kRisesAgain * fallen) break;
+        if (*at < *lowest) lowest = at;
+    }
+    return lowest;
+}
+
 RiseAndFall around_peak(const std::vector<std::int64_t>& levels) {
-    const auto highest = std::max_element(levels.begin(), levels.end());
-    const std::int64_t lowest = *std::min_element(levels.begin(), levels.end());
-    const double low =
-        static_cast<double>(lowest) + kLowest * (static_cast<double>(*highest) - static_cast<double>(lowest));
-    RiseAndFall found;
-    found.rise = found.fall = found.peak = static_cast<std::size_t>(highest - levels.begin());
-    while (found.rise > 0 && static_cast<double>(levels[found.rise]) > low) --found.rise;
-    while (found.fall + 1 < levels.size() && static_cast<double>(levels[found.fall]) > low) ++found.fall;
+    const auto [least, highest] = std::minmax_element(levels.begin(), levels.end());
+    const double half = (static_cast<double>(*highest) - static_cast<double>(*least)) / 2;
+    const auto top = std::find(levels.begin(), levels.end(), *highest);  // the first, as `peak_moment` has it
+    const auto before = std::make_reverse_iterator(std::next(top));
+    RiseAndFall found{.peak = static_cast<std::size_t>(top - levels.begin())};
+    found.rise = found.peak - static_cast<std::size_t>(valley_before(before, levels.rend(), half) - before);
+    found.fall = static_cast<std::size_t>(valley_before(top, levels.end(), half) - levels.begin());
     return found;
 }
 
+/// `end` where the range is empty.
 double between(double at, double from, double to, double begin, double end) {
-    return to > from ? begin + (at - from) / (to - from) * (end - begin) : begin;
+    return to > from ? begin + (at - from) / (to - from) * (end - begin) : end;
 }
 
 std::size_t column_at(TraceMoment moment, TraceMoment first, std::size_t moments, std::size_t count) {
@@ -135,16 +150,16 @@ BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::
 std::vector<MemoryPoint> laid_over(const std::vector<std::int64_t>& planned,
                                    const std::vector<std::int64_t>& allocated) {
     if (planned.empty() || allocated.empty()) return {};
-    const RiseAndFall plan = around_peak(planned), measured = around_peak(allocated);
-    if (plan.rise == plan.fall || measured.rise == measured.fall) return {};
+    const RiseAndFall measured = around_peak(allocated);
+    if (measured.rise == measured.fall) return {};
+    const auto highest = std::max_element(planned.begin(), planned.end());
+    const auto peak = static_cast<double>(highest - planned.begin());
+    const auto end = static_cast<double>(planned.size() - 1), top = static_cast<double>(measured.peak);
     std::vector<MemoryPoint> points;
-    for (std::size_t step = plan.rise; step <= plan.fall; ++step) {
-        const auto at = static_cast<double>(step), peak = static_cast<double>(plan.peak);
-        const auto top = static_cast<double>(measured.peak);
-        const double x =
-            step <= plan.peak
-                ? between(at, static_cast<double>(plan.rise), peak, static_cast<double>(measured.rise), top)
-                : between(at, peak, static_cast<double>(plan.fall), top, static_cast<double>(measured.fall));
+    for (std::size_t step = 0; step < planned.size(); ++step) {
+        const auto at = static_cast<double>(step);
+        const double x = at <= peak ? between(at, 0, peak, static_cast<double>(measured.rise), top)
+                                    : between(at, peak, end, top, static_cast<double>(measured.fall));
         points.push_back({x, planned[step], static_cast<int>(step)});
     }
     return points;

@@ -47,9 +47,10 @@ struct BandColumns {
 /// Of the moments from `from` to `to`, at most `most` columns. Cost: linear in the blocks and the moments shown.
 BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::size_t most);
 
-/// The memory of a plan over measured moments: laid so that its rise, its peak and its fall lie where the measured
-/// ones are. These are where memory leaves the lowest twentieth of its range before its peak, and comes back after.
-/// `planned`: bytes for each step of the plan. Empty where either never rises.
+/// The memory of a plan over measured moments: peak on peak, and its begin and end where the measured step begins
+/// and ends. That is where memory is lowest on each side of the peak, once it has fallen by half of its range and
+/// before it rises again by two fifths of the way back. `planned`: bytes for each step of the plan. Empty where the
+/// measured memory never changes.
 std::vector<MemoryPoint> laid_over(const std::vector<std::int64_t>& planned,
                                    const std::vector<std::int64_t>& allocated);
 

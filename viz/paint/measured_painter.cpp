@@ -188,7 +188,7 @@ class MeasuredPainter {
             line_entry(y += row, {paper_.data(palette::kVermilion), 1.4}, say("Picture", "memory ran out"));
         if (scene_.plan && !scene_.plan->empty())
             line_entry(y += row, {paper_.budget, 1.6, {5, 3}},
-                       say("Picture", "the plan, laid on rise, peak and fall"));
+                       say("Picture", "the plan, over the step of the peak"));
     }
 
     void entry(double y, const Color& color, const std::string& bytes, const std::string& name) {

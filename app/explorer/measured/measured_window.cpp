@@ -212,8 +212,8 @@ void MeasuredWindow::show_plan() {
         peak_differences(planned_during(plan->graph->graph, plan->schedule, plan->simulation.peak_step),
                          measurement_->memory, device(), peak));
     compared_->setText(
-        tr("The plan foretells %1 at its peak, measured are %2 (%3). It is laid over so that its "
-           "rise, its peak and its fall lie where the measured ones are.")
+        tr("The plan foretells %1 at its peak, measured are %2 (%3). Its curve lies over the step "
+           "of the measured peak, peak on peak.")
             .arg(bytes_text(planned), bytes_text(measured), signed_bytes(measured - planned)));
 }
 

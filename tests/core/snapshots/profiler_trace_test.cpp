@@ -26,11 +26,11 @@ json memory_event(double time, int type, std::int64_t bytes, std::int64_t total,
               {"Device Type", type}}}};
 }
 
-std::string trace_of(const json& events) {
+std::string profiler_trace_of(const json& events) {
     return json({{"schemaVersion", 1}, {"deviceProperties", json::array()}, {"traceEvents", events}}).dump();
 }
 
-std::string refused(const std::string& text) {
+std::string trace_refused(const std::string& text) {
     const Result<MeasuredMemory> read = parse_profiler_trace(text, "t.json");
     return read ? "accepted" : read.error().message;
 }
@@ -38,8 +38,8 @@ std::string refused(const std::string& text) {
 TEST(ProfilerTrace, gives_the_levels_of_each_device) {
     const json other = {{"ph", "X"}, {"name", "aten::mm"}, {"ts", 1}, {"args", {{"Bytes", 77}}}};
     const Result<MeasuredMemory> read = parse_measured_memory(
-        trace_of({memory_event(20.5, 1, -100, 200, 1), other, memory_event(10, 1, 50, 300, 2),
-                  memory_event(11, 0, 64, 64, 3), memory_event(30, 1, -50, 150, 2)}),
+        profiler_trace_of({memory_event(20.5, 1, -100, 200, 1), other, memory_event(10, 1, 50, 300, 2),
+                           memory_event(11, 0, 64, 64, 3), memory_event(30, 1, -50, 150, 2)}),
         "t.json");
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(read->devices.size(), 2u);
@@ -60,17 +60,17 @@ TEST(ProfilerTrace, gives_the_levels_of_each_device) {
 }
 
 TEST(ProfilerTrace, without_memory_events_says_how_to_record_them) {
-    EXPECT_THAT(refused(trace_of(json::array())), HasSubstr("profile_memory=True"));
-    EXPECT_THAT(refused("{\"a\": [[[]]]}"), HasSubstr("profile_memory=True"));
+    EXPECT_THAT(trace_refused(profiler_trace_of(json::array())), HasSubstr("profile_memory=True"));
+    EXPECT_THAT(trace_refused("{\"a\": [[[]]]}"), HasSubstr("profile_memory=True"));
 }
 
 TEST(ProfilerTrace, that_is_damaged_is_refused_with_the_byte) {
-    const std::string whole = trace_of(json::array({memory_event(1, 1, 50, 300, 2)}));
+    const std::string whole = profiler_trace_of(json::array({memory_event(1, 1, 50, 300, 2)}));
     for (std::size_t size = 0; size < whole.size(); ++size)
-        EXPECT_THAT(refused(whole.substr(0, size)), HasSubstr("t.json: byte ")) << size;
-    EXPECT_EQ(refused(whole), "accepted");
+        EXPECT_THAT(trace_refused(whole.substr(0, size)), HasSubstr("t.json: byte ")) << size;
+    EXPECT_EQ(trace_refused(whole), "accepted");
     const json big = memory_event(1, 1, std::int64_t{1} << 59, 1, 2);
-    EXPECT_THAT(refused(trace_of(json::array({big, big, big, big, big, big, big, big, big}))),
+    EXPECT_THAT(trace_refused(profiler_trace_of(json::array({big, big, big, big, big, big, big, big, big}))),
                 HasSubstr("2^62"));
     EXPECT_THAT(read_profiler_trace("/nowhere/t.json").error().message, HasSubstr("/nowhere/t.json"));
 }

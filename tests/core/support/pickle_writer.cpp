@@ -149,6 +149,12 @@ class PickleWriter {
 
 }  // namespace
 
+nlohmann::ordered_json json_list(const std::vector<nlohmann::ordered_json>& items) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const nlohmann::ordered_json& item : items) all.push_back(item);
+    return all;
+}
+
 std::string pickled(const nlohmann::ordered_json& value, const PickleStyle& style) {
     return PickleWriter(style).whole(value);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace rematlas {
 
@@ -20,5 +21,8 @@ constexpr PickleStyle kTorchsOwn{.protocol = 2, .batch = 1'000'000, .memo_after 
 /// Equal texts, and equal lists and frames below a key "frames", are written once. A list below a key that ends
 /// with "_id" is a tuple.
 std::string pickled(const nlohmann::ordered_json& value, const PickleStyle& style = {});
+
+/// A list also where there is one item, which braces alone would not make one.
+nlohmann::ordered_json json_list(const std::vector<nlohmann::ordered_json>& items);
 
 }  // namespace rematlas
