@@ -69,6 +69,9 @@ if [ -x "$bin/bench_monotony" ]; then
         rm -r "$captured"
     fi
 fi
+if [ -x "$bin/bench_snapshot" ]; then
+    "$bin/bench_snapshot" | tee "$here/results/snapshot.csv"
+fi
 if [ -x "$bin/bench_eviction" ]; then
     "$bin/bench_eviction" | tee "$here/results/eviction.csv"
 fi

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "app/cli/command.h"
+#include "app/cli/measured_answer.h"
+#include "app/cli/reading.h"
 #include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
@@ -15,6 +17,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
+#include "core/planning/file_kind.h"
 #include "core/planning/solve.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/held.h"
@@ -260,9 +263,26 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// `link`: a name or a file of links, or empty for those of the graph's device.
-Result<Exit> inspect_command(const std::string& path, const std::string& link, const OutputFlags& flags) {
-    const Result<Graph> graph = read_graph(path);
+/// By what it holds; a pickle that holds no snapshot is read as one too, which tells what is wrong with it.
+bool is_measured(const std::string& path) {
+    const FileKind kind = file_kind(path);
+    if (kind == FileKind::measurement) return true;
+    return kind == FileKind::unknown && (path.ends_with(".pickle") || path.ends_with(".pkl"));
+}
+
+/// `link`: a name or a file of links, or empty for those of the graph's device. `measured`: the same path, and
+/// what is asked of measurements alone.
+Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
+                             const OutputFlags& flags) {
+    if (is_measured(measured.path)) {
+        if (!link.empty())
+            return Error{"--device-profile: " + measured.path + " is measured, and has no links"};
+        return inspect_measurement(measured, flags);
+    }
+    if (!measured.plan.empty())
+        return Error{"--plan: " + measured.path +
+                     " is no measurement by torch; check compares a plan with a graph"};
+    const Result<Graph> graph = read_graph(measured.path);
     if (!graph) return graph.error();
     Links links = graph->device ? graph->device->links : Links();
     if (!link.empty()) {
@@ -315,10 +335,24 @@ Result<Exit> decompose_command(const std::string& path, const std::string& parti
 void add_graph_commands(const Commands& commands) {
     static OutputFlags flags;
     static std::string path, out, partition, link;
-    CLI::App* inspect_app = commands.add("inspect", "sizes, phases, memory and blocks of a graph",
-                                         "rematlas inspect resnet50.graph.json", flags,
-                                         []() -> Result<Exit> { return inspect_command(path, link, flags); });
-    inspect_app->add_option("graph", path, "a .graph.json file")->required();
+    static MeasuredQuestion measured;
+    CLI::App* inspect_app =
+        commands.add("inspect", "sizes, phases, memory and blocks of a graph, or what torch measured",
+                     "rematlas inspect resnet50.graph.json", flags,
+                     []() -> Result<Exit> { return inspect_command(measured, link, flags); });
+    inspect_app
+        ->add_option(
+            "file", measured.path,
+            "a .graph.json file, a snapshot by torch.cuda.memory._dump_snapshot, or a Chrome trace by "
+            "torch.profiler with profile_memory=True")
+        ->required();
+    inspect_app->add_option(
+        "--plan", measured.plan,
+        "the plan or schedule that a measured step ran by: its peak beside the measured one");
+    inspect_app
+        ->add_option("--top", measured.top,
+                     "so many places of what is alive at a measured peak (default: 10)")
+        ->check(unsigned_number());
     inspect_app->add_option("--device-profile", link,
                             "with these links to the host in place of the graph's: of a device, of a kind "
                             "(pcie4, ...), or of a .json file of either");

@@ -16,6 +16,8 @@ Result<FileKind> our_file(const std::filesystem::path& path) {
     if (kind == FileKind::unknown || kind == FileKind::model)
         return Error{path.string() +
                      ": is neither a graph, a schedule, a plan, a sweep nor an answer of fits"};
+    if (kind == FileKind::measurement)
+        return Error{path.string() + ": is a measurement by torch; rematlas inspect reads it"};
     return kind;
 }
 
@@ -44,6 +46,8 @@ Result<Schedule> schedule_in(const std::filesystem::path& path) {
             return Error{path.string() + ": is an answer of fits, not a schedule; draw takes it"};
         case FileKind::model:
             return Error{path.string() + ": is a model, not a schedule; capture makes a graph of it"};
+        case FileKind::measurement:
+            return Error{path.string() + ": is a measurement by torch, not a schedule; inspect reads it"};
         case FileKind::schedule:
         case FileKind::unknown:
             break;

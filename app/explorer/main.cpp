@@ -79,7 +79,9 @@ int main(int argc, char** argv) {
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(
-        "files", "A model (.pt, .pt2) or .graph.json, .schedule.json, .sweep.json, .plan files",
+        "files",
+        "A model (.pt, .pt2), .graph.json, .schedule.json, .sweep.json, .plan files, or memory snapshots and "
+        "profiles by torch",
         "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
     QStringList parts;

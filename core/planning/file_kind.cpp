@@ -21,6 +21,20 @@ std::string start_of(const std::filesystem::path& path) {
     return start;
 }
 
+bool has(const std::string& start, const char* word) {
+    return start.find(word) != std::string::npos;
+}
+
+/// A pickle that names what snapshots hold, or a Chrome trace. Files of torch.save from before its zip files are
+/// pickles too, and begin with a number.
+bool is_measurement(const std::string& start) {
+    constexpr char kPickle = '\x80', kSaved = '\x8a';
+    if (start.size() > 2 && start[0] == kPickle && start[2] != kSaved)
+        return has(start, "segments") || has(start, "device_traces") || has(start, "total_size");
+    return has(start, "\"traceEvents\"") ||
+           (has(start, "\"schemaVersion\"") && has(start, "\"deviceProperties\""));
+}
+
 }  // namespace
 
 FileKind file_kind(const std::filesystem::path& path) {
@@ -31,7 +45,8 @@ FileKind file_kind(const std::filesystem::path& path) {
                                                         {"\"rematlas.fits\"", FileKind::fits},
                                                         {"\"rematlas.graph\"", FileKind::graph}};
     for (const auto& [format, kind] : formats)
-        if (start.find(format) != std::string::npos) return kind;
+        if (has(start, format)) return kind;
+    if (is_measurement(start)) return FileKind::measurement;
     // Writers that sort their keys put "format" after a long list; the name then decides.
     std::string name = path.filename().string();
     std::transform(name.begin(), name.end(), name.begin(),

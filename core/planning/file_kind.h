@@ -1,11 +1,12 @@
-// What a file is that people name: one of ours, or a model.
+// What a file is that people name: one of ours, a model, or what torch measured.
 #pragma once
 
 #include <filesystem>
 
 namespace rematlas {
 
-enum class FileKind { model, graph, schedule, plan, sweep, fits, unknown };
+/// `measurement`: a memory snapshot by torch.cuda.memory, or a trace by torch.profiler.
+enum class FileKind { model, graph, schedule, plan, sweep, fits, measurement, unknown };
 
 /// By the "format" field near the start of the file, whatever its name; where there is none, such as in a file that is
 /// missing or is no text, by the ending of its name, in capitals or not.

@@ -1950,10 +1950,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Öffnen</translation>
     </message>
     <message>
-        <source>All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan);;Models (*.pt *.pt2);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)</source>
-        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan);;Modelle (*.pt *.pt2);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan)</translation>
-    </message>
-    <message>
         <source>No file has been opened yet</source>
         <translation>Noch keine Datei wurde geöffnet</translation>
     </message>
@@ -2137,6 +2133,183 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>New plans are not kept beside the graph: %1. It is tried again; export what you want to keep until then.</source>
         <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird erneut versucht; bis dahin exportieren, was bleiben soll.</translation>
     </message>
+    <message>
+        <source>All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Models (*.pt *.pt2);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle)</source>
+        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Modelle (*.pt *.pt2);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan);;Speicherabbilder (*.pickle)</translation>
+    </message>
+</context>
+<context>
+    <name>MeasuredBlocks</name>
+    <message>
+        <source>Allocated by</source>
+        <translation>Belegt von</translation>
+    </message>
+    <message>
+        <source>The innermost call in your own code; a tip on the row has all calls</source>
+        <translation>Der innerste Aufruf im eigenen Code; der Hinweis zur Zeile nennt alle Aufrufe</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>Bytes</translation>
+    </message>
+    <message>
+        <source>As requested: the allocator rounds them up</source>
+        <translation>Wie angefordert: die Speicherverwaltung rundet auf</translation>
+    </message>
+    <message>
+        <source>Since event</source>
+        <translation>Seit Ereignis</translation>
+    </message>
+    <message>
+        <source>The event that allocated it; 0 where that was before the trace begins</source>
+        <translation>Das Ereignis, das ihn belegte; 0, wo das vor Beginn der Aufzeichnung war</translation>
+    </message>
+    <message>
+        <source>Until event</source>
+        <translation>Bis Ereignis</translation>
+    </message>
+    <message>
+        <source>The event that gives it back; none where it stays</source>
+        <translation>Das Ereignis, das ihn freigibt; leer, wo er bleibt</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Where it lies on the device</source>
+        <translation>Wo er auf dem Gerät liegt</translation>
+    </message>
+    <message>
+        <source>Words</source>
+        <translation>Notiz</translation>
+    </message>
+    <message>
+        <source>What the program noted at its allocation</source>
+        <translation>Was das Programm beim Belegen notierte</translation>
+    </message>
+</context>
+<context>
+    <name>MeasuredView</name>
+    <message>
+        <source>Measured memory over time</source>
+        <translation>Gemessener Speicher über die Zeit</translation>
+    </message>
+    <message>
+        <source>Measured memory</source>
+        <translation>Gemessener Speicher</translation>
+    </message>
+    <message>
+        <source>Go to the next event</source>
+        <translation>Zum nächsten Ereignis gehen</translation>
+    </message>
+    <message>
+        <source>Go to the event before</source>
+        <translation>Zum vorigen Ereignis gehen</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Put the cursor there</source>
+        <translation>Den Zeiger dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+</context>
+<context>
+    <name>MeasuredWindow</name>
+    <message>
+        <source>Segments of the allocator</source>
+        <translation>Segmente der Speicherverwaltung</translation>
+    </message>
+    <message>
+        <source>This file names no segments.</source>
+        <translation>Diese Datei nennt keine Segmente.</translation>
+    </message>
+    <message>
+        <source>Blocks at the cursor</source>
+        <translation>Blöcke am Zeiger</translation>
+    </message>
+    <message>
+        <source>Segments</source>
+        <translation>Segmente</translation>
+    </message>
+    <message>
+        <source>Against the plan</source>
+        <translation>Gegen den Plan</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>Go to the peak</source>
+        <translation>Zur Spitze gehen</translation>
+    </message>
+    <message>
+        <source>%1: measured memory</source>
+        <translation>%1: gemessener Speicher</translation>
+    </message>
+    <message>
+        <source>Reading %1 ...</source>
+        <translation>%1 wird gelesen ...</translation>
+    </message>
+    <message>
+        <source>%1: %2 allocated at the peak</source>
+        <translation>%1: an der Spitze %2 belegt</translation>
+    </message>
+    <message>
+        <source>%1, %2 reserved at most</source>
+        <translation>%1, höchstens %2 reserviert</translation>
+    </message>
+    <message>
+        <source>The trace begins with %1 allocated, of which it does not say where %2 were allocated.</source>
+        <translation>Zu Beginn der Aufzeichnung sind %1 belegt; von %2 davon sagt sie nicht, wo sie belegt wurden.</translation>
+    </message>
+    <message>
+        <source>Bytes are as requested; at the end the allocator&apos;s blocks are larger by %1.</source>
+        <translation>Bytes sind wie angefordert; am Ende sind die Blöcke der Speicherverwaltung um %1 größer.</translation>
+    </message>
+    <message>
+        <source>Events are missing, so that levels can be too high or too low.</source>
+        <translation>Es fehlen Ereignisse, so dass die Werte zu hoch oder zu niedrig sein können.</translation>
+    </message>
+    <message>
+        <source>The plan foretells %1 at its peak, measured are %2 (%3). Its curve lies over the step of the measured peak, peak on peak.</source>
+        <translation>Der Plan sagt für seine Spitze %1 voraus, gemessen sind %2 (%3). Seine Kurve liegt über dem Schritt der gemessenen Spitze, Spitze auf Spitze.</translation>
+    </message>
 </context>
 <context>
     <name>MessageBar</name>
@@ -2253,6 +2426,49 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>and record its training step, then open the graph:</source>
         <translation>und ihren Trainingsschritt aufnehmen, dann den Graphen öffnen:</translation>
+    </message>
+</context>
+<context>
+    <name>PeakDifferencesTable</name>
+    <message>
+        <source>At the peak of</source>
+        <translation>An der Spitze von</translation>
+    </message>
+    <message>
+        <source>Where it is, and not at the other peak</source>
+        <translation>Wo es ist und an der anderen Spitze nicht</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>Bytes</translation>
+    </message>
+    <message>
+        <source>Of all of these blocks</source>
+        <translation>Aller dieser Blöcke zusammen</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>Blöcke</translation>
+    </message>
+    <message>
+        <source>So many more of this size than at the other peak</source>
+        <translation>So viele dieser Größe mehr als an der anderen Spitze</translation>
+    </message>
+    <message>
+        <source>Names</source>
+        <translation>Namen</translation>
+    </message>
+    <message>
+        <source>Lines of your code, or tensors of the plan, that have blocks of this size</source>
+        <translation>Zeilen des eigenen Codes oder Tensoren des Plans, die Blöcke dieser Größe haben</translation>
+    </message>
+    <message>
+        <source>the measurement</source>
+        <translation>Messung</translation>
+    </message>
+    <message>
+        <source>the plan</source>
+        <translation>Plan</translation>
     </message>
 </context>
 <context>
@@ -2447,6 +2663,50 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>on the host</source>
         <translation>auf dem Host</translation>
+    </message>
+    <message>
+        <source>there before the trace begins</source>
+        <translation>da, bevor die Aufzeichnung beginnt</translation>
+    </message>
+    <message>
+        <source>no frames recorded</source>
+        <translation>keine Aufrufe aufgezeichnet</translation>
+    </message>
+    <message>
+        <source>all other places</source>
+        <translation>alle anderen Stellen</translation>
+    </message>
+    <message>
+        <source>event %1</source>
+        <translation>Ereignis %1</translation>
+    </message>
+    <message>
+        <source>alive after event %1</source>
+        <translation>belegt nach Ereignis %1</translation>
+    </message>
+    <message>
+        <source>alive at the peak</source>
+        <translation>belegt an der Spitze</translation>
+    </message>
+    <message>
+        <source>allocated, as requested</source>
+        <translation>belegt, wie angefordert</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>reserviert</translation>
+    </message>
+    <message>
+        <source>and %1 smaller ones</source>
+        <translation>und %1 kleinere</translation>
+    </message>
+    <message>
+        <source>memory ran out</source>
+        <translation>der Speicher ging aus</translation>
+    </message>
+    <message>
+        <source>the plan, over the step of the peak</source>
+        <translation>der Plan, über dem Schritt der Spitze</translation>
     </message>
 </context>
 <context>

@@ -31,7 +31,7 @@ const std::vector<House> houses = {
      {{"base"},
       {"graph", "milp", "costs", "dtr"},
       {"schedule", "hierarchy"},
-      {"addresses", "bounds", "checking", "pins"},
+      {"addresses", "bounds", "checking", "pins", "snapshots"},
       {"solving"},
       {"solvers"},
       {"planning"}}},
@@ -63,7 +63,7 @@ const std::vector<House> houses = {
       {"files"},
       {"session"},
       {"look"},
-      {"graph", "docks"},
+      {"graph", "docks", "measured"},
       {"window"}}},
 };
 

@@ -59,7 +59,9 @@ ChosenFiles choose_files(const QStringList& paths) {
     QString graph;
     for (const QString& path : all) {
         const FileKind kind = file_kind(path.toStdString());
-        if (is_some_model(path, kind)) {
+        if (kind == FileKind::measurement) {
+            chosen.measured << path;
+        } else if (is_some_model(path, kind)) {
             if (chosen.model.isEmpty())
                 chosen.model = path;
             else

@@ -84,6 +84,8 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
             return Error{
                 .message = path.string() +
                            ": an answer of rematlas fits has no graph; rematlas draw makes a picture of it"};
+        case FileKind::measurement:
+            return Error{.message = path.string() + ": a measurement by torch has no graph to show"};
         case FileKind::model:
             return Error{.message =
                              path.string() + ": a model has to be captured first; open it in the window"};

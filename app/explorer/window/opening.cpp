@@ -5,6 +5,7 @@
 #include "app/explorer/files/chosen_files.h"
 #include "app/explorer/files/model_file.h"
 #include "app/explorer/files/sample_graph.h"
+#include "app/explorer/measured/measured_window.h"
 #include "app/explorer/window/capture_dialog.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/model_help.h"
@@ -17,7 +18,20 @@ void MainWindow::open(const QStringList& paths) {
     const ChosenFiles chosen = choose_files(paths);
     if (!chosen.left_out.isEmpty()) show_error(MessageBar::About::opening, chosen.left_out.join('\n'));
     if (!chosen.model.isEmpty()) capture_model(chosen.model);
+    for (const QString& path : chosen.measured) show_measurement(path);
     if (!chosen.files.isEmpty()) session_.open(chosen.files);
+}
+
+void MainWindow::show_measurement(const QString& path) {
+    auto* measured = new MeasuredWindow(session_, this);
+    measured->setAttribute(Qt::WA_DeleteOnClose);
+    connect(measured, &MeasuredWindow::failed, this, [this, measured](const QString& message) {
+        measured->close();
+        show_error(MessageBar::About::opening, message);
+    });
+    measured->show();
+    measured->open(path);
+    recent_.add(path);
 }
 
 void MainWindow::open_sample() {

@@ -4,12 +4,14 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QPixmap>
+#include <QPointer>
 #include <QRegularExpression>
 #include <QTextStream>
 #include <QThread>
 
 #include "app/explorer/files/open_file.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/measured/measured_window.h"
 #include "app/explorer/window/main_window.h"
 
 namespace rematlas::explorer {
@@ -66,14 +68,20 @@ int take_screenshot(const ScreenshotRequest& request) {
     settle();
     window.open(request.files);
     Session& session = window.session();
+    QPointer<MeasuredWindow> measured = window.findChild<MeasuredWindow*>();
     const bool ready = wait_until([&] {
-        return !session.opening() && !session.ladder.running() && !session.probe.running() &&
-               !session.compare.running();
+        return (!measured || !measured->reading()) && !session.opening() && !session.ladder.running() &&
+               !session.probe.running() && !session.compare.running();
     });
     if (!ready) return refuse("the files were not loaded and laid out within two minutes");
     if (!window.last_error().isEmpty()) return refuse(window.last_error());
     settle();
     QWidget* shown = &window;
+    if (measured) {
+        measured->resize(size);
+        settle();
+        shown = measured;
+    }
     if (request.dock == "graph") {
         shown = window.centralWidget();
     } else if (!request.dock.isEmpty()) {

@@ -23,6 +23,22 @@ TEST(FileKind, IsWhatTheFileSaysWhateverItsName) {
     std::filesystem::remove(file);
 }
 
+TEST(FileKind, OfAMeasurementIsInWhatItHolds) {
+    const auto file =
+        std::filesystem::temp_directory_path() / ("kind_" + std::to_string(::getpid()) + ".pkl");
+    const std::string pickle("\x80\x04", 2), saved("\x80\x02\x8a\x0al\xfc", 6);
+    for (const auto& [bytes, kind] :
+         {std::pair{pickle + "}\x94(\x8c\x08segments", FileKind::measurement},
+          {pickle + "}\x94(\x8c\x08something", FileKind::unknown},
+          {saved + "segments.0.weight", FileKind::unknown},
+          {std::string("{\"schemaVersion\": 1, \"deviceProperties\": []"), FileKind::measurement},
+          {std::string("{\"traceEvents\": []}"), FileKind::measurement}}) {
+        ASSERT_TRUE(write_file(file, bytes));
+        EXPECT_EQ(file_kind(file), kind) << bytes;
+    }
+    std::filesystem::remove(file);
+}
+
 TEST(FileKind, OfWhatIsNotThereIsInItsName) {
     EXPECT_EQ(file_kind("a/b.PT"), FileKind::model);
     EXPECT_EQ(file_kind("net.torchscript"), FileKind::model);

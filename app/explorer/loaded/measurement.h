@@ -1,0 +1,25 @@
+// A measurement by torch, read and made ready for pictures.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/snapshots/measured_memory.h"
+#include "viz/paint/measured_bands.h"
+
+namespace rematlas::explorer {
+
+struct Measurement {
+    std::filesystem::path path;
+    MeasuredMemory memory;
+    std::vector<MeasuredBands> bands = {};  ///< of each device
+};
+using MeasurementPtr = std::shared_ptr<const Measurement>;
+
+/// Any thread may call it. Errors: one line that names the file.
+Result<MeasurementPtr> load_measurement(const std::filesystem::path& path, std::stop_token stop = {});
+
+}  // namespace rematlas::explorer

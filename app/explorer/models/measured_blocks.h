@@ -1,0 +1,42 @@
+// The blocks that were alive at one moment of a measurement, as a table.
+#pragma once
+
+#include "app/explorer/loaded/measurement.h"
+#include "app/explorer/models/figures_table.h"
+
+namespace rematlas::explorer {
+
+class MeasuredBlocks : public FiguresTable {
+    Q_OBJECT
+  public:
+    enum Place { place, bytes, from, until, address, words, column_count };
+
+    using FiguresTable::FiguresTable;
+
+    /// The largest blocks first.
+    void show_at(MeasurementPtr measurement, std::size_t device, TraceMoment moment);
+    /// All of them, in bytes.
+    Bytes total() const { return total_; }
+
+    Selected selected_at(int) const override { return {}; }
+    int row_of(const Selected&) const override { return -1; }
+    int rowCount(const QModelIndex& parent = {}) const override;
+    /// A tip has the whole stack.
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+
+  protected:
+    std::vector<Column> columns() const override;
+    QString text_at(int row, int column) const override;
+    QVariant value_at(int row, int column) const override;
+
+  private:
+    const MeasuredBlock& block(int row) const;
+    QString stack_of(const MeasuredBlock& block) const;
+
+    MeasurementPtr measurement_;
+    std::size_t device_ = 0;
+    std::vector<std::uint32_t> rows_;  ///< of the device's blocks
+    Bytes total_;
+};
+
+}  // namespace rematlas::explorer

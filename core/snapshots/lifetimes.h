@@ -1,0 +1,44 @@
+// Blocks of memory from the events that begin and end them.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/snapshots/measured_memory.h"
+
+namespace rematlas {
+
+class BlockLifetimes {
+  public:
+    /// `block.from` is the moment after the event.
+    void begin(const MeasuredBlock& block);
+    /// The block at an address ends at a moment. One of which nothing is known was there before the trace.
+    void end(std::uint64_t address, Bytes bytes, TraceMoment moment);
+    bool is_open(std::uint64_t address) const { return open_.contains(address); }
+
+    /// A block that is alive when the trace ends, as the allocator says. Where no event began it, it was there
+    /// before the trace.
+    void stays(const MeasuredBlock& block);
+
+    struct Ended {
+        std::vector<MeasuredBlock> blocks;
+        TraceGaps gaps;
+    };
+    /// Blocks that no event ended are alive at the last moment. `all_stay`: all of these have been named by
+    /// `stays`, so that others are missing.
+    Ended finish(TraceMoment last, bool all_stay);
+
+  private:
+    std::vector<MeasuredBlock> blocks_;
+    std::unordered_map<std::uint64_t, std::uint32_t> open_;  ///< by address, in `blocks_`
+    std::unordered_set<std::uint64_t> seen_at_end_;
+    std::vector<MeasuredBlock> stayed_;
+    std::size_t lost_frees_ = 0;
+};
+
+/// Bytes that the blocks hold together, for each of `moments` moments.
+std::vector<std::int64_t> levels_of(const std::vector<MeasuredBlock>& blocks, std::size_t moments);
+
+}  // namespace rematlas

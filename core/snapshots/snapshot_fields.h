@@ -1,0 +1,113 @@
+// The fields of the dictionaries in a memory snapshot, and what one dictionary says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/snapshots/text_table.h"
+
+namespace rematlas {
+
+enum class SnapshotField : std::uint8_t {
+    action,
+    addr,
+    address,
+    alloc_conf,
+    allocator_settings,
+    blocks,
+    device,
+    device_free,
+    device_traces,
+    filename,
+    frames,
+    is_expandable,
+    line,
+    name,
+    requested_size,
+    segments,
+    size,
+    state,
+    stream,
+    time_us,
+    total_size,
+    user_metadata,
+};
+
+constexpr std::array<std::string_view, 22> kSnapshotFields{"action",
+                                                           "addr",
+                                                           "address",
+                                                           "PYTORCH_CUDA_ALLOC_CONF",
+                                                           "allocator_settings",
+                                                           "blocks",
+                                                           "device",
+                                                           "device_free",
+                                                           "device_traces",
+                                                           "filename",
+                                                           "frames",
+                                                           "is_expandable",
+                                                           "line",
+                                                           "name",
+                                                           "requested_size",
+                                                           "segments",
+                                                           "size",
+                                                           "state",
+                                                           "stream",
+                                                           "time_us",
+                                                           "total_size",
+                                                           "user_metadata"};
+
+/// What stands on the stack of the pickle machine.
+struct PickleValue {
+    enum class Kind : std::uint8_t { other, integer, flag, text, object };
+    Kind kind = Kind::other;
+    std::int64_t number = 0;  ///< the value, the id of the text, or the number of the object
+
+    bool is(Kind of) const { return kind == of; }
+};
+
+/// The known fields of one dictionary; a field that comes twice has its last value. What reads a field that is
+/// absent or of another kind gets a zero, and `fault` says so afterwards.
+class SnapshotFields {
+  public:
+    void clear() {
+        present_ = 0;
+        wrong_ = nullptr;
+    }
+    void set(SnapshotField field, PickleValue value) {
+        present_ |= bit(field);
+        values_[static_cast<std::size_t>(field)] = value;
+    }
+    bool has(SnapshotField field) const { return (present_ & bit(field)) != 0; }
+    /// Only where it has the field.
+    const PickleValue& at(SnapshotField field) const { return values_[static_cast<std::size_t>(field)]; }
+
+    std::int64_t integer(SnapshotField field);
+    std::int64_t integer_or(SnapshotField field, std::int64_t otherwise) {
+        return has(field) ? integer(field) : otherwise;
+    }
+    TextId text(SnapshotField field);
+    /// Not below 0 and less than 2^60.
+    std::int64_t bytes(SnapshotField field);
+
+    /// Only the first one is kept.
+    void refuse(SnapshotField field, const char* what) {
+        if (wrong_ == nullptr) wrong_field_ = field, wrong_ = what;
+    }
+    bool faulty() const { return wrong_ != nullptr; }
+    /// "addr is missing"; only where it is faulty.
+    std::string fault() const;
+
+  private:
+    static std::uint32_t bit(SnapshotField field) { return std::uint32_t{1} << static_cast<unsigned>(field); }
+
+    std::uint32_t present_ = 0;
+    std::array<PickleValue, kSnapshotFields.size()> values_;
+    SnapshotField wrong_field_ = SnapshotField::action;
+    const char* wrong_ = nullptr;
+};
+
+static_assert(kSnapshotFields.size() <= 32);
+
+}  // namespace rematlas

@@ -1,0 +1,53 @@
+// Measured memory over the events of a trace: bands by place in the user's code, what is allocated and reserved, and
+// the curve of a plan over them. Below a trace, the segments with their gaps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viz/paint/axis.h"
+#include "viz/paint/canvas.h"
+#include "viz/paint/measured_bands.h"
+#include "viz/paint/palette.h"
+
+namespace rematlas {
+
+/// References must stay valid while it is painted.
+struct MeasuredScene {
+    const MeasuredBands& bands;
+    const BandColumns& columns;  ///< of `from` to `to`
+    double from = 0, to = 0;     ///< moments
+    std::optional<TraceMoment> cursor = {};
+    const std::vector<std::int64_t>* legend = nullptr;  ///< `bytes_by_band` at the cursor, else at the peak
+    const std::vector<MemoryPoint>* plan = nullptr;     ///< as `laid_over` gives it
+    Rect rect = {};
+    double text_size = 11;
+    const palette::Paper& paper = palette::kLight;
+};
+
+struct MeasuredPlaces {
+    Rect plot;
+    Rect legend;  ///< without width where there is no room
+    Axis x, y;    ///< moments, bytes
+};
+
+MeasuredPlaces places_of(const MeasuredScene& scene);
+
+/// Cost: columns times bands.
+void paint_measured(Canvas& canvas, const MeasuredScene& scene);
+
+/// The colour of a band. The same place has the same colour in all pictures of a measurement.
+Color band_color(std::size_t band, std::size_t bands, const palette::Paper& paper);
+
+struct SegmentsScene {
+    const MeasuredDevice& device;
+    Rect rect = {};
+    double text_size = 11;
+    const palette::Paper& paper = palette::kLight;
+};
+
+/// A row for each segment, the largest first: what is held is filled, gaps are left. As many as there is room for.
+void paint_segments(Canvas& canvas, const SegmentsScene& scene);
+
+}  // namespace rematlas
