@@ -34,32 +34,33 @@ struct FrameFunctions {
     }
 };
 
-const FrameFunctions& python() {
+const FrameFunctions& interpreter() {
     static const FrameFunctions functions;
     return functions;
 }
 
 struct DropReference {
-    void operator()(void* object) const { python().drop(object); }
+    void operator()(void* object) const { interpreter().drop(object); }
 };
 /// A reference of our own, or null.
 using Reference = std::unique_ptr<void, DropReference>;
 
 std::string file_of(void* frame) {
-    const Reference code(python().code(frame));
-    const Reference name(code ? python().attribute(code.get(), "co_filename") : nullptr);
-    const char* text = name ? python().text(name.get()) : nullptr;
-    if (!text) python().clear_error();
+    const Reference code(interpreter().code(frame));
+    const Reference name(code ? interpreter().attribute(code.get(), "co_filename") : nullptr);
+    const char* text = name ? interpreter().text(name.get()) : nullptr;
+    if (!text) interpreter().clear_error();
     return text ? text : "";
 }
 
 std::string line_in_model() {
-    void* innermost = python().current();
-    if (innermost) python().keep(innermost);
-    for (Reference frame(innermost); frame; frame.reset(python().caller(frame.get()))) {
+    void* innermost = interpreter().current();
+    if (innermost) interpreter().keep(innermost);
+    for (Reference frame(innermost); frame; frame.reset(interpreter().caller(frame.get()))) {
         const std::string file = file_of(frame.get());
         if (!file.empty() && is_model_source(file))
-            return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(python().line(frame.get()));
+            return file.substr(file.find_last_of('/') + 1) + ":" +
+                   std::to_string(interpreter().line(frame.get()));
     }
     return {};
 }
@@ -67,10 +68,10 @@ std::string line_in_model() {
 }  // namespace
 
 std::string PythonPlaces::line() {
-    if (!python().all_there()) return {};
-    const int state = python().lock();
+    if (!interpreter().all_there()) return {};
+    const int state = interpreter().lock();
     std::string line = line_in_model();
-    python().unlock(state);
+    interpreter().unlock(state);
     return line;
 }
 
