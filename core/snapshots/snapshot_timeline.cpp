@@ -121,9 +121,11 @@ MeasuredDevice measured_device(const MemorySnapshot& snapshot, int number) {
     device.gaps = ended.gaps;
     if (!device.segments.empty()) device.gaps.rounding = rounding;
     device.allocated = levels_of(device.blocks, events.size() + 1);
-    device.reserved = reserved_levels(events, reserved);
-    const std::int64_t lowest = *std::min_element(device.reserved.begin(), device.reserved.end());
-    device.gaps.reserved_short = Bytes(std::max<std::int64_t>(0, -lowest));
+    const bool tells_segments = std::any_of(
+        events.begin(), events.end(), [](const AllocatorEvent& event) { return reserved_by(event) != 0; });
+    if (tells_segments || !device.segments.empty()) device.reserved = reserved_levels(events, reserved);
+    for (const std::int64_t level : device.reserved)
+        device.gaps.reserved_short = std::max(device.gaps.reserved_short, Bytes(-level));
     add_times(events, device);
     add_failures(events, device);
     return device;

@@ -2697,16 +2697,16 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>reserviert</translation>
     </message>
     <message>
-        <source>and %1 smaller ones</source>
-        <translation>und %1 kleinere</translation>
-    </message>
-    <message>
         <source>memory ran out</source>
         <translation>der Speicher ging aus</translation>
     </message>
     <message>
         <source>the plan, over the step of the peak</source>
         <translation>der Plan, über dem Schritt der Spitze</translation>
+    </message>
+    <message>
+        <source>and %1 more</source>
+        <translation>und %1 weitere</translation>
     </message>
 </context>
 <context>

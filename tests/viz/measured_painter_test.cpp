@@ -112,7 +112,7 @@ TEST_F(MeasuredPictures, OfSegmentsLeaveGapsAndTellWhatIsNotShown) {
     RecordingCanvas all, few;
     const auto count = static_cast<double>(device().segments.size());
     paint_segments(all, {.device = device(), .rect = {0, 0, 600, 20 * count}});
-    EXPECT_FALSE(all.says("smaller ones"));
+    EXPECT_FALSE(all.says(" more"));
     double held = 0, rows = 0;
     for (const RecordingCanvas::Box& box : all.boxes) (box.pen ? rows : held) += box.rect.width;
     const Fragmentation sums = fragmentation_of(device());
@@ -120,7 +120,7 @@ TEST_F(MeasuredPictures, OfSegmentsLeaveGapsAndTellWhatIsNotShown) {
         static_cast<double>(sums.inactive.value) / static_cast<double>(sums.reserved.value);
     EXPECT_NEAR(held / rows, 1 - free_share, 0.02);
     paint_segments(few, {.device = device(), .rect = {0, 0, 600, 50}});
-    EXPECT_TRUE(few.says("smaller ones"));
+    EXPECT_TRUE(few.says(" more"));
 }
 
 TEST(PlanOverMeasured, LiesOnTheStepOfThePeakAmongOthers) {

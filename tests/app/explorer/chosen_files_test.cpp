@@ -52,5 +52,14 @@ TEST_F(FilesToOpen, ModelsOfOtherKindsAreModelsToo) {
         << "reading it says what is wrong";
 }
 
+TEST_F(FilesToOpen, MeasurementsStandApart) {
+    const QString snapshot = file("snapshot.pickle", "\x80\x04}\x94(\x8c\x08segments"),
+                  graph = file("a.graph.json");
+    const ChosenFiles chosen = choose_files({snapshot, graph});
+    EXPECT_EQ(chosen.measured, QStringList{snapshot});
+    EXPECT_EQ(chosen.files, QStringList{graph});
+    EXPECT_TRUE(chosen.model.isEmpty());
+}
+
 }  // namespace
 }  // namespace rematlas::explorer

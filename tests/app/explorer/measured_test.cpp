@@ -1,12 +1,14 @@
 // A measurement by torch in its window: what is alive at the cursor, the plan over it, and files that cannot be read.
 #include <gtest/gtest.h>
 
+#include <QImage>
 #include <QMouseEvent>
 #include <QTabWidget>
 #include <QTest>
 #include <QTreeView>
 
 #include "app/explorer/measured/measured_window.h"
+#include "app/explorer/window/screenshot.h"
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
@@ -80,6 +82,14 @@ TEST_F(MeasuredWindows, lay_the_plan_of_the_main_window_over_it) {
     EXPECT_TRUE(measured->findChild<QLabel*>("measured_compared")->text().contains("foretells"));
     window->session().close();
     EXPECT_FALSE(measured->view().has_plan());
+}
+
+TEST_F(MeasuredWindows, are_what_a_screenshot_of_a_snapshot_shows) {
+    const QString picture = folder.filePath("window.png");
+    ASSERT_EQ(take_screenshot(
+                  {.files = {write_snapshot("s.pickle")}, .picture = picture, .dock = {}, .size = "900x600"}),
+              0);
+    EXPECT_EQ(QImage(picture).size(), QSize(900, 600));
 }
 
 TEST_F(MeasuredWindows, say_in_the_main_window_what_cannot_be_read) {

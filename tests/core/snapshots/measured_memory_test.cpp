@@ -146,6 +146,10 @@ TEST(MeasuredMemory, counts_expandable_segments_as_they_grow) {
     EXPECT_THAT(device.reserved, ElementsAre(0, 2048, 4096, 2048));
 }
 
+TEST(MeasuredMemory, without_segments_says_nothing_of_what_is_reserved) {
+    EXPECT_THAT(device_measured_of({}, {event_at("alloc", 1, 8)}).reserved, IsEmpty());
+}
+
 TEST(MeasuredMemory, tells_where_memory_ran_out) {
     ordered_json oom = event_at("oom", 0, 1 << 20);
     oom.erase("addr");
