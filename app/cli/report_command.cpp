@@ -62,7 +62,8 @@ class ReportedFiles {
             case FileKind::unknown:
                 break;
         }
-        return Error{path + ": is an answer of fits; a report is on graphs, schedules and sweeps (draw takes it)"};
+        return Error{path +
+                     ": is an answer of fits; a report is on graphs, schedules and sweeps (draw takes it)"};
     }
 
     Result<void> take_graph(const std::string& path, Result<Graph> graph) {
@@ -74,7 +75,8 @@ class ReportedFiles {
         return {};
     }
 
-    /// The graph that was named, else the one beside the first schedule or sweep that has the digest it names.
+    /// The graph that was named, else the one beside the first schedule or sweep that has the digest it
+    /// names.
     Result<void> find_graph(const std::string& first) {
         if (graph_) return check_one_graph();
         if (!schedules_.empty()) {
@@ -133,12 +135,14 @@ void add_report_command(const Commands& commands) {
         commands.add("report", "what plans of a step need and cost, as one HTML page to look around in",
                      "rematlas report gpt12.graph.json gpt12.schedule.json gpt12.sweep.json -o gpt12.html",
                      output, [] { return report_command(paths, graph, out, output); });
-    app->add_option("files", paths, "a graph, and schedules, plans and sweeps of it; the first plan is told in words")
+    app->add_option("files", paths,
+                    "a graph, and schedules, plans and sweeps of it; the first plan is told in words")
         ->required()
         ->expected(1, 64);
-    app->add_option("--graph", graph,
-                    "their graph (default: the one among the files, else the file beside them with the digest "
-                    "they name)");
+    app->add_option(
+        "--graph", graph,
+        "their graph (default: the one among the files, else the file beside them with the digest "
+        "they name)");
     app->add_option("-o,--output", out, "the .html file to write")->required();
 }
 

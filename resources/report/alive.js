@@ -39,13 +39,18 @@ class AliveTable {
     if (step < 0) return;
     const {memory, steps} = this.plan;
     const {maker} = this.page.graph.tensors;
-    const rows =
-        memory.alive(step).map((span) => ({
-                                 ...span,
-                                 isThere: maker[span.tensor] < 0 && span.from === 0,
-                                 lastRead: memory.lastRead(span),
-                                 again: maker[span.tensor] >= 0 && steps.runs[maker[span.tensor]] > 1,
-                               }));
+    const rows = memory.alive(step).map((span) => {
+      const {tensor, from, bytes} = span, op = maker[tensor];
+      const again = op >= 0 && steps.runs[op] > 1;
+      return {
+        tensor,
+        from,
+        bytes,
+        isThere: op < 0 && from === 0,
+        lastRead: memory.lastRead(span),
+        again
+      };
+    });
     this.alive = rows.length;
     this.grid.setRows(rows);
     this.followSelection();

@@ -47,10 +47,12 @@ function comparedWords(plan, other, rows) {
     const cost = `${timeText(sum(some, 'time'))}, ${bytesText(sum(some, 'bytes'))}`;
     parts.push(`computes ${counted(some.length, 'operation', 'operations')} ${how} (${cost})`);
   }
-  const copies = rows.filter((row) => row.what === 'copies');
-  const tensors = counted(copies.length, 'tensor', 'tensors');
-  if (copies.length > 0)
-    parts.push(`copies ${tensors} in another way (${bytesText(sum(copies, 'bytes'))})`);
+  const copies = (sign) =>
+      rows.filter((row) => row.what === 'copies' && Math.sign(row.runs[1] - row.runs[0]) === sign);
+  const told = (some) =>
+      `${counted(some.length, 'tensor', 'tensors')} (${bytesText(sum(some, 'bytes'))})`;
+  if (copies(1).length > 0) parts.push(`copies ${told(copies(1))} more often`);
+  if (copies(-1).length > 0) parts.push(`copies ${told(copies(-1))} less often`);
   const needs = against(other.peak - plan.peak, bytesText),
         takes = against(other.time - plan.time, timeText);
   return `${other.letter} needs ${needs} and takes ${takes} than ${plan.letter}; it ` +
@@ -83,7 +85,7 @@ class CompareView {
       numberColumn('There', 64, (row) => row.runs[1]),
       bytesColumn('Bytes', (row) => row.bytes),
       numberColumn(
-          'More time', 100, (row) => row.time, (row) => (row.time > 0 ? '+' : '') + timeText(row.time)),
+          'More time', 112, (row) => row.time, (row) => (row.time > 0 ? '+' : '') + timeText(row.time)),
     ];
     const selection = (row) => (row.op !== undefined ? {op: row.op} : {tensor: row.tensor});
     const choose = (row) => chosen.set({selection: selection(row)});
@@ -132,7 +134,7 @@ class CompareView {
     painter.lay([0, Math.max(here.length, there.length)], width, height);
     const most = Math.max(here.plan.peak, there.plan.peak, painter.y.high / 1.06);
     painter.y = new Scale(0, most * 1.06, painter.y.start, painter.y.end);
-    painter.paint(context, {step: -1, other: there, selected: -1, byPart: false});
+    painter.paint(context, {other: there, selected: -1, byPart: false});
     paintText(
         context, here.plan.letter, painter.x.start + 8, painter.top + 14, {bold: true, colour: 'keep'});
     paintText(

@@ -18,6 +18,8 @@ function timeColumn(title, of) {
 }
 
 class Grid {
+  static count = 0;
+
   /**
    * `columns`: {title, width, value(row), text(row), isNumber}; `value` sorts and is copied, `text` is
    * shown. `choose(row)` follows the row that is walked to or clicked, `activate(row)` is for Enter and
@@ -32,6 +34,7 @@ class Grid {
     this.current = -1;
     this.pool = [];
     this.words = '';
+    this.filling = 0;  // grows with every change of what rows hold
     this.makeElements(name);
     this.listen();
   }
@@ -58,7 +61,7 @@ class Grid {
             },
             column.title));
     this.head = make('div', {className: 'grid-head', role: 'row'}, this.heads);
-    this.body = make('div', {className: 'grid-body', role: 'rowgroup'});
+    this.body = make('div', {className: 'grid-body', role: 'rowgroup', id: 'rows-of-' + ++Grid.count});
     this.scroller = make(
         'div', {
           className: 'grid',
@@ -112,6 +115,7 @@ class Grid {
 
   /** Sorts and filters again; the current row stays the same one. */
   refresh() {
+    ++this.filling;
     const was = this.rows[this.current];
     this.rows = this.words ? this.all.filter((row) => this.matches(row)) : this.all.slice();
     const column = this.columns[this.sortedBy];
@@ -176,36 +180,50 @@ class Grid {
       this.scroller.scrollTop = top + ROW_HEIGHT - room;
   }
 
+  /**
+   * A row of the table keeps its element while it is seen: what is scrolled to takes those that went
+   * out.
+   */
   paint() {
     if (this.scroller.clientHeight === 0) return;
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - 2);
-    const count =
-        Math.min(this.rows.length - first, Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 4);
-    while (this.pool.length < count) this.pool.push(this.makeRow());
-    this.pool.forEach((row, i) => {
-      row.element.hidden = i >= count;
-      if (i < count) this.fillRow(row, first + i);
-    });
+    const room = Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 5;
+    const end = Math.min(this.rows.length, first + room);
+    while (this.pool.length < room) this.pool.push(this.makeRow());
+    const used = new Set();
+    for (let at = first; at < end; ++at) {
+      const place = at % this.pool.length;
+      used.add(place);
+      this.fillRow(this.pool[place], at);
+    }
+    this.pool.forEach(({element}, i) => (element.hidden = !used.has(i)));
   }
 
   makeRow() {
     const cells = this.columns.map(
         (column) => make('span', {className: column.isNumber ? 'number' : '', role: 'gridcell'}));
     const element = make('div', {className: 'grid-row', role: 'row'}, cells);
+    element.id = `${this.body.id}-${this.pool.length}`;
     this.body.append(element);
-    return {element, cells};
+    return {element, cells, at: -1, filling: -1};
   }
 
-  fillRow({element, cells}, at) {
+  fillRow(place, at) {
+    const {element, cells} = place;
+    const current = String(at === this.current);
+    if (element.getAttribute('aria-selected') !== current)
+      element.setAttribute('aria-selected', current);
+    if (at === this.current) this.scroller.setAttribute('aria-activedescendant', element.id);
+    if (place.at === at && place.filling === this.filling) return;
+    place.at = at;
+    place.filling = this.filling;
     const row = this.rows[at];
     element.style.transform = `translateY(${at * ROW_HEIGHT}px)`;
     element.dataset.at = at;
     element.setAttribute('aria-rowindex', String(at + 2));
-    element.setAttribute('aria-selected', String(at === this.current));
     this.columns.forEach((column, i) => {
       const text = String(column.text(row));
-      if (cells[i].textContent !== text) cells[i].textContent = text;
-      if (cells[i].title !== text) cells[i].title = text;
+      if (cells[i].textContent !== text) cells[i].title = cells[i].textContent = text;
     });
   }
 

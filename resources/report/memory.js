@@ -235,11 +235,19 @@ class MemoryView {
   }
 
   paint(context, width, height) {
-    this.painter.lay(this.range, width, height);
-    this.painter.paint(context, {
-      step: this.chosen.step,
-      selected: this.chosen.op,
-      byPart: this.parts.checked,
-    });
+    const {step, op} = this.chosen;
+    const byPart = this.parts.checked;
+    const look =
+        [...this.range, width, height, op, byPart, this.chosen.plan.index, paper.of('page')].join(' ');
+    if (this.look !== look) {  // what moves with the cursor alone is painted over the rest
+      this.look = look;
+      this.still = make('canvas', {width: context.canvas.width, height: context.canvas.height});
+      const still = this.still.getContext('2d');
+      still.setTransform(context.getTransform());
+      this.painter.lay(this.range, width, height);
+      this.painter.paint(still, {other: null, selected: op, byPart});
+    }
+    context.drawImage(this.still, 0, 0, width, height);
+    this.painter.cursor(context, step);
   }
 }

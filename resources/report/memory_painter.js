@@ -64,6 +64,19 @@ class LaneTimes {
     return runSteps[low];
   }
 
+  /** The last step that begins before a place: the memory there is still its own. */
+  firstShown(x) {
+    let low = 0, high = Math.max(0, this.plan.steps.count - 1);
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.begin[middle] < x)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
+  }
+
   textOf(x) {
     return this.isTimed ? timeText(Math.round(x)) : 'run ' + Math.round(x);
   }
@@ -101,7 +114,7 @@ class MemoryPainter {
     return place >= 0 && place < this.times.lanes.length ? this.times.lanes[place] : -1;
   }
 
-  paint(context, {step, other, selected, byPart}) {
+  paint(context, {other, selected, byPart}) {
     this.context = context;
     this.axes();
     context.save();
@@ -115,9 +128,10 @@ class MemoryPainter {
       this.area();
     if (this.plain) this.curve(this.plain, 'quiet', 1, [3, 3]);
     if (other) this.curve(other, 'curve-1', 1.4, []);
-    if (this.plan.steps.host) this.curve(this.times, 'offload', 1.2, [6, 3], this.plan.steps.host);
+    if (this.plan.steps.host && !other)
+      this.curve(this.times, 'offload', 1.2, [6, 3], this.plan.steps.host);
     context.restore();
-    this.marks(step);
+    this.marks();
   }
 
   axes() {
@@ -153,28 +167,26 @@ class MemoryPainter {
   lane(lane, top, selected) {
     const {context, x} = this;
     const bars = this.times.bars[lane];
-    const shade = Number(paper.of('bar-part'));
-    const filled = new Map();
-    const colourOf = ({phase}) =>
-        (lane === 1 || phase === undefined ? LANES[lane].colour : PHASES[phase]);
+    const named = Number(paper.of('bar-part'));  // pale enough for a name on it
+    const filled = new Map();                    // by column and phase
+    const colourOf = (phase) => (lane === 1 || phase === undefined ? LANES[lane].colour : PHASES[phase]);
     for (const bar of bars) {
       if (bar.end < x.low || bar.begin > x.high) continue;
       const from = x.at(bar.begin), to = x.at(bar.end);
       if (to - from < 1.5) {
-        const column = Math.floor(from);
-        const key = column + ' ' + colourOf(bar);
+        const key = Math.floor(from) * PHASES.length + (bar.phase || 0);
         filled.set(key, (filled.get(key) || 0) + Math.max(to - from, 0.15));
         continue;
       }
-      context.fillStyle = paper.pale(colourOf(bar), shade);
+      context.fillStyle = paper.pale(colourOf(bar.phase), to - from > 34 ? named : 0.15);
       context.fillRect(from, top, Math.max(to - from - 0.5, 1), LANE_HEIGHT);
       if (to - from > 34) this.barName(bar, from, to, top);
     }
     for (const [key, share] of filled) {
-      const [column, colour] = key.split(' ');
+      const phase = lane < 3 ? key % PHASES.length : undefined;
       context.globalAlpha = Math.min(1, 0.25 + 0.75 * share);
-      context.fillStyle = paper.pale(colour, shade);
-      context.fillRect(Number(column), top, 1, LANE_HEIGHT);
+      context.fillStyle = paper.pale(colourOf(phase), 0.15);
+      context.fillRect(Math.floor(key / PHASES.length), top, 1, LANE_HEIGHT);
     }
     context.globalAlpha = 1;
     if (selected < 0) return;
@@ -204,10 +216,13 @@ class MemoryPainter {
     const steps = times.plan.steps.count;
     let last = -1, lastColumn = -1;
     const visit = (column, value, at) => {
-      if (value > high[column]) [high[column], step[column]] = [value, at];
-      low[column] = Math.min(low[column], value);
+      if (value > high[column]) {
+        high[column] = value;
+        step[column] = at;
+      }
+      if (value < low[column]) low[column] = value;
     };
-    for (let i = 0; i < steps; ++i) {
+    for (let i = times.firstShown(x.low); i < steps; ++i) {
       const at = x.at(times.begin[i]);
       const column = Math.min(count - 1, Math.max(0, Math.round(at) - first));
       for (let c = lastColumn + 1; c <= column && last >= 0; ++c) visit(c, bytes[last], last);
@@ -286,8 +301,8 @@ class MemoryPainter {
     context.setLineDash([]);
   }
 
-  /** The budget, the peak and the cursor. */
-  marks(step) {
+  /** The budget and the peak. */
+  marks() {
     const {context, x, y, plan, times} = this;
     const level = (value, colour, text) => {
       const at = Math.round(y.at(value)) + 0.5;
@@ -307,6 +322,10 @@ class MemoryPainter {
       paintText(
           context, 'peak ' + bytesText(plan.peak), at + (right ? -9 : 9), y.at(plan.peak) + 16, look);
     }
+  }
+
+  cursor(context, step) {
+    const {x, y, plan, times} = this;
     if (step < 0) return;
     const cursor = x.at((times.begin[step] + times.end[step]) / 2);
     if (cursor < x.start - 1 || cursor > x.end + 1) return;

@@ -106,7 +106,15 @@ class StepMemory {
 
   /** The last step of a span that reads the tensor; -1 where none does. */
   lastRead(span) {
-    const inside = this.reads[span.tensor].filter((step) => span.from < step && step < span.to);
-    return inside.length > 0 ? inside[inside.length - 1] : -1;
+    const reads = this.reads[span.tensor];
+    let low = -1, high = reads.length - 1;  // the last one before the end of the span
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (reads[middle] < span.to)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low >= 0 && reads[low] > span.from ? reads[low] : -1;
   }
 }

@@ -9,7 +9,7 @@ function tensorGrid(page, chosen) {
   const fates = ['kept', 'made again', 'copied'];
   const fate = (row) => (tensors.maker[row] < 0 ? 'there' : fates[chosen.plan.decisions[row]]);
   const columns = [
-    numberColumn('Number', 70, (row) => row),
+    numberColumn('Number', 84, (row) => row),
     textColumn('Tensor', 150, 2, (row) => plainName(tensors.name[row])),
     textColumn('Kind', 110, 0, (row) => KINDS[tensors.kind[row]]),
     bytesColumn('Bytes', (row) => tensors.bytes[row]),
@@ -24,7 +24,7 @@ function tensorGrid(page, chosen) {
 function opGrid(page, chosen, reveal) {
   const {tensors, ops} = page.graph;
   const columns = [
-    numberColumn('Number', 70, (row) => row),
+    numberColumn('Number', 84, (row) => row),
     textColumn('Operation', 150, 2, (row) => plainName(ops.name[row])),
     textColumn('Module', 140, 2, (row) => plainName(ops.module[row])),
     textColumn('Phase', 84, 0, (row) => PHASES[ops.phase[row]]),

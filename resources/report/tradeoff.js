@@ -76,8 +76,8 @@ class TradeoffView {
       numberColumn(
           'Extra time', 92, (row) => (row.found ? row.overhead : ''),
           (row) => extra(row.found && row.overhead)),
-      numberColumn('No less than', 98, (row) => row.bound || '', (row) => extra(row.bound)),
-      textColumn('Status', 84, 0, (row) => row.status),
+      numberColumn('No less than', 110, (row) => row.bound || '', (row) => extra(row.bound)),
+      textColumn('Status', 96, 0, (row) => row.status),
     ];
     return new Grid('Plans and points', columns, {
       choose: (row) => this.go(this.marks.indexOf(row), false),

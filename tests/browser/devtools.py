@@ -157,9 +157,9 @@ class Page:
         self.send("Page.navigate", {"url": address})
         self.evaluate(
             "new Promise(done => { const is = () => document.readyState === 'complete' && location.href !== "
-            "'about:blank'; const wait = () => is() ? requestAnimationFrame(() => requestAnimationFrame(done)) :"
-            " setTimeout(wait, 10); wait(); })"
+            "'about:blank'; const wait = () => is() ? done() : setTimeout(wait, 10); wait(); })"
         )
+        self.settle()
 
     def evaluate(self, expression: str) -> object:
         asked = {"expression": expression, "returnByValue": True, "awaitPromise": True}

@@ -53,8 +53,7 @@ class PageData : public testing::Test {
         EXPECT_EQ(plan["peak_step"], played->peak_step);
         const Numbers during = unpacked_changes(plan["during"].get<std::string>());
         const Numbers ids = unpacked_changes(plan["ids"].get<std::string>());
-        const MemoryStack stack =
-            memory_stack(graph, schedule.steps, module_groups(graph), schedule.homes);
+        const MemoryStack stack = memory_stack(graph, schedule.steps, module_groups(graph), schedule.homes);
         ASSERT_EQ(during.size(), schedule.steps.size());
         ASSERT_EQ(plan["kinds"].get<std::string>().size(), schedule.steps.size());
         for (std::size_t i = 0; i < during.size(); ++i) {
@@ -66,7 +65,16 @@ class PageData : public testing::Test {
 };
 
 TEST(PackedColumns, HoldEveryNumber) {
-    const Numbers numbers = {0, 1, -1, 15, -16, 16, 31, 32, 1'000'000, -987'654'321'012,
+    const Numbers numbers = {0,
+                             1,
+                             -1,
+                             15,
+                             -16,
+                             16,
+                             31,
+                             32,
+                             1'000'000,
+                             -987'654'321'012,
                              std::numeric_limits<std::int64_t>::max(),
                              std::numeric_limits<std::int64_t>::min()};
     PackedColumn column, changes;

@@ -147,11 +147,8 @@ TEST_F(Reports, NamesFromFilesStayText) {
     EXPECT_NE(text.find("&lt;script&gt;"), std::string::npos);
     EXPECT_EQ(text.find("<script>alert"), std::string::npos);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\x01'), 0);
-    for (const char* inert : {"\u2028", "\u202e"}) {
-        const std::size_t begin = text.find("id=\"data\"");
-        EXPECT_EQ(text.find(inert, begin), std::string::npos) << "among the data it is written as an escape";
-    }
-    EXPECT_EQ(text.find("\u202e"), std::string::npos) << "nothing turns the words beside a name";
+    for (const char* unseen : {"\u2028", "\u202e"})
+        EXPECT_EQ(text.find(unseen), std::string::npos) << "nothing changes the words beside a name";
     std::size_t scripts = 0;
     for (std::size_t at = text.find("<script"); at != std::string::npos; at = text.find("<script", at + 1))
         ++scripts;

@@ -240,8 +240,8 @@ class ClusterLayout {
     const LayOut& lay_out_;
     std::stop_token stop_;
     LayoutUnits parts_;
-    std::vector<std::optional<UnitFrames>> frames_;   ///< one a unit, once it is laid out
-    const std::vector<Size>* collapsed_ = nullptr;    ///< null: frames show what they hold
+    std::vector<std::optional<UnitFrames>> frames_;  ///< one a unit, once it is laid out
+    const std::vector<Size>* collapsed_ = nullptr;   ///< null: frames show what they hold
 };
 
 /// Turns indices of clusters with sections among them into those of the request without.
@@ -294,7 +294,7 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 }
 
 Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
-                                       LayoutCache& cache, const LayoutLimits& limits) {
+                                          LayoutCache& cache, const LayoutLimits& limits) {
     if (request.items.empty()) return CollapsedFrames{};
     const SectionedRequest sectioned = with_sections(request);
     std::vector<Size> boxes(sectioned.request.clusters.size());

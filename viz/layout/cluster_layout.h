@@ -58,14 +58,15 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 /// inside collapsed.
 struct CollapsedFrames {
     LayoutUnits parts;
-    std::vector<UnitFrames> frames;    ///< one a unit; none is put in its place
-    std::vector<int> cluster_of_unit;  ///< of the request: the left frame of each unit; -1: the sheet or a section
-    std::vector<int> twin_of_unit;     ///< of the request: the right frame; -1: none
+    std::vector<UnitFrames> frames;  ///< one a unit; none is put in its place
+    std::vector<int>
+        cluster_of_unit;  ///< of the request: the left frame of each unit; -1: the sheet or a section
+    std::vector<int> twin_of_unit;  ///< of the request: the right frame; -1: none
 };
 
 /// `collapsed` has the size of each cluster's box. A section, into which a long frame was cut, has no title to
 /// be collapsed to: its box is as large as what it holds. Errors: as above.
 Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
-                                       LayoutCache& cache, const LayoutLimits& limits = {});
+                                          LayoutCache& cache, const LayoutLimits& limits = {});
 
 }  // namespace rematlas

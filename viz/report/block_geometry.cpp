@@ -31,7 +31,8 @@ BlockView wholly_expanded(const Graph& graph) {
     return make_block_view(graph, blocks, expanded);
 }
 
-/// The boxes of the frames when they are collapsed, as items of a view: their texts decide how large they are.
+/// The boxes of the frames when they are collapsed, as items of a view: their texts decide how large
+/// they are.
 std::vector<Size> collapsed_sizes(const BlockView& view) {
     BlockView boxes;
     for (const BlockViewCluster& cluster : view.clusters) {

@@ -1,5 +1,6 @@
-// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures, and a script with its data.
-// One file, with nothing from elsewhere in it: its policy forbids the browser to load or run anything else.
+// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures, and a script with
+// its data. One file, with nothing from elsewhere in it: its policy forbids the browser to load or run
+// anything else.
 //
 //     HtmlPage page("GPT under 2 GiB");
 //     page.heading("Figures");

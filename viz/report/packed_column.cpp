@@ -3,7 +3,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::string_view kPackedLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kPackedLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint64_t kPackedDigit = 31, kPackedMore = 32;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // A column of integers as a short text, for pages that hold thousands of them.
 //
-// Each number is written as the digits of base 32 of its zigzag code (0, -1, 1, -2, ... become 0, 1, 2, 3, ...),
-// the lowest first; a digit that is not the last has 32 added. The 64 letters are those of base64. A small
-// number takes one letter, and no letter needs to be escaped in JSON or HTML.
+// Each number is written as the digits of base 32 of its zigzag code (0, -1, 1, -2, ... become 0, 1, 2,
+// 3, ...), the lowest first; a digit that is not the last has 32 added. The 64 letters are those of
+// base64. A small number takes one letter, and no letter needs to be escaped in JSON or HTML.
 //
 //     PackedColumn column;
 //     for (const Op& op : graph.ops) column.add(op.time.value);

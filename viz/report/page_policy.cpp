@@ -7,7 +7,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::string_view kBase64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Base64 of the 32 bytes that 64 hexadecimal digits name.
 std::string base64_of_hex(const std::string& hex) {

@@ -6,8 +6,8 @@
 
 namespace rematlas {
 
-/// A Content-Security-Policy under which just this style and this script apply and run, each known by its digest;
-/// nothing is loaded, sent or framed, and no text is run as a script.
+/// A Content-Security-Policy under which just this style and this script apply and run, each known by
+/// its digest; nothing is loaded, sent or framed, and no text is run as a script.
 std::string page_policy(std::string_view style, std::string_view script);
 
 }  // namespace rematlas

@@ -49,7 +49,8 @@ std::string colours_of(const Paper& paper) {
 /// Dark paper is for a dark screen, unless the reader chose light; and the reverse.
 std::string page_style() {
     const std::string light = colours_of(palette::kLight), dark = colours_of(palette::kDark);
-    std::string out = "\n:root{color-scheme:light;" + light + "}\n@media screen and (prefers-color-scheme:dark){" +
+    std::string out = "\n:root{color-scheme:light;" + light +
+                      "}\n@media screen and (prefers-color-scheme:dark){" +
                       ":root:not([data-paper=light]){color-scheme:dark;" + dark + "}}\n" +
                       "@media screen{:root[data-paper=dark]{color-scheme:dark;" + dark + "}}\n";
     for (int percent = 0; percent <= 100; ++percent)

@@ -1,4 +1,5 @@
-// The style of a report: the colours of the palette on light and on dark paper, then resources/report/report.css.
+// The style of a report: the colours of the palette on light and on dark paper, then
+// resources/report/report.css.
 #pragma once
 
 #include <string>

@@ -25,7 +25,8 @@ Result<void> check_parts(const ReportOf& of) {
     if (!of.schedules.empty() && !of.graph) return Error{"a report on a schedule needs its graph"};
     for (const ReportedSchedule& reported : of.schedules)
         if (!belongs(reported.schedule->graph_sha256, of.graph))
-            return Error{"the schedule " + reported.name + " belongs to another graph than " + of.graph->name};
+            return Error{"the schedule " + reported.name + " belongs to another graph than " +
+                         of.graph->name};
     for (const Sweep* sweep : of.sweeps) {
         const bool same = of.graph ? belongs(sweep->graph_sha256, of.graph)
                                    : sweep->graph_sha256 == of.sweeps.front()->graph_sha256;
@@ -77,7 +78,9 @@ Result<std::string> report_page(const ReportOf& of) {
             return added.error();
     }
     const bool of_sweeps = of.schedules.empty() && !of.sweeps.empty();
-    const Schedule* told = of_sweeps ? nullptr : of.schedules.empty() ? &plain : of.schedules.front().schedule;
+    const Schedule* told = of_sweeps              ? nullptr
+                           : of.schedules.empty() ? &plain
+                                                  : of.schedules.front().schedule;
     add_making(page, of, told, !of.schedules.empty());
     const Result<nlohmann::json> data = page_data(of);
     if (!data) return data.error();

@@ -1,8 +1,9 @@
-// A report to send to colleagues: what plans of a step need and cost, as one HTML file that needs no network. Its
-// words, figures and pictures can be read without a script; with one, the page shows the blocks of the step, its
-// memory at each moment, the trade-off between memory and time, and tables of all there is.
+// A report to send to colleagues: what plans of a step need and cost, as one HTML file that needs no
+// network. Its words, figures and pictures can be read without a script; with one, the page shows the
+// blocks of the step, its memory at each moment, the trade-off between memory and time, and tables of
+// all there is.
 //
-//     write_report({.graph = &graph, .schedules = {{"gpt12", &schedule}}, .made_by = "rematlas 0.1.0"}, "gpt12.html");
+//     write_report({.graph = &graph, .schedules = {{"gpt12", &schedule}}, .made_by = "rematlas"}, path);
 #pragma once
 
 #include <filesystem>
@@ -32,8 +33,8 @@ struct ReportOf {
     LayoutLimits layout = {};  ///< where blocks cannot be laid out within them, the page says why
 };
 
-/// Each schedule is checked first. Equal files give equal reports. Errors: a schedule that the checker refuses
-/// (negative), a schedule or sweep of another graph, nothing to tell of, a build without cairo.
+/// Each schedule is checked first. Equal files give equal reports. Errors: a schedule that the checker
+/// refuses (negative), a schedule or sweep of another graph, nothing to tell of, a build without cairo.
 Result<std::string> report_page(const ReportOf& of);
 
 /// Writes the whole file or none.
