@@ -65,7 +65,7 @@ class BlockPainter {
   captionOf(item) {
     const made = item.made[0] + item.made[1] + item.made[2];
     const text = bytesText(made) + ' · ' + timeText(item.time);
-    return item.count > 1 ? counted(item.count, 'op', 'ops') + ' · ' + text : text;
+    return item.count > 1 ? item.count + ' ops · ' + text : text;
   }
 
   paint(context, composition, {zoom, seen, marked, running}) {

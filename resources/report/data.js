@@ -184,6 +184,7 @@ function readPage() {
     name: page.name,
     graph,
     plans: (page.plans || []).map((packed, index) => new PlanData(packed, index, graph)),
+    plain: page.plain,
     curves: page.curves,
     bounds: page.bounds,
     least: page.least || 0,

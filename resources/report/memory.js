@@ -66,8 +66,8 @@ class MemoryView {
 
   /** Takes the shown plan. */
   take() {
-    const {plan, plans} = this.chosen;
-    const plain = plans[plans.length - 1];
+    const {plan} = this.chosen;
+    const plain = this.page.plans[this.page.plain];
     this.times = new LaneTimes(plan);
     const behind = plan === plain || !this.times.isTimed ? null : new LaneTimes(plain);
     this.painter = new MemoryPainter(this.times, behind);

@@ -101,6 +101,14 @@ TEST_F(PageData, HoldsWhatTheSimulatorSaysOfEachStep) {
     expect_played(made["plans"][1], graph, plain);
 }
 
+TEST_F(PageData, HoldsTheStepWithoutRecomputationOnce) {
+    const Graph graph = LayeredGraph::make(4);
+    const Schedule plain = plain_step(graph), schedule = solved(graph, "70%");
+    const json made = page({.graph = &graph, .schedules = {{"all", &plain}, {"s", &schedule}}});
+    EXPECT_EQ(made["plans"].size(), 2u);
+    EXPECT_EQ(made["plain"], 0);
+}
+
 TEST_F(PageData, HoldsStepsInPlaceAndWorkspaces) {
     for (const std::uint64_t seed : {3, 4, 5, 6}) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 25});

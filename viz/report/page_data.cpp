@@ -1,5 +1,6 @@
 #include "viz/report/page_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -218,7 +219,10 @@ Result<json> page_data(const ReportOf& of) {
     Schedule plain;
     if (of.graph) {
         plain = plain_step(*of.graph);
-        schedules.push_back({"without recomputation", &plain});
+        const auto is_plain = [&](const ReportedSchedule& one) { return one.schedule->steps == plain.steps; };
+        const auto given = std::find_if(schedules.begin(), schedules.end(), is_plain);
+        page["plain"] = given - schedules.begin();
+        if (given == schedules.end()) schedules.push_back({"without recomputation", &plain});
         page["least"] = least_memory(flatten(*of.graph)).bytes.value;
         page["plans"] = json::array();
         for (const ReportedSchedule& schedule : schedules) {

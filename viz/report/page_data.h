@@ -8,14 +8,14 @@
 //   tensors, each as the change from the one before. "inplace": for each op the count, then pairs
 //   (out, in).
 // - "groups": the parts of the model that a picture tells apart; "results": tensors.
-// - "plans": the schedules, then the step without recomputation. Steps are columns: "kinds" a letter
-//   each (r run, i run in place, f free, o offload, t fetch, d drop, h run on the host), "ids"
-//   changes, "during" changes: the bytes on the device while the step goes on. "gaps": how long after
-//   the step before it starts, "lengths": how much longer than its op it takes; both empty where all
-//   are 0. "start": tensors on the device at the start, changes. "host": bytes on the host after each
-//   step, changes; empty where there never are any. "beside": four numbers each: which queue (0 to
-//   the host, 1 to the device, 2 ops there), step, start, length. "waits": three numbers each: step,
-//   start, length.
+// - "plans": the schedules, and the step without recomputation, which "plain" points to. Steps are
+//   columns: "kinds" a letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run
+//   on the host), "ids" changes, "during" changes: the bytes on the device while the step goes on.
+//   "gaps": how long after the step before it starts, "lengths": how much longer than its op it
+//   takes; both empty where all are 0. "start": tensors on the device at the start, changes. "host":
+//   bytes on the host after each step, changes; empty where there never are any. "beside": four
+//   numbers each: which queue (0 to the host, 1 to the device, 2 ops there), step, start, length.
+//   "waits": three numbers each: step, start, length.
 // - "curves", "bounds": what the sweeps found and proved; a point names its plan, or -1.
 // - "least": no schedule without copies needs less; "blocks": block_geometry.h, or {"missing": why}.
 #pragma once
