@@ -135,16 +135,30 @@ function onKeys(element, keys) {
   });
 }
 
+const ARROWS = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→'
+};
+
+/** Keys as people call them; of a letter in both cases the large one. */
+function keyNames(names) {
+  const all = names.split(' ').filter(
+      (name, _, list) =>
+          name.length > 1 || name === name.toUpperCase() || !list.includes(name.toUpperCase()));
+  return all.map((name) => ARROWS[name] || name).join('  ');
+}
+
 /** The sheet of all keys: lists of them under the names of the views. */
 function makeHelp() {
   const lists = make('div', {className: 'keys'});
   const close = button('Close', 'Closes this list (Esc)', () => dialog.close());
   const dialog = make('dialog', {'aria-label': 'Keys'}, [make('h2', {}, 'Keys'), lists, close]);
   const add = (title, keys) => {
-    const rows =
-        keys.map(([names, what]) => make('div', {}, [
-                   make('dt', {}, make('kbd', {}, names.replaceAll(' ', '  '))), make('dd', {}, what)
-                 ]));
+    const rows = keys.map(
+        ([names, what]) =>
+            make('div', {}, [make('dt', {}, make('kbd', {}, keyNames(names))), make('dd', {}, what)]));
     lists.append(make('section', {}, [make('h3', {}, title), make('dl', {}, rows)]));
   };
   return {dialog, add, open: () => dialog.open || dialog.showModal()};
