@@ -21,6 +21,9 @@ fi
 # About an hour.
 REMATLAS_PROGRAMS=$bin "$python" "$here/compile/compile.py" --output "$here/results/compile_cpu.csv"
 "$python" "$here/compile/claims.py" "$here/results/compile_cpu.csv" || true
+if command -v chromium >/dev/null; then
+    python3 "$here/browser/report_page.py" "$bin" | tee "$here/results/browser.csv"
+fi
 if [ -x "$bin/bench_explorer" ]; then
     {
         echo name,run,value,unit

@@ -12,80 +12,115 @@
 namespace rematlas {
 namespace {
 
-/// What the files of a command line hold, one schedule and one sweep at most.
-struct Reported {
-    std::optional<Graph> graph;
-    std::optional<Schedule> schedule;
-    std::optional<Sweep> sweep;
-};
+/// What the files of a command line hold, in their order.
+class ReportedFiles {
+  public:
+    explicit ReportedFiles(std::string graph_path) : graph_path_(std::move(graph_path)) {}
 
-Result<void> read_reported_schedule(const std::string& path, const std::string& graph_path, Reported& out) {
-    Result<Schedule> schedule = read_schedule(path);
-    if (!schedule) return schedule.error();
-    Result<Graph> graph = graph_for(*schedule, path, graph_path);
-    if (!graph) return graph.error();
-    out.schedule = schedule.take();
-    out.graph = graph.take();
-    return {};
-}
+    Result<void> read(const std::vector<std::string>& paths) {
+        for (const std::string& path : paths)
+            if (const Result<void> done = read_one(path); !done) return done;
+        return find_graph(paths.front());
+    }
 
-Result<void> read_reported_plan(const std::string& path, Reported& out) {
-    Result<Plan> plan = read_plan(path);
-    if (!plan) return plan.error();
-    out.schedule = std::move(plan->schedule);
-    out.graph = std::move(plan->graph);
-    return {};
-}
+    ReportOf report() const {
+        ReportOf of{.graph = graph_ ? &*graph_ : nullptr,
+                    .made_by = std::string("rematlas ") + REMATLAS_VERSION};
+        for (const auto& [path, schedule] : schedules_)
+            of.schedules.push_back({std::filesystem::path(path).filename().string(), &schedule});
+        for (const auto& [path, sweep] : sweeps_) of.sweeps.push_back(&sweep);
+        return of;
+    }
 
-Result<void> read_reported_sweep(const std::string& path, Reported& out) {
-    Result<Sweep> sweep = read_sweep(path);
-    if (!sweep) return sweep.error();
-    out.sweep = sweep.take();
-    return {};
-}
-
-Result<Reported> read_reported(const std::vector<std::string>& paths, const std::string& graph_path) {
-    Reported out;
-    std::string sweep_path;
-    for (const std::string& path : paths) {
+  private:
+    Result<void> read_one(const std::string& path) {
         const Result<FileKind> kind = our_file(path);
         if (!kind) return kind.error();
-        if (*kind == FileKind::graph)
-            return Error{
-                path + ": is a graph; a report is on a schedule or a sweep of it (rematlas solve makes one)"};
-        if (*kind == FileKind::fits)
-            return Error{path +
-                         ": is an answer of fits; a report is on a schedule or a sweep (draw takes it)"};
-        const bool sweep = *kind == FileKind::sweep;
-        if (sweep ? out.sweep.has_value() : out.schedule.has_value())
-            return Error{path + ": a report is on one schedule and one sweep at most"};
-        if (sweep) sweep_path = path;
-        const Result<void> read = sweep                     ? read_reported_sweep(path, out)
-                                  : *kind == FileKind::plan ? read_reported_plan(path, out)
-                                                            : read_reported_schedule(path, graph_path, out);
-        if (!read) return read.error();
+        switch (*kind) {
+            case FileKind::graph:
+                return take_graph(path, read_graph(path));
+            case FileKind::plan: {
+                Result<Plan> plan = read_plan(path);
+                if (!plan) return plan.error();
+                schedules_.emplace_back(path, std::move(plan->schedule));
+                return take_graph(path, std::move(plan->graph));
+            }
+            case FileKind::sweep: {
+                Result<Sweep> sweep = read_sweep(path);
+                if (!sweep) return sweep.error();
+                sweeps_.emplace_back(path, sweep.take());
+                return {};
+            }
+            case FileKind::schedule: {
+                Result<Schedule> schedule = read_schedule(path);
+                if (!schedule) return schedule.error();
+                schedules_.emplace_back(path, schedule.take());
+                return {};
+            }
+            case FileKind::fits:
+            case FileKind::model:
+            case FileKind::unknown:
+                break;
+        }
+        return Error{path +
+                     ": is an answer of fits; a report is on graphs, schedules and sweeps (draw takes it)"};
     }
-    if (out.sweep && !out.graph) {
-        Result<std::optional<Graph>> graph = graph_if_known(*out.sweep, sweep_path, graph_path);
+
+    Result<void> take_graph(const std::string& path, Result<Graph> graph) {
         if (!graph) return graph.error();
-        out.graph = graph.take();
+        if (graph_ && graph_->sha256 != graph->sha256)
+            return Error{path + ": is of another graph than " + graph_path_ + "; a report is on one graph"};
+        if (graph_path_.empty()) graph_path_ = path;
+        graph_ = graph.take();
+        return {};
     }
-    return out;
-}
+
+    /// The graph that was named, else the one beside the first schedule or sweep that has the digest it
+    /// names.
+    Result<void> find_graph(const std::string& first) {
+        if (graph_) return check_one_graph();
+        if (!schedules_.empty()) {
+            const auto& [path, schedule] = schedules_.front();
+            Result<Graph> graph = graph_for(schedule, path, graph_path_);
+            if (!graph) return graph.error();
+            graph_ = graph.take();
+            return check_one_graph();
+        }
+        Result<std::optional<Graph>> graph = graph_if_known(sweeps_.front().second, first, graph_path_);
+        if (!graph) return graph.error();
+        graph_ = graph.take();
+        return check_one_graph();
+    }
+
+    /// Errors name the file, which the report itself does not know.
+    Result<void> check_one_graph() const {
+        const auto other = [&](const std::string& path, const std::string& digest) {
+            return graph_ && !digest.empty() && !graph_->sha256.empty() && digest != graph_->sha256
+                       ? Result<void>(Error{path + ": is of another graph than " + graph_->name +
+                                            "; a report is on one graph"})
+                       : Result<void>();
+        };
+        for (const auto& [path, schedule] : schedules_)
+            if (const Result<void> same = other(path, schedule.graph_sha256); !same) return same;
+        for (const auto& [path, sweep] : sweeps_)
+            if (const Result<void> same = other(path, sweep.graph_sha256); !same) return same;
+        return {};
+    }
+
+    std::string graph_path_;  ///< named with --graph, or of the graph that was read
+    std::optional<Graph> graph_;
+    std::vector<std::pair<std::string, Schedule>> schedules_;
+    std::vector<std::pair<std::string, Sweep>> sweeps_;
+};
 
 Result<Exit> report_command(const std::vector<std::string>& paths, const std::string& graph_path,
                             const std::string& out, const OutputFlags& output) {
     for (const std::string& path : paths)
         if (const Result<void> other = check_is_no_input(out, {path, graph_path}); !other)
             return other.error();
-    const Result<Reported> read = read_reported(paths, graph_path);
-    if (!read) return read.error();
-    const Result<void> written = write_report({.graph = read->graph ? &*read->graph : nullptr,
-                                               .schedule = read->schedule ? &*read->schedule : nullptr,
-                                               .sweep = read->sweep ? &*read->sweep : nullptr,
-                                               .made_by = std::string("rematlas ") + REMATLAS_VERSION},
-                                              out);
-    if (!written) return written.error();
+    ReportedFiles files(graph_path);
+    if (const Result<void> read = files.read(paths); !read) return read.error();
+    if (const Result<void> written = write_report(files.report(), out); !written) return written.error();
     if (output.json) print_json({{"file", out}});
     return Exit::success;
 }
@@ -96,14 +131,18 @@ void add_report_command(const Commands& commands) {
     static OutputFlags output;
     static std::vector<std::string> paths;
     static std::string graph, out;
-    CLI::App* app = commands.add("report", "what a schedule or a sweep needs and costs, as one HTML file",
-                                 "rematlas report gpt12.schedule.json gpt12.sweep.json -o gpt12.html", output,
-                                 [] { return report_command(paths, graph, out, output); });
-    app->add_option("files", paths, "a schedule or plan, a sweep, or one of each")
+    CLI::App* app =
+        commands.add("report", "what plans of a step need and cost, as one HTML page to look around in",
+                     "rematlas report gpt12.graph.json gpt12.schedule.json gpt12.sweep.json -o gpt12.html",
+                     output, [] { return report_command(paths, graph, out, output); });
+    app->add_option("files", paths,
+                    "a graph, and schedules, plans and sweeps of it; the first plan is told in words")
         ->required()
-        ->expected(1, 2);
-    app->add_option("--graph", graph,
-                    "their graph (default: the file beside them with the digest they name)");
+        ->expected(1, 64);
+    app->add_option(
+        "--graph", graph,
+        "their graph (default: the one among the files, else the file beside them with the digest "
+        "they name)");
     app->add_option("-o,--output", out, "the .html file to write")->required();
 }
 

@@ -5,6 +5,7 @@ packages_build="g++>=4:12 cmake>=3.25 ninja-build ccache make pkg-config python3
 packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 libgtest-dev>=1.12 libgmock-dev>=1.12 libglpk-dev>=5.0"
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"
 packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qttools5-dev-tools>=5.15 xvfb xauth"
+packages_browser="chromium"  # 120 MB: the pages of reports are tested in it
 
 # Python packages of .venv: torch, the models of some tests, expecttest, without which torch's list of ops and their
 # samples cannot be read, ruff, which formats and checks Python, and lizard, which measures functions. highspy

@@ -35,9 +35,22 @@ class Reports : public testing::Test {
         return *outcome->schedule();
     }
     Sweep swept() const { return *run_sweep(graph, {.solvers = {"chen-greedy", "keep-all"}, .count = 4}); }
+    ReportOf reported(const Sweep* sweep = nullptr) const {
+        ReportOf of{.graph = &graph, .schedules = {{"s.schedule.json", &schedule}}};
+        if (sweep) of.sweeps = {sweep};
+        return of;
+    }
     std::string page() const {
-        const Result<std::string> made = report_page({.graph = &graph, .schedule = &schedule});
+        const Result<std::string> made = report_page(reported());
         return made ? *made : made.error().message;
+    }
+    /// The page but for what is between the tags of its scripts.
+    static std::string without_script(std::string page) {
+        for (std::size_t at = 0; (at = page.find("<script", at)) != std::string::npos; ++at) {
+            const std::size_t begin = page.find('>', at) + 1;
+            page.erase(begin, page.find("</script>", begin) - begin);
+        }
+        return page;
     }
     /// The exact number in the row of the figures with that name; -1: no such row.
     static double figure(const std::string& page, const std::string& name) {
@@ -65,10 +78,13 @@ TEST_F(Reports, HoldTheFiguresOfTheChecker) {
 
 TEST_F(Reports, AreWellFormedAndTakeNothingFromElsewhere) {
     const Sweep sweep = swept();
-    const Result<std::string> made = report_page({.graph = &graph, .schedule = &schedule, .sweep = &sweep});
+    const Result<std::string> made = report_page(reported(&sweep));
     ASSERT_TRUE(made);
     EXPECT_EQ(xml_fault(*made), "");
-    for (const char* outside : {"<script", "<link", "src=", "href=", "@import", "url(http"})
+    const std::string markup = without_script(*made);
+    for (const char* outside : {"<link", "src=", "href=", "@import", "url(http", " style=", " onclick="})
+        EXPECT_EQ(markup.find(outside), std::string::npos) << outside;
+    for (const char* outside : {"eval(", "new Function", "innerHTML", "import(", "fetch(", "XMLHttpRequest"})
         EXPECT_EQ(made->find(outside), std::string::npos) << outside;
     std::set<std::string> ids;
     const std::regex id(" id=\"([^\"]*)\"");
@@ -77,12 +93,41 @@ TEST_F(Reports, AreWellFormedAndTakeNothingFromElsewhere) {
     EXPECT_GT(ids.size(), 3u) << "both pictures, for light and for dark screens, have parts with names";
 }
 
+TEST_F(Reports, LetABrowserRunNothingButTheirOwnScript) {
+    const std::string text = page();
+    std::smatch found;
+    const std::regex policy("Content-Security-Policy\" content=\"([^\"]*)\"");
+    ASSERT_TRUE(std::regex_search(text, found, policy));
+    const std::string rules = found[1];
+    EXPECT_TRUE(rules.starts_with("default-src 'none'")) << rules;
+    EXPECT_EQ(rules.find("unsafe"), std::string::npos) << rules;
+    EXPECT_NE(rules.find("script-src 'sha256-"), std::string::npos) << rules;
+}
+
+TEST_F(Reports, OfSeveralPlansTellOfTheFirstAndListAll) {
+    const Schedule other = solved("90%");
+    const Result<std::string> made =
+        report_page({.graph = &graph, .schedules = {{"a.json", &schedule}, {"b.json", &other}}});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(xml_fault(*made), "");
+    EXPECT_EQ(figure(*made, "Peak"), static_cast<double>(schedule.peak.value));
+    EXPECT_NE(made->find("<td>b.json</td>"), std::string::npos);
+}
+
+TEST_F(Reports, OfAGraphAloneTellOfTheStepWithoutRecomputation) {
+    const Result<std::string> made = report_page({.graph = &graph});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(xml_fault(*made), "");
+    EXPECT_EQ(figure(*made, "Runs that compute again"), 0);
+    EXPECT_EQ(figure(*made, "Extra time"), 1.0);
+}
+
 TEST_F(Reports, OnASweepListEveryPoint) {
     const Sweep sweep = swept();
     std::size_t points = 0;
     for (const SweepCurve& curve : sweep.curves) points += curve.points.size();
     for (const Graph* known : {&graph, static_cast<Graph*>(nullptr)}) {
-        const Result<std::string> made = report_page({.graph = known, .sweep = &sweep});
+        const Result<std::string> made = report_page({.graph = known, .sweeps = {&sweep}});
         ASSERT_TRUE(made);
         EXPECT_EQ(xml_fault(*made), "");
         const std::size_t begin = made->find("<tbody>"), end = made->find("</tbody>");
@@ -93,21 +138,28 @@ TEST_F(Reports, OnASweepListEveryPoint) {
 }
 
 TEST_F(Reports, NamesFromFilesStayText) {
-    const std::string hostile = "</style><script>alert(\"1\")</script>&amp;\x01";
+    const std::string hostile = "</style><script>alert(\"1\")</script>&amp;\x01\u2028\u202e]]>";
     graph.name = hostile;
     for (Tensor& tensor : graph.tensors) tensor.name += hostile;
     for (Op& op : graph.ops) op.module += hostile, op.name += hostile;
     schedule.solver = hostile;
     const std::string text = page();
     EXPECT_NE(text.find("&lt;script&gt;"), std::string::npos);
-    EXPECT_EQ(text.find("<script"), std::string::npos);
+    EXPECT_EQ(text.find("<script>alert"), std::string::npos);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\x01'), 0);
+    for (const char* unseen : {"\u2028", "\u202e"})
+        EXPECT_EQ(text.find(unseen), std::string::npos) << "nothing changes the words beside a name";
+    std::size_t scripts = 0;
+    for (std::size_t at = text.find("<script"); at != std::string::npos; at = text.find("<script", at + 1))
+        ++scripts;
+    EXPECT_EQ(scripts, 2u) << "the page's own, and its data";
     EXPECT_EQ(xml_fault(text), "");
 }
 
 TEST_F(Reports, AreNotWrittenOnWhatTheCheckerRefuses) {
     schedule.steps.erase(schedule.steps.begin());
     const std::filesystem::path path = folder / "refused.html";
-    const Result<void> written = write_report({.graph = &graph, .schedule = &schedule}, path);
+    const Result<void> written = write_report(reported(), path);
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().kind, ErrorKind::negative);
     EXPECT_NE(written.error().message.find("step "), std::string::npos) << written.error().message;
@@ -117,8 +169,11 @@ TEST_F(Reports, AreNotWrittenOnWhatTheCheckerRefuses) {
 TEST_F(Reports, RefuseWhatBelongsToAnotherGraph) {
     graph.sha256 = "aa";
     schedule.graph_sha256 = "bb";
-    EXPECT_FALSE(report_page({.graph = &graph, .schedule = &schedule}));
-    EXPECT_FALSE(report_page({.graph = &graph})) << "nothing to report on";
+    EXPECT_FALSE(report_page(reported()));
+    EXPECT_FALSE(report_page({})) << "nothing to report on";
+    Sweep sweep = swept();
+    sweep.graph_sha256 = "bb";
+    EXPECT_FALSE(report_page({.graph = &graph, .sweeps = {&sweep}}));
 }
 
 TEST_F(Reports, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
@@ -127,7 +182,7 @@ TEST_F(Reports, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     Result<void> written;
     {
         const FullDisk full(1000);
-        written = write_report({.graph = &graph, .schedule = &schedule}, path);
+        written = write_report(reported(), path);
     }
     EXPECT_FALSE(written);
     EXPECT_EQ(*read_file(path), "old");

@@ -3,8 +3,21 @@
 #include <vector>
 
 namespace rematlas {
+namespace {
 
-std::string xml_fault(const std::string& text) {
+/// The text without its sections of character data, in which everything may stand.
+std::string without_character_data(std::string text) {
+    for (std::size_t at; (at = text.find("<![CDATA[")) != std::string::npos;) {
+        const std::size_t end = text.find("]]>", at);
+        text.erase(at, end == std::string::npos ? end : end + 3 - at);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string xml_fault(const std::string& whole) {
+    const std::string text = without_character_data(whole);
     std::vector<std::string> open;
     std::size_t at = text.starts_with("<!DOCTYPE") ? text.find('>') : 0;
     while ((at = text.find('<', at)) != std::string::npos) {

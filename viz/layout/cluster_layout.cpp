@@ -98,15 +98,34 @@ class ClusterLayout {
           frames_(parts_.units.size()) {}
 
     Result<Layout> run() {
-        for (int height = 0; height <= parts_.units.front().height; ++height)
-            if (auto done = lay_out_units(height); !done) return done.error();
+        if (auto done = lay_out_all(); !done) return done.error();
         put_in_place();
         return whole();
+    }
+
+    /// One size a cluster of the request; an empty one leaves a frame as large as what it holds.
+    Result<CollapsedFrames> run_collapsed(const std::vector<Size>& boxes) {
+        collapsed_ = &boxes;
+        if (auto done = lay_out_all(); !done) return done.error();
+        CollapsedFrames layouts;
+        for (const LayoutUnit& unit : parts_.units) {
+            layouts.cluster_of_unit.push_back(unit.clusters[0]);
+            layouts.twin_of_unit.push_back(unit.clusters[1]);
+        }
+        for (const auto& frames : frames_) layouts.frames.push_back(*frames);
+        layouts.parts = std::move(parts_);
+        return layouts;
     }
 
   private:
     using Kept = std::vector<std::shared_ptr<const Layout>>;
     static constexpr std::size_t kTogether = 32;  ///< requests in one call
+
+    Result<void> lay_out_all() {
+        for (int height = 0; height <= parts_.units.front().height; ++height)
+            if (auto done = lay_out_units(height); !done) return done.error();
+        return {};
+    }
 
     Result<void> lay_out_units(int height) {
         std::vector<LayoutRequest> missing;
@@ -151,8 +170,14 @@ class ClusterLayout {
     void size_boxes(LayoutUnit& unit) const {
         for (std::size_t m = 0; m < unit.members.size(); ++m) {
             const UnitMember& member = unit.members[m];
-            if (member.unit >= 0) unit.request.items[m].size = frames_[member.unit]->size(member.frame);
+            if (member.unit >= 0) unit.request.items[m].size = size_of_box(member);
         }
+    }
+
+    Size size_of_box(const UnitMember& member) const {
+        const int cluster = parts_.units[member.unit].clusters[member.frame];
+        if (collapsed_ && (*collapsed_)[cluster].width > 0) return (*collapsed_)[cluster];
+        return frames_[member.unit]->size(member.frame);
     }
 
     void frame(std::size_t u, std::shared_ptr<const Layout> layout) {
@@ -216,7 +241,14 @@ class ClusterLayout {
     std::stop_token stop_;
     LayoutUnits parts_;
     std::vector<std::optional<UnitFrames>> frames_;  ///< one a unit, once it is laid out
+    const std::vector<Size>* collapsed_ = nullptr;   ///< null: frames show what they hold
 };
+
+/// Turns indices of clusters with sections among them into those of the request without.
+void forget_sections(std::vector<int>& clusters, const std::vector<int>& before) {
+    for (int& cluster : clusters)
+        if (cluster >= 0) cluster = before[cluster];
+}
 
 }  // namespace
 
@@ -259,6 +291,25 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
     return layout_by_clusters(
         request, cache, [&](std::span<const LayoutRequest> requests) { return team.lay_out(requests); },
         limits.stop);
+}
+
+Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
+                                          LayoutCache& cache, const LayoutLimits& limits) {
+    if (request.items.empty()) return CollapsedFrames{};
+    const SectionedRequest sectioned = with_sections(request);
+    std::vector<Size> boxes(sectioned.request.clusters.size());
+    std::vector<int> before(boxes.size(), -1);
+    for (std::size_t c = 0; c < request.clusters.size(); ++c) {
+        boxes[sectioned.cluster_of[c]] = collapsed[c];
+        before[sectioned.cluster_of[c]] = static_cast<int>(c);
+    }
+    LayoutTeam team(limits);
+    const LayOut lay_out = [&](std::span<const LayoutRequest> requests) { return team.lay_out(requests); };
+    auto layouts = ClusterLayout(sectioned.request, cache, lay_out, limits.stop).run_collapsed(boxes);
+    if (!layouts) return layouts;
+    forget_sections(layouts->cluster_of_unit, before);
+    forget_sections(layouts->twin_of_unit, before);
+    return layouts;
 }
 
 }  // namespace rematlas

@@ -21,7 +21,9 @@
 
 #include "core/base/result.h"
 #include "viz/layout/layout.h"
+#include "viz/layout/layout_units.h"
 #include "viz/layout/layout_worker.h"
+#include "viz/layout/unit_frames.h"
 
 namespace rematlas {
 
@@ -51,5 +53,20 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 /// The same with Graphviz, in worker programs, several where there is much to do. The memory limit is of each.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
                                   const LayoutLimits& limits = {});
+
+/// What a reader without Graphviz needs who expands and collapses frames: each frame laid out with the frames
+/// inside collapsed.
+struct CollapsedFrames {
+    LayoutUnits parts;
+    std::vector<UnitFrames> frames;  ///< one a unit; none is put in its place
+    std::vector<int>
+        cluster_of_unit;  ///< of the request: the left frame of each unit; -1: the sheet or a section
+    std::vector<int> twin_of_unit;  ///< of the request: the right frame; -1: none
+};
+
+/// `collapsed` has the size of each cluster's box. A section, into which a long frame was cut, has no title to
+/// be collapsed to: its box is as large as what it holds. Errors: as above.
+Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
+                                          LayoutCache& cache, const LayoutLimits& limits = {});
 
 }  // namespace rematlas

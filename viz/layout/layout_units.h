@@ -1,5 +1,6 @@
 // A request taken apart into small ones: what stands directly in a frame and in the frame of its twin is laid
-// out together, and each frame inside is a box there. Used by `layout_by_clusters` alone.
+// out together, and each frame inside is a box there. Used by `layout_by_clusters`,
+// and by readers of `layouts_of_frames`.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Where the small layouts of units lie in the whole drawing. Used by `layout_by_clusters` alone.
+// Where the small layouts of units lie in the whole drawing. Used by `layout_by_clusters`, and by readers of
+// `layouts_of_frames`.
 #pragma once
 
 #include <array>

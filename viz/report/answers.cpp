@@ -108,6 +108,15 @@ std::vector<std::string> schedule_answer(const Graph& graph, const Schedule& sch
     return lines;
 }
 
+std::vector<std::string> plain_answer(const Graph& graph, const StepFigures& figures) {
+    std::vector<std::string> lines{need(graph, figures)};
+    lines.push_back("Nothing is computed again: no plan was given with the graph.");
+    if (figures.least < figures.check.peak)
+        lines.push_back("No schedule without copies to the host needs less than " +
+                        format_bytes(figures.least) + "; rematlas solve finds one for a budget.");
+    return lines;
+}
+
 std::vector<std::string> sweep_answer(const Sweep& sweep, const Graph* graph) {
     const std::string step = sweep.graph.empty() ? "the model" : sweep.graph;
     std::vector<std::string> lines;

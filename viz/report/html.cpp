@@ -1,45 +1,19 @@
 #include "viz/report/html.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
 #include "viz/paint/axis.h"
 #include "viz/paint/xml_text.h"
+#include "viz/report/page_policy.h"
+#include "viz/report/page_style.h"
+#include "viz/report/report_files.h"
 
 namespace rematlas {
 namespace {
-
-constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --page: #fff; --ink: #1f2933; --quiet: #5b6673; --line: #dde3ea; --panel: #f6f8fa;
-        --bar: #cfe3f4; }
-body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.5rem 4rem; background: var(--page); color: var(--ink);
-       font: 15px/1.5 "DejaVu Sans", Verdana, system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 .8rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
-.lead { font-size: 1.12rem; margin: .3rem 0; }
-.note, figcaption { color: var(--quiet); font-size: .85rem; }
-figure { margin: .6rem 0; }
-figure svg { width: 100%; height: auto; display: block; }
-.on-dark { display: none; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th { text-align: left; color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
-td { border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-th, td { padding: .28rem .6rem .28rem 0; vertical-align: top; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-.facts th { width: 15rem; }
-.bar { background: linear-gradient(var(--bar), var(--bar)) right / var(--part) 100% no-repeat; padding: .1rem .25rem; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --page: #15191e; --ink: #e3e8ee; --quiet: #9aa6b2; --line: #303841; --panel: #1d232a; --bar: #24445f; }
-  .on-light { display: none; } .on-dark { display: block; }
-}
-@media print {
-  body { max-width: none; padding: 0; font-size: 10.5px; }
-  figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
-  .bar { print-color-adjust: exact; }
-}
-)";
 
 /// An element with text or other elements in it.
 std::string element(std::string_view tag, std::string_view content) {
@@ -56,6 +30,29 @@ std::string decimal_percent(double share) {
     char text[32];
     std::snprintf(text, sizeof text, share < 0.1 ? "%.2f %%" : "%.1f %%", 100 * share);
     return text;
+}
+
+/// Where what is between them is not read as XML, a browser that reads HTML sees two comments.
+std::string script_in_page() {
+    return "//<![CDATA[\n" + std::string(report_script()) + "//]]>";
+}
+
+/// JSON in which nothing can end the element around it or begin another, whatever names there are.
+std::string inert_json(const nlohmann::json& data) {
+    const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    std::string inert;
+    inert.reserve(text.size());
+    for (const char c : text) {
+        if (c == '<')
+            inert += "\\u003c";
+        else if (c == '>')
+            inert += "\\u003e";
+        else if (c == '&')
+            inert += "\\u0026";
+        else
+            inert += c;
+    }
+    return inert;
 }
 
 /// As short as it can be and still the same number, whatever the language of the system.
@@ -84,17 +81,19 @@ std::string html_share(double share) {
     return with_value(exact(share), decimal_percent(share));
 }
 std::string html_bar(double share, std::string_view cell) {
-    return element("div class=\"bar\" style=\"--part: " + exact(std::clamp(100 * share, 0.0, 100.0)) + "%\"",
-                   cell);
+    const long percent = std::lround(100 * std::clamp(share, 0.0, 1.0));
+    return element("div class=\"bar part-" + std::to_string(percent) + "\"", cell);
 }
 
 HtmlPage::HtmlPage(std::string_view title) {
+    const std::string style = page_style();
     out_ =
         "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
-        "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
-        "initial-scale=1\"/>\n";
-    out_ += element("title", xml_text(title)) + "\n" + element("style", kStyle) + "\n</head>\n<body>\n";
-    out_ += element("h1", xml_text(title)) + "\n";
+        "<meta charset=\"utf-8\"/>\n<meta http-equiv=\"Content-Security-Policy\" content=\"";
+    out_ += page_policy(style, script_in_page());
+    out_ += "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
+    out_ += element("title", xml_text(title)) + "\n" + element("style", style) + "\n</head>\n<body>\n";
+    out_ += element("h1", xml_text(title)) + "\n<main id=\"summary\">\n";
 }
 
 void HtmlPage::begin_section() {
@@ -151,9 +150,12 @@ void HtmlPage::picture(std::string_view for_light, std::string_view for_dark, st
     out_ += element("figcaption", xml_text(caption)) + "\n</figure>\n";
 }
 
-std::string HtmlPage::finish() {
+std::string HtmlPage::finish(const nlohmann::json& data) {
     if (in_section_) out_ += "</section>\n";
     in_section_ = false;
+    out_ += "</main>\n";
+    out_ += element("script type=\"application/json\" id=\"data\"", inert_json(data)) + "\n";
+    out_ += element("script", script_in_page()) + "\n";
     return std::move(out_) + "</body>\n</html>\n";
 }
 

@@ -1,12 +1,14 @@
-// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures. One file, with nothing from
-// elsewhere in it.
+// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures, and a script with
+// its data. One file, with nothing from elsewhere in it: its policy forbids the browser to load or run
+// anything else.
 //
 //     HtmlPage page("GPT under 2 GiB");
 //     page.heading("Figures");
 //     page.table({{"Block"}, {"Bytes", true}}, {{html_text(name), html_bytes(bytes)}});
-//     write_file(path, page.finish());
+//     write_file(path, page.finish(data));
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +45,8 @@ class HtmlPage {
     /// SVG for readers with a light and with a dark screen; paper is light.
     void picture(std::string_view for_light, std::string_view for_dark, std::string_view caption);
 
-    std::string finish();
+    /// `data` is what the script of reports (resources/report) is told.
+    std::string finish(const nlohmann::json& data);
 
   private:
     void begin_section();

@@ -55,26 +55,24 @@ void add_graph(Facts& facts, const Graph& graph) {
 
 }  // namespace
 
-void add_making(HtmlPage& page, const Graph* graph, const Schedule* schedule, const StepFigures* figures,
-                const std::string& made_by) {
+void add_making(HtmlPage& page, const ReportOf& of, const Schedule* schedule, bool is_planned) {
     Facts facts;
-    if (schedule) add_solver(facts, *schedule);
-    if (graph) add_graph(facts, *graph);
-    if (!made_by.empty()) facts.emplace_back("Report by", html_text(made_by));
+    if (schedule && is_planned) add_solver(facts, *schedule);
+    if (of.graph) add_graph(facts, *of.graph);
+    if (!of.made_by.empty()) facts.emplace_back("Report by", html_text(of.made_by));
     page.heading("How it was made");
     page.facts(facts);
-    if (figures)
+    if (schedule)
         page.note(
             "Before this report was written, a checker that shares no code with the solvers played all " +
-            std::to_string(schedule->steps.size()) +
-            " steps: every operation found its inputs, the memory and the time are those that were "
-            "predicted, "
-            "the budget is kept, and all results are there at the end.");
-    if (!figures)
+            std::to_string(schedule->steps.size()) + " steps" +
+            (of.schedules.size() > 1 ? ", and those of the other plans" : "") +
+            ": every operation found its inputs, the memory and the time are those that were predicted, the "
+            "budget is kept, and all results are there at the end.");
+    if (!schedule)
         page.note(
             "The points of a sweep were checked when they were found. Its file does not hold their steps, so "
-            "that "
-            "they could not be played again for this report.");
+            "that they could not be played again for this report.");
 }
 
 }  // namespace rematlas

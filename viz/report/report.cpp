@@ -1,8 +1,10 @@
 #include "viz/report/report.h"
 
-#include <optional>
+#include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
+#include "viz/report/page_data.h"
+#include "viz/report/plain_step.h"
 #include "viz/report/report_parts.h"
 
 namespace rematlas {
@@ -13,19 +15,50 @@ bool belongs(const std::string& sha256, const Graph* graph) {
 }
 
 std::string title_of(const ReportOf& of) {
-    std::string name = of.graph ? of.graph->name : of.sweep->graph;
+    std::string name = of.graph ? of.graph->name : of.sweeps.front()->graph;
     if (name.empty()) name = "training step";
     return "Memory of " + name;
 }
 
 Result<void> check_parts(const ReportOf& of) {
-    if (!of.schedule && !of.sweep) return Error{"a report needs a schedule or a sweep"};
-    if (of.schedule && !of.graph) return Error{"a report on a schedule needs its graph"};
-    if (of.schedule && !belongs(of.schedule->graph_sha256, of.graph))
-        return Error{"the schedule belongs to another graph than " + of.graph->name};
-    if (of.sweep && !belongs(of.sweep->graph_sha256, of.graph))
-        return Error{"the sweep belongs to another graph than " + of.graph->name};
+    if (!of.graph && of.sweeps.empty()) return Error{"a report needs a graph, a schedule or a sweep"};
+    if (!of.schedules.empty() && !of.graph) return Error{"a report on a schedule needs its graph"};
+    for (const ReportedSchedule& reported : of.schedules)
+        if (!belongs(reported.schedule->graph_sha256, of.graph))
+            return Error{"the schedule " + reported.name + " belongs to another graph than " +
+                         of.graph->name};
+    for (const Sweep* sweep : of.sweeps) {
+        const bool same = of.graph ? belongs(sweep->graph_sha256, of.graph)
+                                   : sweep->graph_sha256 == of.sweeps.front()->graph_sha256;
+        if (!same)
+            return Error{"a sweep belongs to another graph than " +
+                         (of.graph ? of.graph->name : "the first sweep")};
+    }
     return {};
+}
+
+/// Of the first schedule, or of the step without recomputation where there is none.
+Result<void> add_words(HtmlPage& page, const ReportOf& of, const Schedule& plain) {
+    std::vector<StepFigures> figures;
+    std::vector<ReportedSchedule> told = of.schedules;
+    if (told.empty()) told.push_back({"", &plain});
+    for (const ReportedSchedule& reported : told) {
+        Result<StepFigures> found = step_figures(*of.graph, *reported.schedule);
+        if (!found)
+            return Error{(told.size() > 1 ? reported.name + ": " : "") + found.error().message,
+                         found.error().kind};
+        figures.push_back(found.take());
+    }
+    const Schedule& first = *told.front().schedule;
+    if (!of.schedules.empty())
+        page.lead(schedule_answer(*of.graph, first, figures.front()));
+    else if (of.sweeps.empty())
+        page.lead(plain_answer(*of.graph, figures.front()));
+    else
+        page.lead(sweep_answer(*of.sweeps.front(), of.graph));
+    if (of.schedules.empty() && !of.sweeps.empty()) return {};
+    add_plan_table(page, told, figures);
+    return add_schedule_sections(page, *of.graph, first, figures.front());
 }
 
 }  // namespace
@@ -33,23 +66,25 @@ Result<void> check_parts(const ReportOf& of) {
 Result<std::string> report_page(const ReportOf& of) {
     if (const Result<void> fits = check_parts(of); !fits) return fits.error();
     HtmlPage page(title_of(of));
-    std::optional<StepFigures> figures;
-    if (of.schedule) {
-        Result<StepFigures> found = step_figures(*of.graph, *of.schedule);
-        if (!found) return found.error();
-        figures = found.take();
-        page.lead(schedule_answer(*of.graph, *of.schedule, *figures));
-        const Result<void> added = add_schedule_sections(page, *of.graph, *of.schedule, *figures);
-        if (!added) return added.error();
-    } else {
-        page.lead(sweep_answer(*of.sweep, of.graph));
+    const Schedule plain = of.graph ? plain_step(*of.graph) : Schedule();
+    if (!of.graph) {
+        page.lead(sweep_answer(*of.sweeps.front(), nullptr));
+    } else if (const Result<void> added = add_words(page, of, plain); !added) {
+        return added.error();
     }
-    if (of.sweep) {
-        if (const Result<void> added = add_sweep_sections(page, *of.sweep, of.graph); !added)
+    for (std::size_t i = 0; i < of.sweeps.size(); ++i) {
+        const int number = of.sweeps.size() > 1 ? static_cast<int>(i) + 1 : 0;
+        if (const Result<void> added = add_sweep_sections(page, *of.sweeps[i], of.graph, number); !added)
             return added.error();
     }
-    add_making(page, of.graph, of.schedule, figures ? &*figures : nullptr, of.made_by);
-    return page.finish();
+    const bool of_sweeps = of.schedules.empty() && !of.sweeps.empty();
+    const Schedule* told = of_sweeps              ? nullptr
+                           : of.schedules.empty() ? &plain
+                                                  : of.schedules.front().schedule;
+    add_making(page, of, told, !of.schedules.empty());
+    const Result<nlohmann::json> data = page_data(of);
+    if (!data) return data.error();
+    return page.finish(*data);
 }
 
 Result<void> write_report(const ReportOf& of, const std::filesystem::path& path) {

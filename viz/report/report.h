@@ -1,29 +1,40 @@
-// A report to send to colleagues: what a schedule needs and costs, in words, figures and pictures, as one HTML file that
-// needs no script and no network.
+// A report to send to colleagues: what plans of a step need and cost, as one HTML file that needs no
+// network. Its words, figures and pictures can be read without a script; with one, the page shows the
+// blocks of the step, its memory at each moment, the trade-off between memory and time, and tables of
+// all there is.
 //
-//     write_report({.graph = &graph, .schedule = &schedule, .made_by = "rematlas 0.1.0"}, "gpt12.html");
+//     write_report({.graph = &graph, .schedules = {{"gpt12", &schedule}}, .made_by = "rematlas"}, path);
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
+#include "viz/layout/layout_worker.h"
 
 namespace rematlas {
 
-/// What it tells of: a schedule with its graph, a sweep, or both.
-struct ReportOf {
-    const Graph* graph = nullptr;  ///< null only without a schedule: the graph of the sweep is not known
+/// A schedule and what people call it: the name of its file.
+struct ReportedSchedule {
+    std::string name;
     const Schedule* schedule = nullptr;
-    const Sweep* sweep = nullptr;
-    std::string made_by = {};  ///< program and version
 };
 
-/// The schedule is checked first. Equal files give equal reports. Errors: a schedule that the checker refuses
-/// (negative), a schedule or sweep of another graph, neither of them, a build without cairo.
+/// What it tells of: a graph, any number of its schedules and sweeps.
+struct ReportOf {
+    const Graph* graph = nullptr;  ///< null only without schedules: the graph of a sweep is not known
+    std::vector<ReportedSchedule> schedules = {};  ///< the first is told in words
+    std::vector<const Sweep*> sweeps = {};
+    std::string made_by = {};  ///< program and version
+    LayoutLimits layout = {};  ///< where blocks cannot be laid out within them, the page says why
+};
+
+/// Each schedule is checked first. Equal files give equal reports. Errors: a schedule that the checker
+/// refuses (negative), a schedule or sweep of another graph, nothing to tell of, a build without cairo.
 Result<std::string> report_page(const ReportOf& of);
 
 /// Writes the whole file or none.

@@ -4,14 +4,15 @@
 
 namespace rematlas {
 
-Result<void> add_sweep_sections(HtmlPage& page, const Sweep& sweep, const Graph* graph) {
+Result<void> add_sweep_sections(HtmlPage& page, const Sweep& sweep, const Graph* graph, int number) {
+    const std::string which = number > 0 ? std::to_string(number) + "-" : "";
     const Result<std::string> light =
-        sweep_in_page(sweep, graph, {.paper = palette::kLight, .ids = "tradeoff-light-"});
+        sweep_in_page(sweep, graph, {.paper = palette::kLight, .ids = "tradeoff-light-" + which});
     if (!light) return light.error();
     const Result<std::string> dark =
-        sweep_in_page(sweep, graph, {.paper = palette::kDark, .ids = "tradeoff-dark-"});
+        sweep_in_page(sweep, graph, {.paper = palette::kDark, .ids = "tradeoff-dark-" + which});
     if (!dark) return dark.error();
-    page.heading("Memory against time");
+    page.heading("Memory against time" + (number > 0 ? ", sweep " + std::to_string(number) : ""));
     page.picture(*light, *dark,
                  "Each point is a schedule: how much memory it needs and how much time it costs.");
     std::vector<std::vector<std::string>> rows;

@@ -118,11 +118,10 @@ void MainWindow::export_report() {
     if (session_.schedule()) shown = session_.answers().with_known_bound(session_.schedule()->schedule);
     write_in_background(path, [graph = session_.graph(), shown = std::move(shown),
                                sweep = session_.sweep.sweep(), file = path.toStdString()] {
-        return write_report({.graph = &graph->graph,
-                             .schedule = shown ? &*shown : nullptr,
-                             .sweep = sweep.curves.empty() ? nullptr : &sweep,
-                             .made_by = "rematlas-explorer " REMATLAS_VERSION},
-                            file);
+        ReportOf of{.graph = &graph->graph, .made_by = "rematlas-explorer " REMATLAS_VERSION};
+        if (shown) of.schedules = {{shown->solver, &*shown}};
+        if (!sweep.curves.empty()) of.sweeps = {&sweep};
+        return write_report(of, file);
     });
 }
 

@@ -496,9 +496,17 @@ TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_sc
     EXPECT_THAT(
         slurp(file("r.html")),
         HasSubstr("<data value=\"" + std::to_string(checked["peak_bytes"].get<std::int64_t>()) + "\">"));
-    expect_error(run("report " + file("g.graph.json") + " -o " + file("n.html")), 2, "is a graph");
-    expect_error(run("report " + file("s.sweep.json") + " " + file("s.sweep.json") + " -o " + file("n.html")),
-                 2, "one sweep at most");
+    const std::string all = file("g.graph.json") + " " + both + " " + both;
+    for (const std::string& files : {file("g.graph.json"), all})
+        EXPECT_EQ(run("report " + files + " -o " + file("r.html")).exit, 0) << files;
+    Graph other = graph_;
+    other.ops[OpId(0)].time += Nanoseconds(1);
+    ASSERT_TRUE(write_graph(other, file("other.graph.json")));
+    expect_error(run("report " + file("other.graph.json") + " " + both + " -o " + file("n.html")), 2,
+                 "s.schedule.json: is of another graph");
+    expect_error(
+        run("report " + file("g.graph.json") + " " + file("other.graph.json") + " -o " + file("n.html")), 2,
+        "a report is on one graph");
     json broken = json::parse(slurp(file("s.schedule.json")));
     broken["steps"].erase(0);
     ASSERT_TRUE(write_file(file("s.schedule.json"), broken.dump()));

@@ -1,0 +1,202 @@
+// The frame of the page: elements, tabs, what is chosen, light and dark, keys and the help on them.
+
+/**
+ * An element with properties (names with a dash are attributes), and what is in it: elements or text.
+ */
+function make(tag, properties = {}, inside = []) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined) continue;
+    if (name.startsWith('on'))
+      element.addEventListener(name.slice(2), value);
+    else if (name.includes('-') || name === 'role' || name === 'for')
+      element.setAttribute(name, value);
+    else
+      element[name] = value;
+  }
+  element.append(...[inside].flat());
+  return element;
+}
+
+function button(text, title, onclick) {
+  return make('button', {type: 'button', title, onclick}, text);
+}
+
+/**
+ * What all views follow: the shown plan and the one to compare with, the step at the cursor, the
+ * selection.
+ */
+class Chosen {
+  constructor(plans) {
+    this.plans = plans;
+    this.plan = plans[0] || null;
+    this.other = plans[1] || plans[0] || null;
+    this.step = this.plan ? this.plan.peakStep : -1;
+    this.selection = null;  // {op} or {tensor} or {unit, frame}
+    this.followers = [];
+  }
+
+  /** `follow(changed)` is called with the names of what changed. */
+  onChange(follow) {
+    this.followers.push(follow);
+  }
+
+  set(changes) {
+    const changed = new Set();
+    for (const [name, value] of Object.entries(changes)) {
+      if (this[name] === value) continue;
+      this[name] = value;
+      changed.add(name);
+    }
+    if (changed.size > 0)
+      for (const follow of this.followers) follow(changed);
+  }
+
+  /** Another plan has other steps: the cursor goes to its peak. */
+  show(plan) {
+    if (plan) this.set({plan, step: plan.peakStep});
+  }
+
+  /** The op that a selection is about; -1: none. */
+  get op() {
+    return this.selection && this.selection.op !== undefined ? this.selection.op : -1;
+  }
+
+  get tensor() {
+    return this.selection && this.selection.tensor !== undefined ? this.selection.tensor : -1;
+  }
+}
+
+/** Panels of which one is shown. Arrow keys go from tab to tab, as they do in windows. */
+class Tabs {
+  constructor(name, onShow) {
+    this.bar = make('div', {className: 'tabs', role: 'tablist', 'aria-label': name});
+    this.panels = make('div', {className: 'panels'});
+    this.all = [];
+    this.onShow = onShow;
+    this.bar.addEventListener('keydown', (event) => this.walk(event));
+  }
+
+  add(id, title, panel) {
+    const tab = make(
+        'button', {
+          type: 'button',
+          id: 'tab-' + id,
+          role: 'tab',
+          'aria-controls': 'panel-' + id,
+          onclick: () => this.show(id),
+        },
+        title);
+    panel.id = 'panel-' + id;
+    panel.classList.add('panel');
+    panel.setAttribute('role', 'tabpanel');
+    panel.setAttribute('aria-labelledby', tab.id);
+    this.bar.append(tab);
+    this.panels.append(panel);
+    this.all.push({id, title, tab, panel});
+  }
+
+  show(id) {
+    if (!this.all.some((one) => one.id === id)) return;
+    this.shown = id;
+    for (const one of this.all) {
+      const now = one.id === id;
+      one.tab.setAttribute('aria-selected', String(now));
+      one.tab.tabIndex = now ? 0 : -1;
+      one.panel.hidden = !now;
+    }
+    if (this.onShow) this.onShow(id);
+  }
+
+  walk(event) {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = this.all.findIndex((one) => one.id === this.shown);
+    const next = this.all[(at + step + this.all.length) % this.all.length];
+    this.show(next.id);
+    next.tab.focus();
+  }
+}
+
+/**
+ * Keys of one element. `keys` are [key, what it does, function]; a key may be several, with blanks
+ * between.
+ */
+function onKeys(element, keys) {
+  element.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const name = event.key === ' ' ? 'Space' : event.key === '=' ? '+' : event.key;
+    const found = keys.find(([names]) => names.split(' ').includes(name));
+    if (!found) return;
+    event.preventDefault();
+    event.stopPropagation();
+    found[2](event);
+  });
+}
+
+const ARROWS = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→'
+};
+
+/** Keys as people call them; of a letter in both cases the large one. */
+function keyNames(names) {
+  const all = names.split(' ').filter(
+      (name, _, list) =>
+          name.length > 1 || name === name.toUpperCase() || !list.includes(name.toUpperCase()));
+  return all.map((name) => ARROWS[name] || name).join('  ');
+}
+
+/** The sheet of all keys: lists of them under the names of the views. */
+function makeHelp() {
+  const lists = make('div', {className: 'keys'});
+  const close = button('Close', 'Closes this list (Esc)', () => dialog.close());
+  const dialog = make('dialog', {'aria-label': 'Keys'}, [make('h2', {}, 'Keys'), lists, close]);
+  const add = (title, keys) => {
+    const rows = keys.map(
+        ([names, what]) =>
+            make('div', {}, [make('dt', {}, make('kbd', {}, keyNames(names))), make('dd', {}, what)]));
+    lists.append(make('section', {}, [make('h3', {}, title), make('dl', {}, rows)]));
+  };
+  return {dialog, add, open: () => dialog.open || dialog.showModal()};
+}
+
+/** Light or dark as the system has it, until the reader chooses. */
+function paperButton(onChange) {
+  const root = document.documentElement;
+  const system = window.matchMedia('(prefers-color-scheme: dark)');
+  const isDark = () => (root.dataset.paper || (system.matches ? 'dark' : 'light')) === 'dark';
+  const toggle = button('', 'Light or dark (L)', () => change(isDark() ? 'light' : 'dark'));
+  const follow = () => {
+    paper.colours.clear();
+    toggle.textContent = isDark() ? 'Light' : 'Dark';
+    onChange();
+  };
+  const change = (name) => {
+    root.dataset.paper = name;
+    follow();
+  };
+  system.addEventListener('change', follow);
+  toggle.textContent = isDark() ? 'Light' : 'Dark';
+  return toggle;
+}
+
+/** Puts a text on the clipboard, and says so on the button for a moment. */
+async function copyText(text, of) {
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make('textarea', {value: text, className: 'unseen'});
+    document.body.append(area);
+    area.select();
+    done = document.execCommand('copy');
+    area.remove();
+  }
+  const before = of.textContent;
+  of.textContent = done ? 'Copied' : 'The browser refused';
+  setTimeout(() => (of.textContent = before), 1500);
+}

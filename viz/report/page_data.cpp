@@ -1,0 +1,239 @@
+#include "viz/report/page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/bounds/least_memory.h"
+#include "core/graph/flat_graph.h"
+#include "core/schedule/homes.h"
+#include "core/schedule/simulate.h"
+#include "core/schedule/waits.h"
+#include "viz/paint/module_groups.h"
+#include "viz/paint/sweep_curves.h"
+#include "viz/report/block_geometry.h"
+#include "viz/report/packed_column.h"
+#include "viz/report/plain_step.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+json tensor_columns(const Graph& graph, PageStrings& strings) {
+    PackedColumn name, kind, bytes;
+    for (const Tensor& tensor : graph.tensors) {
+        name.add_change(strings.place_of(tensor.name));
+        kind.add(static_cast<std::int64_t>(tensor.kind));
+        bytes.add(tensor.bytes.value);
+    }
+    return {{"name", name.take()}, {"kind", kind.take()}, {"bytes", bytes.take()}};
+}
+
+void add_list(PackedColumn& column, const std::vector<TensorId>& tensors) {
+    column.add(static_cast<std::int64_t>(tensors.size()));
+    for (const TensorId tensor : tensors) column.add_change(tensor.value);
+}
+
+json op_columns(const Graph& graph, const ModuleGroups& groups, PageStrings& strings) {
+    PackedColumn name, module, phase, time, workspace, of, group, flags, inputs, outputs, inplace;
+    for (const OpId id : graph.ops.ids()) {
+        const Op& op = graph.ops[id];
+        name.add(strings.place_of(op.name));
+        module.add(strings.place_of(op.module));
+        phase.add(static_cast<std::int64_t>(op.phase));
+        time.add(op.time.value);
+        workspace.add(op.workspace.value);
+        of.add_change(op.of ? op.of->value : -1);
+        group.add(groups.of[id]);
+        flags.add((op.random ? 1 : 0) + (op.recomputable ? 0 : 2));
+        add_list(inputs, op.inputs);
+        add_list(outputs, op.outputs);
+        inplace.add(static_cast<std::int64_t>(op.inplace.size()));
+        for (const InplacePair& pair : op.inplace) {
+            inplace.add_change(pair.out.value);
+            inplace.add_change(pair.in.value);
+        }
+    }
+    return {{"name", name.take()},       {"module", module.take()},       {"phase", phase.take()},
+            {"time", time.take()},       {"workspace", workspace.take()}, {"of", of.take()},
+            {"group", group.take()},     {"flags", flags.take()},         {"inputs", inputs.take()},
+            {"outputs", outputs.take()}, {"inplace", inplace.take()}};
+}
+
+char letter_of(StepKind kind) {
+    switch (kind) {
+        case StepKind::run:
+            return 'r';
+        case StepKind::run_inplace:
+            return 'i';
+        case StepKind::free:
+            return 'f';
+        case StepKind::offload:
+            return 'o';
+        case StepKind::fetch:
+            return 't';
+        case StepKind::drop:
+            return 'd';
+        case StepKind::run_host:
+            return 'h';
+    }
+    return 'f';
+}
+
+/// The column, or nothing where all of its numbers are 0.
+std::string unless_zero(const std::vector<std::int64_t>& numbers) {
+    PackedColumn column;
+    bool any = false;
+    for (const std::int64_t number : numbers) {
+        any = any || number != 0;
+        column.add(number);
+    }
+    return any ? column.take() : std::string();
+}
+
+void add_steps(json& plan, const Graph& graph, const std::vector<Step>& steps, const Simulation& played) {
+    std::string kinds;
+    PackedColumn ids, during, host;
+    std::vector<std::int64_t> gaps, lengths;
+    Nanoseconds clock;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const StepTrace& trace = played.steps[i];
+        const Nanoseconds own = steps[i].runs() ? graph.ops[steps[i].op()].time : Nanoseconds();
+        kinds += letter_of(steps[i].kind);
+        ids.add_change(steps[i].id);
+        during.add_change(trace.during.value);
+        host.add_change(trace.host.value);
+        gaps.push_back((trace.start - clock).value);
+        lengths.push_back((trace.end - trace.start - own).value);
+        clock = trace.end;
+    }
+    plan["kinds"] = kinds;
+    plan["ids"] = ids.take();
+    plan["during"] = during.take();
+    plan["gaps"] = unless_zero(gaps);
+    plan["lengths"] = unless_zero(lengths);
+    plan["host"] = played.host_peak.value > 0 ? host.take() : std::string();
+}
+
+void add_what_goes_on_beside(json& plan, const std::vector<Step>& steps, const Simulation& played) {
+    PackedColumn beside, waits;
+    for (const SideTrace& trace : played.beside) {
+        beside.add(static_cast<std::int64_t>(trace.queue));
+        beside.add(static_cast<std::int64_t>(trace.step));
+        beside.add(trace.start.value);
+        beside.add((trace.end - trace.start).value);
+    }
+    for (const Wait& wait : waits_of(steps, played)) {
+        waits.add(wait.step);
+        waits.add(wait.start.value);
+        waits.add((wait.end - wait.start).value);
+    }
+    plan["beside"] = beside.take();
+    plan["waits"] = waits.take();
+}
+
+Result<json> plan_json(const Graph& graph, const ReportedSchedule& reported) {
+    const Schedule& schedule = *reported.schedule;
+    const Result<Simulation> played = simulate(graph, schedule);
+    if (!played) return Error{reported.name + ": " + played.error().message, ErrorKind::negative};
+    json plan{{"name", reported.name},
+              {"solver", schedule.solver},
+              {"status", schedule.status},
+              {"budget", schedule.budget.value},
+              {"peak", played->peak.value},
+              {"peak_step", played->peak_step},
+              {"time", played->time.value},
+              {"overhead", schedule.overhead},
+              {"bound", schedule.bound ? json(schedule.bound->overhead) : json()},
+              {"resident", always_on_device(graph, schedule.steps, schedule.homes).value},
+              {"host_peak", played->host_peak.value}};
+    add_steps(plan, graph, schedule.steps, *played);
+    add_what_goes_on_beside(plan, schedule.steps, *played);
+    PackedColumn start;
+    const IdVector<TensorId, char> there = on_device_at_start(graph, schedule.homes);
+    for (const TensorId tensor : graph.tensors.ids())
+        if (there[tensor]) start.add_change(tensor.value);
+    plan["start"] = start.take();
+    return plan;
+}
+
+/// The plan of a point of a sweep: a schedule that was given and needs and costs just that.
+int plan_of(const SweepPoint& point, const std::vector<ReportedSchedule>& schedules) {
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+        const Schedule& schedule = *schedules[i].schedule;
+        if (schedule.peak == point.peak && std::abs(schedule.overhead - point.overhead) < 1e-9)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+json curve_json(const SweepCurve& curve, const std::vector<ReportedSchedule>& schedules) {
+    json points = json::array();
+    for (const SweepPoint& point : curve.points)
+        points.push_back({{"budget", point.budget.value},
+                          {"peak", was_found(point) ? json(point.peak.value) : json()},
+                          {"overhead", point.overhead},
+                          {"bound", point.bound ? json(point.bound->overhead) : json()},
+                          {"status", point.status},
+                          {"plan", was_found(point) ? plan_of(point, schedules) : -1}});
+    return {{"name", curve_name(curve)},
+            {"look", curve_look(curve)},
+            {"dash", curve_dash(curve)},
+            {"best", found_in(curve).best},
+            {"points", std::move(points)}};
+}
+
+void add_sweeps(json& page, const ReportOf& of, const std::vector<ReportedSchedule>& schedules) {
+    page["curves"] = json::array();
+    page["bounds"] = json::array();
+    for (const Sweep* sweep : of.sweeps) {
+        for (const SweepCurve& curve : sweep->curves) page["curves"].push_back(curve_json(curve, schedules));
+        for (const BoundCurve& bound : bound_curves(*sweep)) {
+            json steps = json::array();
+            for (const BoundStep& step : bound.steps) steps.push_back({step.budget.value, step.overhead});
+            page["bounds"].push_back({{"name", bound_name(bound)}, {"steps", std::move(steps)}});
+        }
+    }
+}
+
+void add_graph(json& page, const Graph& graph, const LayoutLimits& limits) {
+    PageStrings strings;
+    const ModuleGroups groups = module_groups(graph);
+    page["tensors"] = tensor_columns(graph, strings);
+    page["ops"] = op_columns(graph, groups, strings);
+    page["groups"] = groups.names;
+    PackedColumn results;
+    for (const TensorId tensor : graph.results) results.add_change(tensor.value);
+    page["results"] = results.take();
+    Result<json> blocks = block_geometry(graph, strings, limits);
+    page["blocks"] = blocks ? blocks.take() : json{{"missing", blocks.error().message}};
+    page["strings"] = strings.all();
+}
+
+}  // namespace
+
+Result<json> page_data(const ReportOf& of) {
+    json page{{"name", of.graph ? of.graph->name : of.sweeps.front()->graph}, {"made_by", of.made_by}};
+    std::vector<ReportedSchedule> schedules = of.schedules;
+    Schedule plain;
+    if (of.graph) {
+        plain = plain_step(*of.graph);
+        const auto is_plain = [&](const ReportedSchedule& one) { return one.schedule->steps == plain.steps; };
+        const auto given = std::find_if(schedules.begin(), schedules.end(), is_plain);
+        page["plain"] = given - schedules.begin();
+        if (given == schedules.end()) schedules.push_back({"without recomputation", &plain});
+        page["least"] = least_memory(flatten(*of.graph)).bytes.value;
+        page["plans"] = json::array();
+        for (const ReportedSchedule& schedule : schedules) {
+            Result<json> plan = plan_json(*of.graph, schedule);
+            if (!plan) return plan.error();
+            page["plans"].push_back(plan.take());
+        }
+        add_graph(page, *of.graph, of.layout);
+    }
+    add_sweeps(page, of, schedules);
+    return page;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,11 @@
+// The style of a report: the colours of the palette on light and on dark paper, then
+// resources/report/report.css.
+#pragma once
+
+#include <string>
+
+namespace rematlas {
+
+std::string page_style();
+
+}  // namespace rematlas
