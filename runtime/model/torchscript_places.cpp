@@ -66,17 +66,19 @@ ModuleName TorchScriptPlaces::module() {
 }
 
 std::string TorchScriptPlaces::line() {
-    const auto frames = torch::jit::currentCallstack();
-    for (const auto& frame : frames) {
+    std::string innermost;
+    for (const auto& frame : torch::jit::currentCallstack()) {
         // A saved module carries generated code, and with it the places in the Python source that it came
         // from.
         const auto original = frame.range.findSourceRangeThatGenerated();
-        if (const auto source = original ? original->file_line_col() : frame.range.file_line_col()) {
-            const auto& [file, line, column] = *source;
-            return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(line);
-        }
+        const auto source = original ? original->file_line_col() : frame.range.file_line_col();
+        if (!source) continue;
+        const auto& [file, line, column] = *source;
+        const std::string found = file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(line);
+        if (file.find("/torch/") == file.npos) return found;
+        if (innermost.empty()) innermost = found;
     }
-    return {};
+    return innermost;
 }
 
 }  // namespace rematlas

@@ -87,19 +87,11 @@ void GraphView::show_ladder() {
             keep_in_place(anchor_, anchor_position_);
         }
         anchor_ = {};
-        if (ladder && !shows_an_item()) fit_width();
+        if (ladder && layer_->items_in(mapToScene(viewport()->rect()).boundingRect()).empty()) fit_width();
     }
     show_notes();
     minimap_->refresh();
     viewport()->update();
-}
-
-bool GraphView::shows_an_item() const {
-    const QRectF shown = mapToScene(viewport()->rect()).boundingRect();
-    const int items = static_cast<int>(layer_->ladder()->layout.items.size());
-    for (int item = 0; item < items; ++item)
-        if (shown.intersects(layer_->item_rect(item))) return true;
-    return items == 0;
 }
 
 void GraphView::show_notes() {

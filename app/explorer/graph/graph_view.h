@@ -51,7 +51,6 @@ class GraphView : public QGraphicsView {
     void select_item(int index);
     void show_ladder();
     void show_notes();
-    bool shows_an_item() const;  ///< at least in part, where the view stands
     void show_selection();
     void select_at(const QPoint& position);
     GraphHit hit_at(const QPoint& position) const;
