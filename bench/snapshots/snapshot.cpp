@@ -1,8 +1,10 @@
-// How long a large memory snapshot takes to be read, and how much memory. The file is written first, as Python
-// pickles what torch.cuda.memory._snapshot() returns: steps of allocations and releases, each with a list of frames
-// of its own, whose frames are shared. CSV on standard output: name,run,value,unit.
+// How long a large memory snapshot takes to be read, and how much memory. The file is written first, as
+// Python pickles what torch.cuda.memory._snapshot() returns: steps of allocations and releases, each
+// with a list of frames of its own, whose frames are shared. CSV on standard output:
+// name,run,value,unit.
 //
-//     bench_snapshot [--megabytes 1000] [--runs 3] [--file /tmp/snapshot.pickle]     the file is removed in the end
+//     bench_snapshot [--megabytes 1000] [--runs 3] [--file /tmp/s.pickle]
+// The file is removed in the end.
 #include <sys/resource.h>
 
 #include <chrono>

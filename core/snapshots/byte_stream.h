@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// Thrown by the readers of this folder and caught where they begin, which turn it into an Error once. What is
-/// wrong is one sentence that names the position.
+/// Thrown by the readers of this folder and caught where they begin, which turn it into an Error once.
+/// What is wrong is one sentence that names the position.
 struct SnapshotFault {
     std::string message;
 };
@@ -49,7 +49,8 @@ class ByteStream {
     struct OpenFile;
     ByteStream(std::shared_ptr<OpenFile> file, std::int64_t size, std::stop_token stop);
 
-    /// Makes at least so many bytes readable in one piece. Throws SnapshotFault where the file ends before.
+    /// Makes at least so many bytes readable in one piece. Throws SnapshotFault where the file ends
+    /// before.
     void refill(std::size_t count);
 
     std::shared_ptr<OpenFile> file_;  ///< none where the whole text is in memory

@@ -1,7 +1,8 @@
-// Stacks of calls as they stand in snapshots: most of them are one of few, and many share their innermost calls.
+// Stacks of calls as they stand in snapshots: most of them are one of few, and many share their
+// innermost calls.
 //
-//     StackId stack = stacks.child(StackId(), innermost);     // then its caller, and so on outwards
-//     stacks.place(stack)                                     // where the user's own code made the allocation
+//     StackId stack = stacks.child(StackId(), innermost);  // then its caller, and so on outwards
+//     stacks.place(stack)                                  // where the user's own code allocated
 #pragma once
 
 #include <cstdint>
@@ -25,16 +26,16 @@ struct CallFrame {
 class CallStacks {
   public:
     FrameId frame(const CallFrame& frame, const TextTable& texts);
-    /// `stack` with one more caller around it; an invalid id is the stack without calls. Throws SnapshotFault
-    /// where there are too many.
+    /// `stack` with one more caller around it; an invalid id is the stack without calls. Throws
+    /// SnapshotFault where there are too many.
     StackId child(StackId stack, FrameId caller);
 
     const CallFrame& operator[](FrameId id) const { return frames_[id.index()]; }
     bool contains(FrameId id) const { return id.valid() && id.index() < frames_.size(); }
     /// From the innermost call outwards.
     std::vector<FrameId> frames(StackId stack) const;
-    /// The innermost call in the user's own code; where there is none, the innermost of all. Invalid for the
-    /// stack without calls.
+    /// The innermost call in the user's own code; where there is none, the innermost of all. Invalid for
+    /// the stack without calls.
     FrameId place(StackId stack) const { return stack.valid() ? nodes_[stack.index()].place : FrameId(); }
     std::size_t size() const { return nodes_.size(); }
 

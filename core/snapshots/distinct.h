@@ -17,8 +17,8 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
 /// Open addressing with eight bytes for each place, at most three quarters of which are taken.
 class DistinctIndex {
   public:
-    /// The number of the item for which `same(number)` holds; where there is none, `next` is kept for this hash
-    /// and returned.
+    /// The number of the item for which `same(number)` holds; where there is none, `next` is kept for
+    /// this hash and returned.
     template <class Same>
     std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t next, const Same& same) {
         if (4 * (count_ + 1) > 3 * places_.size()) grow();

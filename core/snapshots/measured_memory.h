@@ -1,4 +1,5 @@
-// What a program really held, over time: from a memory snapshot of torch or from a trace of its profiler.
+// What a program really held, over time: from a memory snapshot of torch or from a trace of its
+// profiler.
 //
 //     Result<MeasuredMemory> measured = read_measured_memory("snapshot.pickle");
 //     const MeasuredDevice& device = measured->devices.front();
@@ -58,22 +59,23 @@ struct HeldSegment {
     std::vector<HeldBlock> blocks = {};  ///< by address
 };
 
-/// What a trace leaves open. It holds the last events only, and blocks are known from what is said of them.
+/// What a trace leaves open. It holds the last events only, and blocks are known from what is said of
+/// them.
 struct TraceGaps {
-    Bytes before = {};               ///< allocated when the trace begins
-    Bytes before_unplaced = {};      ///< of these: where they were allocated is not known
-    std::size_t lost_frees = 0;      ///< an address is given out again that nobody gave back
-    std::size_t missing_blocks = 0;  ///< never given back in the trace, but not there at the end
-    Bytes missing = {};              ///< their bytes
-    Bytes reserved_short = {};       ///< so far below 0 the bytes reserved come out, for events are missing
-    std::optional<Bytes> rounding = {};  ///< at the end: what blocks have more than was requested of them
+    Bytes before = {};                   ///< allocated when the trace begins
+    Bytes before_unplaced = {};          ///< of these: where they were allocated is not known
+    std::size_t lost_frees = 0;          ///< an address is given out again that nobody gave back
+    std::size_t missing_blocks = 0;      ///< never given back in the trace, but not there at the end
+    Bytes missing = {};                  ///< their bytes
+    Bytes reserved_short = {};           ///< so far below 0 the bytes reserved come out
+    std::optional<Bytes> rounding = {};  ///< at the end: what blocks have beyond what was asked
 };
 
 struct MeasuredDevice {
     std::string name;                          ///< "cuda:0"
     std::vector<std::int64_t> times_us = {};   ///< of each event; empty where torch wrote no times
-    std::vector<std::int64_t> allocated = {};  ///< bytes, for each moment: one more than there are events
-    std::vector<std::int64_t> reserved = {};   ///< the same, of what the allocator took; empty where unknown
+    std::vector<std::int64_t> allocated = {};  ///< bytes, at each moment
+    std::vector<std::int64_t> reserved = {};   ///< what the allocator took; empty where unknown
     std::vector<MeasuredBlock> blocks = {};
     std::vector<OutOfMemory> failures = {};
     std::vector<HeldSegment> segments = {};  ///< when the snapshot was made; empty for profiles
@@ -91,8 +93,8 @@ struct MeasuredMemory {
     std::string settings = {};                 ///< PYTORCH_CUDA_ALLOC_CONF
 };
 
-/// A pickle by torch.cuda.memory._dump_snapshot, or a Chrome trace by torch.profiler with profile_memory=True.
-/// Errors: one line that names the file and the place in it.
+/// A pickle by torch.cuda.memory._dump_snapshot, or a Chrome trace by torch.profiler with
+/// profile_memory=True. Errors: one line that names the file and the place in it.
 Result<MeasuredMemory> read_measured_memory(const std::filesystem::path& path, std::stop_token stop = {});
 Result<MeasuredMemory> parse_measured_memory(std::string_view bytes, const std::string& name);
 

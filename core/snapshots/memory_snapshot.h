@@ -70,8 +70,8 @@ struct MemorySnapshot {
     std::string settings;  ///< PYTORCH_CUDA_ALLOC_CONF
 };
 
-/// A pickle of protocol 2 to 5 that holds plain values alone: nothing in it is imported or called, whatever it
-/// says. A file of a gigabyte is read in seconds and takes less memory than its size.
+/// A pickle of protocol 2 to 5 that holds plain values alone: nothing in it is imported or called,
+/// whatever it says. A file of a gigabyte is read in seconds and takes less memory than its size.
 /// Errors: one line that names the file and the byte.
 Result<MemorySnapshot> read_memory_snapshot(const std::filesystem::path& path, std::stop_token stop = {});
 Result<MemorySnapshot> parse_memory_snapshot(std::string_view bytes, const std::string& name);

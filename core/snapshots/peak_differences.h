@@ -1,5 +1,6 @@
-// What is alive at a measured peak and what a plan holds at its own, told apart by their sizes: a snapshot names no
-// tensors, and a plan no lines of code, but blocks of the same size are most often the same thing.
+// What is alive at a measured peak and what a plan holds at its own, told apart by their sizes: a
+// snapshot names no tensors, and a plan no lines of code, but blocks of the same size are most often the
+// same thing.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct PeakDifference {
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }
 };
 
-/// The largest difference first. Sizes are compared as the allocator of CUDA memory rounds them, to 512 bytes.
+/// The largest difference first. Sizes are compared as the allocator of CUDA memory rounds them, to 512
+/// bytes.
 std::vector<PeakDifference> peak_differences(const std::vector<PlannedBytes>& planned,
                                              const MeasuredMemory& measured, const MeasuredDevice& device,
                                              TraceMoment moment);

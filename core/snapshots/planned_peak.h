@@ -9,8 +9,8 @@
 
 namespace rematlas {
 
-/// The tensors on the device during a step, and the workspace of the op that runs, by name. `step` is one of the
-/// schedule, which can be played on the graph.
+/// The tensors on the device during a step, and the workspace of the op that runs, by name. `step` is
+/// one of the schedule, which can be played on the graph.
 std::vector<PlannedBytes> planned_during(const Graph& graph, const Schedule& schedule, std::size_t step);
 
 /// The same at the step with the most. Errors: the first step that cannot be played.

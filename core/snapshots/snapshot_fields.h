@@ -67,8 +67,8 @@ struct PickleValue {
     bool is(Kind of) const { return kind == of; }
 };
 
-/// The known fields of one dictionary; a field that comes twice has its last value. What reads a field that is
-/// absent or of another kind gets a zero, and `fault` says so afterwards.
+/// The known fields of one dictionary; a field that comes twice has its last value. What reads a field
+/// that is absent or of another kind gets a zero, and `fault` says so afterwards.
 class SnapshotFields {
   public:
     void clear() {

@@ -264,7 +264,8 @@ SnapshotObjects::Meaning SnapshotObjects::started_list(Meaning first) {
     return list;
 }
 
-/// Items of a list lie one after the other where they are kept, for each is made just before it is listed.
+/// Items of a list lie one after the other where they are kept, for each is made just before it is
+/// listed.
 bool SnapshotObjects::extended(Meaning list, Meaning item) {
     ItemRange& range = ranges_[list.at];
     if (list.kind == Kind::trace_list) {

@@ -1,5 +1,6 @@
-// The dictionaries and lists of a memory snapshot while it is read. Each becomes what it stands for as soon as it
-// is filled, a frame, an event, a list of blocks, and no other form of it is kept: four bytes for each object.
+// The dictionaries and lists of a memory snapshot while it is read. Each becomes what it stands for as
+// soon as it is filled, a frame, an event, a list of blocks, and no other form of it is kept: four bytes
+// for each object.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class SnapshotObjects {
     std::uint32_t list();
     std::uint32_t other();  ///< one that means nothing here, such as a tuple
 
-    /// Keys and values in turn. `position` is for messages. Throws SnapshotFault where the object is no dictionary,
-    /// or one that was filled before: the machine that writes snapshots fills each at once.
+    /// Keys and values in turn. `position` is for messages. Throws SnapshotFault where the object is no
+    /// dictionary, or one that was filled before: the machine that writes snapshots fills each at once.
     void fill(std::uint32_t object, std::span<const PickleValue> pairs, std::int64_t position);
     /// Throws SnapshotFault where the object is no list.
     void append(std::uint32_t object, std::span<const PickleValue> values, std::int64_t position);

@@ -6,9 +6,9 @@
 
 namespace rematlas {
 
-/// The trace holds the last events alone. What was there when it begins is found from its end: blocks of the final
-/// segments that no event allocates were there all along, and so were those that are given back without having
-/// been allocated. Bytes reserved are counted backwards from the final segments.
+/// The trace holds the last events alone. What was there when it begins is found from its end: blocks of
+/// the final segments that no event allocates were there all along, and so were those that are given
+/// back without having been allocated. Bytes reserved are counted backwards from the final segments.
 MeasuredMemory measured_from(MemorySnapshot snapshot);
 
 }  // namespace rematlas

@@ -15,8 +15,8 @@ using TextId = Id<struct TextTag>;
 
 class TextTable {
   public:
-    /// Bytes that are no UTF-8 and control characters become question marks, so that every text can be printed
-    /// on one line and written as JSON. Throws SnapshotFault where there are too many.
+    /// Bytes that are no UTF-8 and control characters become question marks, so that every text can be
+    /// printed on one line and written as JSON. Throws SnapshotFault where there are too many.
     TextId add(std::string_view text);
 
     /// Valid until the next `add`. Empty for an id that names no text.

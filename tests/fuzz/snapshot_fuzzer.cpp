@@ -1,5 +1,5 @@
-// Any bytes are read as a measurement by torch or refused with one line; of what is read, all that is alive at a
-// moment adds up to what is allocated.
+// Any bytes are read as a measurement by torch or refused with one line; of what is read, all that is
+// alive at a moment adds up to what is allocated.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

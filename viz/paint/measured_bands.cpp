@@ -18,8 +18,8 @@ struct RiseAndFall {
     std::size_t rise = 0, peak = 0, fall = 0;
 };
 
-/// The lowest level on the way from the peak to an end, before one that is much higher again. Small ups and downs
-/// near the peak are not that: memory first falls by `half`.
+/// The lowest level on the way from the peak to an end, before one that is much higher again. Small ups
+/// and downs near the peak are not that: memory first falls by `half`.
 template <class Iterator>
 Iterator valley_before(Iterator peak, Iterator end, double half) {
     Iterator lowest = peak;
@@ -35,7 +35,8 @@ Iterator valley_before(Iterator peak, Iterator end, double half) {
 RiseAndFall around_peak(const std::vector<std::int64_t>& levels) {
     const auto [least, highest] = std::minmax_element(levels.begin(), levels.end());
     const double half = (static_cast<double>(*highest) - static_cast<double>(*least)) / 2;
-    const auto top = std::find(levels.begin(), levels.end(), *highest);  // the first, as `peak_moment` has it
+    // The first of the highest, as `peak_moment` has it.
+    const auto top = std::find(levels.begin(), levels.end(), *highest);
     const auto before = std::make_reverse_iterator(std::next(top));
     RiseAndFall found{.peak = static_cast<std::size_t>(top - levels.begin())};
     found.rise = found.peak - static_cast<std::size_t>(valley_before(before, levels.rend(), half) - before);

@@ -1,5 +1,5 @@
-// Measured memory over the events of a trace: bands by place in the user's code, what is allocated and reserved, and
-// the curve of a plan over them. Below a trace, the segments with their gaps.
+// Measured memory over the events of a trace: bands by place in the user's code, what is allocated and
+// reserved, and the curve of a plan over them. Below a trace, the segments with their gaps.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct MeasuredScene {
     const BandColumns& columns;  ///< of `from` to `to`
     double from = 0, to = 0;     ///< moments
     std::optional<TraceMoment> cursor = {};
-    const std::vector<std::int64_t>* legend = nullptr;  ///< `bytes_by_band` at the cursor, else at the peak
+    const std::vector<std::int64_t>* legend = nullptr;  ///< at the cursor, else at the peak
     const std::vector<MemoryPoint>* plan = nullptr;     ///< as `laid_over` gives it
     Rect rect = {};
     double text_size = 11;
@@ -47,7 +47,8 @@ struct SegmentsScene {
     const palette::Paper& paper = palette::kLight;
 };
 
-/// A row for each segment, the largest first: what is held is filled, gaps are left. As many as there is room for.
+/// A row for each segment, the largest first: what is held is filled, gaps are left. As many as there is
+/// room for.
 void paint_segments(Canvas& canvas, const SegmentsScene& scene);
 
 }  // namespace rematlas

@@ -57,8 +57,7 @@ void paint_segments(Canvas& canvas, const SegmentsScene& scene) {
     if (shown == segments.size()) return;
     style.align = Align::left;
     canvas.text({scene.rect.x + kSegmentNumbers, y + kSegmentRow / 2 + style.size * 0.36},
-                filled(say("Picture", "and %1 more"), {std::to_string(segments.size() - shown)}),
-                style);
+                filled(say("Picture", "and %1 more"), {std::to_string(segments.size() - shown)}), style);
 }
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// A measurement by torch in a window of its own: memory over time, what is alive at the cursor, the segments with
-// their gaps, and the plan that the main window shows laid over it.
+// A measurement by torch in a window of its own: memory over time, what is alive at the cursor, the
+// segments with their gaps, and the plan that the main window shows laid over it.
 #pragma once
 
 #include <QComboBox>

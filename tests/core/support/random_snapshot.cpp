@@ -196,7 +196,8 @@ class SimAllocator {
         }
     }
 
-    /// A block that began before the events that are kept has a place only where it is still there at the end.
+    /// A block that began before the events that are kept has a place only where it is still there at
+    /// the end.
     std::map<std::string, std::int64_t> alive_by_place(std::size_t moment, std::size_t begin) const {
         std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // by address, with the event
         for (std::size_t i = 0; i < moment; ++i) {

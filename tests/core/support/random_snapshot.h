@@ -11,7 +11,8 @@ namespace rematlas {
 
 struct DeviceTruth {
     std::vector<std::int64_t> allocated, reserved;  ///< for each moment of the events that were kept
-    /// At the first moment with the most bytes allocated: bytes by place, "?" where a snapshot cannot tell.
+    /// At the first moment with the most bytes allocated: bytes by place, "?" where a snapshot cannot
+    /// tell.
     std::map<std::string, std::int64_t> at_peak;
     std::int64_t largest_free = 0, inactive = 0;  ///< at the end
 };
