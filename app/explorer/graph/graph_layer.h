@@ -44,13 +44,14 @@ class GraphLayer : public QGraphicsItem {
     /// `reach`: so many points beside an arrow are still on it.
     GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
+    /// Those that lie in the rectangle at least in part.
+    std::vector<int> items_in(const QRectF& rect) const;
     QRectF cluster_rect(int cluster) const;
     QRectF marked_rect() const;
     const std::vector<int>& marked() const { return marked_; }
 
   private:
     void build_index();
-    std::vector<int> items_in(const QRectF& rect) const;
     std::vector<int> edges_in(const QRectF& rect) const;
     int edge_at(const QPointF& point, double reach) const;
 
