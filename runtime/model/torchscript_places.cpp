@@ -74,6 +74,7 @@ std::string TorchScriptPlaces::line() {
         const auto source = original ? original->file_line_col() : frame.range.file_line_col();
         if (!source) continue;
         const auto& [file, line, column] = *source;
+        if (file.empty()) continue;  // code that a trace made
         const std::string found = file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(line);
         if (file.find("/torch/") == file.npos) return found;
         if (innermost.empty()) innermost = found;

@@ -185,7 +185,7 @@ TEST(RefusedModules, LoopsThatDependOnTheDataNameTheModuleAndTheLine) {
 }
 
 TEST(RefusedModules, LengthsOfSequencesNameTheModuleAndTheLine) {
-    EXPECT_THAT(refusal_of("modules/lengths"), AllOf(HasSubstr(" at rnn.py:"), HasSubstr("on the data")));
+    EXPECT_THAT(refusal_of("modules/lengths"), AllOf(HasSubstr(" at modules.py:"), HasSubstr("on the data")));
 }
 
 TEST(RefusedModules, ValuesReadWhereNoOpShowsItAreFoundByASecondStep) {
