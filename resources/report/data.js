@@ -60,6 +60,7 @@ function readOps(packed, strings) {
     count,
     name,
     module: named(packed.module),
+    source: named(packed.source),
     phase: unpack(packed.phase),
     time: unpack(packed.time),
     workspace: unpack(packed.workspace),
@@ -79,6 +80,7 @@ function readGraph(page) {
     name: unpackChanges(page.tensors.name).map((place) => page.strings[place]),
     kind: unpack(page.tensors.kind),
     bytes: unpack(page.tensors.bytes),
+    layout: unpack(page.tensors.layout).map((place) => page.strings[place]),
   };
   tensors.count = tensors.name.length;
   tensors.maker = new Int32Array(tensors.count).fill(-1);
@@ -87,7 +89,8 @@ function readGraph(page) {
     for (const tensor of ops.outputs[op]) tensors.maker[tensor] = op;
     for (const tensor of ops.inputs[op]) tensors.readers[tensor].push(op);
   }
-  return {ops, tensors, groups: page.groups, results: unpackChanges(page.results)};
+  const classes = new Map(Object.entries(page.classes ?? {}));
+  return {ops, tensors, classes, groups: page.groups, results: unpackChanges(page.results)};
 }
 
 /** The steps of a plan as columns, with the time at which each begins and ends. */

@@ -47,8 +47,10 @@ function detailsOfOp(graph, chosen, blocks, op) {
   const {ops} = graph;
   const flags =
       [ops.flags[op] & 1 ? 'draws random numbers' : '', ops.flags[op] & 2 ? 'runs just once' : ''];
+  const moduleClass = graph.classes.get(ops.module[op]);
   const rows = [
-    ['Module', plainName(ops.module[op])],
+    ['Module', plainName(ops.module[op] + (moduleClass ? ` (${moduleClass})` : ''))],
+    [ops.of[op] < 0 ? 'Line' : 'Backward of the line', plainName(ops.source[op])],
     ['Phase', PHASES[ops.phase[op]]],
     ['Time of a run', timeText(ops.time[op])],
     ['Workspace', ops.workspace[op] > 0 ? bytesText(ops.workspace[op]) : ''],
@@ -77,6 +79,8 @@ function detailsOfTensor(graph, chosen, blocks, tensor) {
   const fates = ['kept', 'made again', 'copied to the host'];
   const rows = [
     ['Kind', KINDS[tensors.kind[tensor]]],
+    ['Shape', plainName(tensors.layout[tensor])],
+    ['Line', maker < 0 ? '' : plainName(ops.source[maker])],
     ['Bytes', `${bytesText(tensors.bytes[tensor])} (${tensors.bytes[tensor].toLocaleString('en')})`],
     ['In this plan', maker < 0 ? 'there from the start' : fates[chosen.plan.decisions[tensor]]],
     ['Made by', maker < 0 ? '' : linksTo([maker], opName, goTo)],

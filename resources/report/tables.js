@@ -13,8 +13,10 @@ function tensorGrid(page, chosen) {
     textColumn('Tensor', 150, 2, (row) => plainName(tensors.name[row])),
     textColumn('Kind', 110, 0, (row) => KINDS[tensors.kind[row]]),
     bytesColumn('Bytes', (row) => tensors.bytes[row]),
+    textColumn('Shape', 130, 0, (row) => plainName(tensors.layout[row])),
     textColumn('Made by', 140, 1, ofMaker(ops.name)),
     textColumn('Module', 140, 2, ofMaker(ops.module)),
+    textColumn('Line', 100, 0, ofMaker(ops.source)),
     numberColumn('Readers', 76, (row) => tensors.readers[row].length),
     textColumn('In this plan', 100, 0, fate),
   ];
@@ -27,6 +29,7 @@ function opGrid(page, chosen, reveal) {
     numberColumn('Number', 84, (row) => row),
     textColumn('Operation', 150, 2, (row) => plainName(ops.name[row])),
     textColumn('Module', 140, 2, (row) => plainName(ops.module[row])),
+    textColumn('Line', 100, 0, (row) => plainName(ops.source[row])),
     textColumn('Phase', 84, 0, (row) => PHASES[ops.phase[row]]),
     timeColumn('Time', (row) => ops.time[row]),
     bytesColumn(

@@ -92,6 +92,19 @@ TEST(PackedColumns, TakeOneLetterForASmallNumber) {
     EXPECT_EQ(column.take().size(), 31u);
 }
 
+TEST_F(PageData, TellsShapesLinesAndClasses) {
+    Graph graph = random_training_graph(1, {.forward_ops = 8});
+    graph.tensors[TensorId(0)].layout = TensorLayout{"f32", {4, 8}};
+    graph.ops[OpId(0)].source = "net.py:41";
+    graph.module_classes["layers.0"] = "Linear";
+    const json told = page({.graph = &graph});
+    EXPECT_THAT(told["strings"], testing::Contains("f32[4,8]"));
+    EXPECT_THAT(told["strings"], testing::Contains("net.py:41"));
+    EXPECT_EQ(told["classes"], (json{{"layers.0", "Linear"}}));
+    EXPECT_FALSE(told["tensors"]["layout"].get<std::string>().empty());
+    EXPECT_FALSE(told["ops"]["source"].get<std::string>().empty());
+}
+
 TEST_F(PageData, HoldsWhatTheSimulatorSaysOfEachStep) {
     const Graph graph = LayeredGraph::make(8);
     const Schedule schedule = solved(graph, "70%"), plain = plain_step(graph);

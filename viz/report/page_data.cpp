@@ -21,13 +21,14 @@ namespace {
 using nlohmann::json;
 
 json tensor_columns(const Graph& graph, PageStrings& strings) {
-    PackedColumn name, kind, bytes;
+    PackedColumn name, kind, bytes, layout;
     for (const Tensor& tensor : graph.tensors) {
         name.add_change(strings.place_of(tensor.name));
         kind.add(static_cast<std::int64_t>(tensor.kind));
         bytes.add(tensor.bytes.value);
+        layout.add(strings.place_of(tensor.layout ? to_string(*tensor.layout) : ""));
     }
-    return {{"name", name.take()}, {"kind", kind.take()}, {"bytes", bytes.take()}};
+    return {{"name", name.take()}, {"kind", kind.take()}, {"bytes", bytes.take()}, {"layout", layout.take()}};
 }
 
 void add_list(PackedColumn& column, const std::vector<TensorId>& tensors) {
@@ -36,11 +37,12 @@ void add_list(PackedColumn& column, const std::vector<TensorId>& tensors) {
 }
 
 json op_columns(const Graph& graph, const ModuleGroups& groups, PageStrings& strings) {
-    PackedColumn name, module, phase, time, workspace, of, group, flags, inputs, outputs, inplace;
+    PackedColumn name, module, source, phase, time, workspace, of, group, flags, inputs, outputs, inplace;
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         name.add(strings.place_of(op.name));
         module.add(strings.place_of(op.module));
+        source.add(strings.place_of(op.source));
         phase.add(static_cast<std::int64_t>(op.phase));
         time.add(op.time.value);
         workspace.add(op.workspace.value);
@@ -55,10 +57,10 @@ json op_columns(const Graph& graph, const ModuleGroups& groups, PageStrings& str
             inplace.add_change(pair.in.value);
         }
     }
-    return {{"name", name.take()},       {"module", module.take()},       {"phase", phase.take()},
-            {"time", time.take()},       {"workspace", workspace.take()}, {"of", of.take()},
-            {"group", group.take()},     {"flags", flags.take()},         {"inputs", inputs.take()},
-            {"outputs", outputs.take()}, {"inplace", inplace.take()}};
+    return {{"name", name.take()},     {"module", module.take()},   {"source", source.take()},
+            {"phase", phase.take()},   {"time", time.take()},       {"workspace", workspace.take()},
+            {"of", of.take()},         {"group", group.take()},     {"flags", flags.take()},
+            {"inputs", inputs.take()}, {"outputs", outputs.take()}, {"inplace", inplace.take()}};
 }
 
 char letter_of(StepKind kind) {
@@ -201,6 +203,7 @@ void add_graph(json& page, const Graph& graph, const LayoutLimits& limits) {
     PageStrings strings;
     const ModuleGroups groups = module_groups(graph);
     page["tensors"] = tensor_columns(graph, strings);
+    page["classes"] = graph.module_classes;
     page["ops"] = op_columns(graph, groups, strings);
     page["groups"] = groups.names;
     PackedColumn results;

@@ -2,11 +2,12 @@
 //
 // Whole columns of numbers are texts (packed_column.h). Times are nanoseconds, sizes bytes. Fields:
 // - "name", "made_by"; "strings": every name once, which columns point to.
-// - "tensors": "name", "kind" (in the order of TensorKind), "bytes": one a tensor.
-// - "ops": "name", "module", "phase", "time", "workspace", "of" (-1: none), "group", "flags" (1:
+// - "tensors": "name", "kind" (in the order of TensorKind), "bytes", "layout": one a tensor.
+// - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (-1: none), "group", "flags" (1:
 //   random, 2: it runs once): one an op. "inputs", "outputs": for each op the count, then the
 //   tensors, each as the change from the one before. "inplace": for each op the count, then pairs
 //   (out, in).
+// - "classes": of modules, by path.
 // - "groups": the parts of the model that a picture tells apart; "results": tensors.
 // - "plans": the schedules, and the step without recomputation, which "plain" points to. Steps are
 //   columns: "kinds" a letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run
