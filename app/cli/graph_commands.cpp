@@ -270,7 +270,7 @@ bool is_measured(const std::string& path) {
     return kind == FileKind::unknown && (path.ends_with(".pickle") || path.ends_with(".pkl"));
 }
 
-/// `link`: a name or a file of links, or empty for those of the graph's device. `measured`: the same path, and
+/// `link`: a name or a file of links, or empty for those of the graph's device. `measured`: the path, and
 /// what is asked of measurements alone.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {

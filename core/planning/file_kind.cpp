@@ -25,8 +25,8 @@ bool has(const std::string& start, const char* word) {
     return start.find(word) != std::string::npos;
 }
 
-/// A pickle that names what snapshots hold, or a Chrome trace. Files of torch.save from before its zip files are
-/// pickles too, and begin with a number.
+/// A pickle that names what snapshots hold, or a Chrome trace. Files of torch.save from before its zip
+/// files are pickles too, and begin with a number.
 bool is_measurement(const std::string& start) {
     constexpr char kPickle = '\x80', kSaved = '\x8a';
     if (start.size() > 2 && start[0] == kPickle && start[2] != kSaved)

@@ -64,8 +64,8 @@ struct CollapsedFrames {
     std::vector<int> twin_of_unit;  ///< of the request: the right frame; -1: none
 };
 
-/// `collapsed` has the size of each cluster's box. A section, into which a long frame was cut, has no title to
-/// be collapsed to: its box is as large as what it holds. Errors: as above.
+/// `collapsed` has the size of each cluster's box. A section, into which a long frame was cut, has no
+/// title to be collapsed to: its box is as large as what it holds. Errors: as above.
 Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
                                           LayoutCache& cache, const LayoutLimits& limits = {});
 
