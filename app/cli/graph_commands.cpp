@@ -55,6 +55,7 @@ struct Inspection {
     std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
     std::optional<LossHeadMemory> loss_head;       ///< where it is the peak
     std::vector<TensorId> heaviest;
+    std::vector<std::string> lines;  ///< of the model, that make the heaviest tensors; empty where unknown
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
 };
@@ -140,6 +141,9 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     std::stable_sort(result.heaviest.begin(), result.heaviest.end(),
                      [&](TensorId a, TensorId b) { return graph.tensors[a].bytes > graph.tensors[b].bytes; });
     result.heaviest.resize(std::min<std::size_t>(10, result.heaviest.size()));
+    const auto made_by = producers(graph);
+    for (TensorId t : result.heaviest)
+        result.lines.push_back(made_by[t].valid() ? graph.ops[made_by[t]].source : std::string());
     const IdVector<BlockId, Block> blocks = decompose(graph);
     result.blocks = blocks.size();
     result.repeats = repeated(blocks);
@@ -185,16 +189,15 @@ json inspection_json(const Graph& graph, const Inspection& found) {
     out["time_ns"] = time;
     for (const auto& [kind, bytes] : found.residents) out["residents"][kind] = bytes.value;
     for (const auto& [kind, bytes] : found.peak_parts) out["peak_parts"][kind] = bytes.value;
-    const auto made_by = producers(graph);
-    for (TensorId t : found.heaviest) {
+    for (std::size_t i = 0; i < found.heaviest.size(); ++i) {
+        const TensorId t = found.heaviest[i];
         const Tensor& tensor = graph.tensors[t];
         json told = {{"tensor", t.value},
                      {"name", tensor.name},
                      {"bytes", tensor.bytes.value},
                      {"kind", to_string(tensor.kind)}};
         if (tensor.layout) told["layout"] = to_string(*tensor.layout);
-        if (made_by[t].valid() && !graph.ops[made_by[t]].source.empty())
-            told["source"] = graph.ops[made_by[t]].source;
+        if (!found.lines[i].empty()) told["source"] = found.lines[i];
         out["heaviest"].push_back(std::move(told));
     }
     out["repeats"] = json::array();
@@ -240,14 +243,12 @@ void print_inspection(const Graph& graph, const Inspection& found) {
         std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
     if (found.loss_head) std::printf("\n%s\n", told(*found.loss_head).c_str());
     std::printf("\nheaviest tensors\n");
-    const auto made_by = producers(graph);
-    for (TensorId t : found.heaviest) {
-        const Tensor& tensor = graph.tensors[t];
+    for (std::size_t i = 0; i < found.heaviest.size(); ++i) {
+        const Tensor& tensor = graph.tensors[found.heaviest[i]];
         const std::string layout = tensor.layout ? "  " + to_string(*tensor.layout) : "";
-        const std::string source = made_by[t].valid() ? graph.ops[made_by[t]].source : "";
         std::printf("  %12s  %-10s %s%s%s\n", format_bytes(tensor.bytes).c_str(),
                     std::string(to_string(tensor.kind)).c_str(), tensor.name.c_str(), layout.c_str(),
-                    source.empty() ? "" : ("  (" + source + ")").c_str());
+                    found.lines[i].empty() ? "" : ("  (" + found.lines[i] + ")").c_str());
     }
     if (!found.repeats.empty()) std::printf("\nrepeated blocks\n");
     for (const RepeatedBlock& block : found.repeats)
@@ -263,7 +264,8 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// By what it holds; a pickle that holds no snapshot is read as one too, which tells what is wrong with it.
+/// Says whether the file is one that torch measured. A pickle that holds no snapshot counts as one, too: its
+/// reader tells what is wrong with it.
 bool is_measured(const std::string& path) {
     const FileKind kind = file_kind(path);
     if (kind == FileKind::measurement) return true;

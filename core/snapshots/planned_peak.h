@@ -13,7 +13,7 @@ namespace rematlas {
 /// one of the schedule, which can be played on the graph.
 std::vector<PlannedBytes> planned_during(const Graph& graph, const Schedule& schedule, std::size_t step);
 
-/// The same at the step with the most. Errors: the first step that cannot be played.
+/// Returns what the plan holds at the step with the most bytes. Errors: the first step that cannot be played.
 Result<std::vector<PlannedBytes>> planned_at_peak(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

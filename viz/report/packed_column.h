@@ -30,7 +30,7 @@ class PackedColumn {
 
 /// The numbers of a column; stops before the first letter that is none.
 std::vector<std::int64_t> unpacked(std::string_view letters);
-/// Of a column that was filled with `add_change`.
+/// Returns the numbers of a column that was filled with `add_change`.
 std::vector<std::int64_t> unpacked_changes(std::string_view letters);
 
 }  // namespace rematlas

@@ -29,8 +29,9 @@ class StepLog:
         self.planned = weakref.ref(planned)  # which has this
         self.steps = 0
         self.began = time.perf_counter()
-        self.evicted = 0  # steps that were by the last forward
-        self.left_alone = []  # what Status.left_alone said by then
+        # When the last forward began:
+        self.evicted = 0  # how many steps had run under online eviction
+        self.left_alone = []  # what Status.left_alone said
         self.answer, self.why = None, ""
         self.is_failed = False
         header = {"format": "rematlas.steps", "version": VERSION, "model": planned.name}
