@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/model/source_line.h"
+
 namespace rematlas {
 namespace {
 
@@ -75,8 +77,8 @@ std::string TorchScriptPlaces::line() {
         if (!source) continue;
         const auto& [file, line, column] = *source;
         if (file.empty()) continue;  // code that a trace made
-        const std::string found = file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(line);
-        if (file.find("/torch/") == file.npos) return found;
+        const std::string found = line_text(file, std::to_string(line));
+        if (!is_of_torch(file)) return found;
         if (innermost.empty()) innermost = found;
     }
     return innermost;

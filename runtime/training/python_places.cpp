@@ -4,13 +4,13 @@
 #include <string_view>
 
 #include "runtime/dispatch/python_symbol.h"
+#include "runtime/model/source_line.h"
 
 namespace rematlas {
 namespace {
 
 bool is_model_source(std::string_view file) {
-    return file.find("/torch/") == file.npos && file.find("/rematlas/") == file.npos &&
-           !file.starts_with('<');
+    return !is_of_torch(file) && file.find("/rematlas/") == file.npos && !file.starts_with('<');
 }
 
 /// Functions of CPython's stable interface; an object is a `void*`.
@@ -59,8 +59,7 @@ std::string line_in_model() {
     for (Reference frame(innermost); frame; frame.reset(interpreter().caller(frame.get()))) {
         const std::string file = file_of(frame.get());
         if (!file.empty() && is_model_source(file))
-            return file.substr(file.find_last_of('/') + 1) + ":" +
-                   std::to_string(interpreter().line(frame.get()));
+            return line_text(file, std::to_string(interpreter().line(frame.get())));
     }
     return {};
 }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "runtime/model/exported/enumerations.h"
+#include "runtime/model/source_line.h"
 
 namespace rematlas::exported {
 namespace {
@@ -53,10 +54,10 @@ std::string innermost_line(const std::string& trace) {
         const std::size_t begin = at + opening.size(), end = trace.find(middle, begin);
         if (end == trace.npos) break;
         const std::string file = trace.substr(begin, end - begin);
-        if (!found.empty() && file.find("/torch/") != file.npos) continue;
+        if (!found.empty() && is_of_torch(file)) continue;
         const std::size_t digits = end + middle.size();
         const std::size_t after = trace.find_first_not_of("0123456789", digits);
-        found = file.substr(file.rfind('/') + 1) + ":" + trace.substr(digits, after - digits);
+        found = line_text(file, trace.substr(digits, after - digits));
     }
     return found;
 }
