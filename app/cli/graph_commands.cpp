@@ -9,6 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/measured_answer.h"
 #include "app/cli/reading.h"
+#include "app/cli/run_answer.h"
 #include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
@@ -276,10 +277,14 @@ bool is_measured(const std::string& path) {
 /// what is asked of measurements alone.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {
-    if (is_measured(measured.path)) {
+    const bool is_run = file_kind(measured.path) == FileKind::run;
+    if (is_run || is_measured(measured.path)) {
         if (!link.empty())
             return Error{"--device-profile: " + measured.path + " is measured, and has no links"};
-        return inspect_measurement(measured, flags);
+        if (is_run && !measured.plan.empty())
+            return Error{"--plan: " + measured.path + " tells what each step's plan foretold itself"};
+        return is_run ? inspect_run(measured.path, measured.top, flags)
+                      : inspect_measurement(measured, flags);
     }
     if (!measured.plan.empty())
         return Error{"--plan: " + measured.path +
@@ -338,22 +343,23 @@ void add_graph_commands(const Commands& commands) {
     static OutputFlags flags;
     static std::string path, out, partition, link;
     static MeasuredQuestion measured;
-    CLI::App* inspect_app =
-        commands.add("inspect", "sizes, phases, memory and blocks of a graph, or what torch measured",
-                     "rematlas inspect resnet50.graph.json", flags,
-                     []() -> Result<Exit> { return inspect_command(measured, link, flags); });
+    CLI::App* inspect_app = commands.add(
+        "inspect", "sizes, phases, memory and blocks of a graph, what torch measured, or the steps of a run",
+        "rematlas inspect resnet50.graph.json", flags,
+        []() -> Result<Exit> { return inspect_command(measured, link, flags); });
     inspect_app
-        ->add_option(
-            "file", measured.path,
-            "a .graph.json file, a snapshot by torch.cuda.memory._dump_snapshot, or a Chrome trace by "
-            "torch.profiler with profile_memory=True")
+        ->add_option("file", measured.path,
+                     "a .graph.json file, a snapshot by torch.cuda.memory._dump_snapshot, a Chrome trace by "
+                     "torch.profiler with profile_memory=True, or what apply(watch=...) wrote")
         ->required();
     inspect_app->add_option(
         "--plan", measured.plan,
         "the plan or schedule that a measured step ran by: its peak beside the measured one");
     inspect_app
-        ->add_option("--top", measured.top,
-                     "so many places of what is alive at a measured peak (default: 10)")
+        ->add_option(
+            "--top", measured.top,
+            "so many places of what is alive at a measured peak, or reasons why the original ran steps "
+            "(default: 10)")
         ->check(unsigned_number());
     inspect_app->add_option("--device-profile", link,
                             "with these links to the host in place of the graph's: of a device, of a kind "

@@ -16,6 +16,8 @@ Result<FileKind> our_file(const std::filesystem::path& path) {
     if (kind == FileKind::unknown || kind == FileKind::model)
         return Error{path.string() +
                      ": is neither a graph, a schedule, a plan, a sweep nor an answer of fits"};
+    if (kind == FileKind::run)
+        return Error{path.string() + ": tells the steps of a training run; rematlas inspect reads it"};
     if (kind == FileKind::measurement)
         return Error{path.string() + ": is a measurement by torch; rematlas inspect reads it"};
     return kind;
@@ -44,6 +46,9 @@ Result<Schedule> schedule_in(const std::filesystem::path& path) {
                 "schedule for one of its budgets"};
         case FileKind::fits:
             return Error{path.string() + ": is an answer of fits, not a schedule; draw takes it"};
+        case FileKind::run:
+            return Error{path.string() +
+                         ": tells the steps of a training run, not a schedule; inspect reads it"};
         case FileKind::model:
             return Error{path.string() + ": is a model, not a schedule; capture makes a graph of it"};
         case FileKind::measurement:

@@ -58,6 +58,7 @@ class ReportedFiles {
                 return {};
             }
             case FileKind::fits:
+            case FileKind::run:
             case FileKind::model:
             case FileKind::unknown:
                 break;

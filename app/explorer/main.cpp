@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
     parser.addVersionOption();
     parser.addPositionalArgument(
         "files",
-        "A model (.pt, .pt2), .graph.json, .schedule.json, .sweep.json, .plan files, or memory snapshots and "
-        "profiles by torch",
+        "A model (.pt, .pt2), .graph.json, .schedule.json, .sweep.json, .plan files, memory snapshots and "
+        "profiles by torch, or what apply(watch=...) writes",
         "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
     QStringList parts;

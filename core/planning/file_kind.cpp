@@ -39,11 +39,10 @@ bool is_measurement(const std::string& start) {
 
 FileKind file_kind(const std::filesystem::path& path) {
     const std::string start = start_of(path);
-    const std::pair<const char*, FileKind> formats[] = {{"\"rematlas.plan\"", FileKind::plan},
-                                                        {"\"rematlas.schedule\"", FileKind::schedule},
-                                                        {"\"rematlas.sweep\"", FileKind::sweep},
-                                                        {"\"rematlas.fits\"", FileKind::fits},
-                                                        {"\"rematlas.graph\"", FileKind::graph}};
+    const std::pair<const char*, FileKind> formats[] = {
+        {"\"rematlas.plan\"", FileKind::plan},   {"\"rematlas.schedule\"", FileKind::schedule},
+        {"\"rematlas.sweep\"", FileKind::sweep}, {"\"rematlas.fits\"", FileKind::fits},
+        {"\"rematlas.steps\"", FileKind::run},   {"\"rematlas.graph\"", FileKind::graph}};
     for (const auto& [format, kind] : formats)
         if (has(start, format)) return kind;
     if (is_measurement(start)) return FileKind::measurement;

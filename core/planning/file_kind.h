@@ -5,8 +5,9 @@
 
 namespace rematlas {
 
-/// `measurement`: a memory snapshot by torch.cuda.memory, or a trace by torch.profiler.
-enum class FileKind { model, graph, schedule, plan, sweep, fits, measurement, unknown };
+/// `measurement`: a memory snapshot by torch.cuda.memory, or a trace by torch.profiler. `run`: the steps of a
+/// training run.
+enum class FileKind { model, graph, schedule, plan, sweep, fits, run, measurement, unknown };
 
 /// By the "format" field near the start of the file, whatever its name; where there is none, such as in a file that is
 /// missing or is no text, by the ending of its name, in capitals or not.

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::array<std::string_view, 6> kRunnerNames = {"plan",     "original", "evicted",
-                                                          "recorded", "compared", "evaluated"};
+constexpr std::array<std::string_view, kStepRunners> kRunnerNames = {"plan",     "original", "evicted",
+                                                                     "recorded", "compared", "evaluated"};
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 Bytes bytes_of(const Fields& step, const char* key) {

@@ -21,6 +21,7 @@ namespace rematlas {
 /// Who ran a step. `recorded` and `compared` steps are the original's, on the way to a plan; `evaluated` ones
 /// are calls without gradients.
 enum class StepRunner { plan, original, evicted, recorded, compared, evaluated };
+inline constexpr std::size_t kStepRunners = 6;
 
 std::string_view to_string(StepRunner runner);
 

@@ -63,7 +63,7 @@ const std::vector<House> houses = {
       {"files"},
       {"session"},
       {"look"},
-      {"graph", "docks", "measured"},
+      {"graph", "docks", "measured", "followed"},
       {"window"}}},
 };
 

@@ -61,6 +61,8 @@ ChosenFiles choose_files(const QStringList& paths) {
         const FileKind kind = file_kind(path.toStdString());
         if (kind == FileKind::measurement) {
             chosen.measured << path;
+        } else if (kind == FileKind::run) {
+            chosen.runs << path;
         } else if (is_some_model(path, kind)) {
             if (chosen.model.isEmpty())
                 chosen.model = path;

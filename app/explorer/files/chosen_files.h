@@ -10,6 +10,7 @@ struct ChosenFiles {
     QStringList files;     ///< to read, a graph before what belongs to it
     QString model;         ///< to capture, or to say how; may be empty
     QStringList measured;  ///< by torch: each is shown in a window of its own
+    QStringList runs;      ///< of training: the same
     QStringList left_out;  ///< a line each, for people
 };
 

@@ -84,6 +84,8 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
             return Error{
                 .message = path.string() +
                            ": an answer of rematlas fits has no graph; rematlas draw makes a picture of it"};
+        case FileKind::run:
+            return Error{.message = path.string() + ": the steps of a training run have no graph to show"};
         case FileKind::measurement:
             return Error{.message = path.string() + ": a measurement by torch has no graph to show"};
         case FileKind::model:

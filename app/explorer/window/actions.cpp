@@ -224,10 +224,10 @@ void MainWindow::ask_and_open() {
     const QStringList paths =
         QFileDialog::getOpenFileNames(this, tr("Open"), folder,
                                       tr("All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json "
-                                         "*.sweep.json *.plan *.pickle);;Models (*.pt *.pt2);;"
+                                         "*.sweep.json *.plan *.pickle *.jsonl);;Models (*.pt *.pt2);;"
                                          "Training graphs (*.graph.json);;Schedules "
                                          "(*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;"
-                                         "Memory snapshots (*.pickle)"));
+                                         "Memory snapshots (*.pickle);;Training runs (*.jsonl)"));
     if (!paths.isEmpty()) open(paths);
 }
 

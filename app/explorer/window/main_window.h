@@ -81,6 +81,7 @@ class MainWindow : public QMainWindow {
     void open_sample();
     void capture_model(const QString& path);
     void show_measurement(const QString& path);
+    void follow_run(const QString& path);
     bool may_lose_plans();
     void take_best_so_far();
     void show_no_schedule(const QString& headline);

@@ -5,6 +5,7 @@
 #include "app/explorer/files/chosen_files.h"
 #include "app/explorer/files/model_file.h"
 #include "app/explorer/files/sample_graph.h"
+#include "app/explorer/followed/followed_window.h"
 #include "app/explorer/measured/measured_window.h"
 #include "app/explorer/window/capture_dialog.h"
 #include "app/explorer/window/main_window.h"
@@ -19,6 +20,7 @@ void MainWindow::open(const QStringList& paths) {
     if (!chosen.left_out.isEmpty()) show_error(MessageBar::About::opening, chosen.left_out.join('\n'));
     if (!chosen.model.isEmpty()) capture_model(chosen.model);
     for (const QString& path : chosen.measured) show_measurement(path);
+    for (const QString& path : chosen.runs) follow_run(path);
     if (!chosen.files.isEmpty()) session_.open(chosen.files);
 }
 
@@ -31,6 +33,18 @@ void MainWindow::show_measurement(const QString& path) {
     });
     measured->show();
     measured->open(path);
+    recent_.add(path);
+}
+
+void MainWindow::follow_run(const QString& path) {
+    auto* followed = new FollowedWindow(path, this);
+    followed->setAttribute(Qt::WA_DeleteOnClose);
+    connect(followed, &FollowedWindow::failed, this, [this, followed](const QString& message) {
+        followed->close();
+        show_error(MessageBar::About::opening, message);
+    });
+    followed->show();
+    followed->start();
     recent_.add(path);
 }
 

@@ -10,6 +10,7 @@
 #include <QThread>
 
 #include "app/explorer/files/open_file.h"
+#include "app/explorer/followed/followed_window.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/measured/measured_window.h"
 #include "app/explorer/window/main_window.h"
@@ -77,10 +78,12 @@ int take_screenshot(const ScreenshotRequest& request) {
     if (!window.last_error().isEmpty()) return refuse(window.last_error());
     settle();
     QWidget* shown = &window;
-    if (measured) {
-        measured->resize(size);
+    QWidget* other = measured;
+    if (!other) other = window.findChild<FollowedWindow*>();
+    if (other) {
+        other->resize(size);
         settle();
-        shown = measured;
+        shown = other;
     }
     if (request.dock == "graph") {
         shown = window.centralWidget();

@@ -14,6 +14,7 @@ TEST(FileKind, IsWhatTheFileSaysWhateverItsName) {
     for (const auto& [word, kind] : {std::pair{"schedule", FileKind::schedule},
                                      {"sweep", FileKind::sweep},
                                      {"plan", FileKind::plan},
+                                     {"steps", FileKind::run},
                                      {"graph", FileKind::graph}}) {
         ASSERT_TRUE(write_file(file, R"({"format": "rematlas.)" + std::string(word) + R"(", "version": 1})"));
         EXPECT_EQ(file_kind(file), kind) << word;

@@ -1,0 +1,35 @@
+// What the steps of a training run have in common: who ran them, how long they took, whether the budget held.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/planning/run_steps.h"
+
+namespace rematlas {
+
+struct RunnerTotals {
+    std::size_t steps = 0;
+    double median_seconds = 0;  ///< 0 without steps; of an even number the greater of the two in the middle
+    Bytes highest_peak = {};
+};
+
+struct ReasonCount {
+    std::string why;
+    std::size_t steps = 0;
+};
+
+struct RunTotals {
+    std::array<RunnerTotals, kStepRunners> by;  ///< by StepRunner
+    std::size_t over_budget = 0;                ///< steps whose peak is above the budget, whoever ran them
+    std::size_t over_plan = 0;                  ///< steps whose peak is above what their plan foretold
+    std::vector<ReasonCount> reasons;           ///< of steps that the original ran, the most frequent first
+
+    const RunnerTotals& of(StepRunner runner) const { return by[static_cast<std::size_t>(runner)]; }
+};
+
+/// Cost: linear in the steps.
+RunTotals totals_of(const RunSteps& run);
+
+}  // namespace rematlas

@@ -1,0 +1,58 @@
+// The steps of a training run: the peak of each with its budget and what its plan foretold, and its time.
+//
+//     const std::vector<RunColumn> columns = run_columns(run, from, to, 800);
+//     paint_run(canvas, {.run = run, .columns = columns, .from = from, .to = to, .rect = rect});
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/planning/run_steps.h"
+#include "viz/paint/axis.h"
+#include "viz/paint/canvas.h"
+#include "viz/paint/palette.h"
+
+namespace rematlas {
+
+/// Neighbouring steps that share a column of the picture.
+struct RunColumn {
+    std::size_t begin = 0, end = 0;    ///< steps
+    std::size_t shown = 0;             ///< the step with the highest peak
+    StepRunner by = StepRunner::plan;  ///< the runner that people have to know of: the original before a plan
+    double slowest = 0;                ///< seconds
+    std::optional<Bytes> planned = {};  ///< the highest
+};
+
+/// Of the steps from `from` to `to`, at most `most` columns and one more at each end. A column begins at a
+/// multiple of its length, so that columns keep their steps while a run grows. Cost: linear in the steps.
+std::vector<RunColumn> run_columns(const RunSteps& run, double from, double to, std::size_t most);
+
+/// References must stay valid while it is painted.
+struct RunScene {
+    const RunSteps& run;
+    const std::vector<RunColumn>& columns;   ///< of `from` to `to`
+    double from = 0, to = 1;                 ///< steps
+    std::optional<std::size_t> cursor = {};  ///< a step
+    Rect rect = {};
+    double text_size = 11;
+    const palette::Paper& paper = palette::kLight;
+};
+
+struct RunPlaces {
+    Rect peaks, times;
+    Axis steps, bytes;
+    /// In nanoseconds. Single steps may take much longer than most: their bars end at the top.
+    Axis time;
+};
+
+RunPlaces places_of(const RunScene& scene);
+
+/// Cost: linear in the columns.
+void paint_run(Canvas& canvas, const RunScene& scene);
+
+Color color_of(StepRunner runner, const palette::Paper& paper);
+/// Who ran a step, for people, in the language of pictures.
+std::string runner_words(StepRunner runner);
+
+}  // namespace rematlas
