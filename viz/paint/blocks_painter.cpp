@@ -242,10 +242,12 @@ class BlocksPainter {
         if (!seen(scene_.layout.items[i])) return;
         const BlockViewItem& item = scene_.view.items[i];
         Rect r = place(scene_.layout.items[i]);
-        Color color = item_color(item, scene_.with_schedule, scene_.coloring, paper_);
+        const bool hot = scene_.coloring == Coloring::heat;
+        Color color = hot ? heat_color((*scene_.heat)[i], paper_)
+                          : item_color(item, scene_.with_schedule, scene_.coloring, paper_);
         canvas_.begin(tooltip_of(item));
         if (scene_.detail < kShowRounded) {
-            canvas_.rectangle(r, paper_.pale(color, 0.25));
+            canvas_.rectangle(r, paper_.pale(color, hot ? 0 : 0.25));
         } else {
             box(item, r, color);
             if (scene_.detail > kShowShares) shares(item, r, color);
@@ -276,7 +278,8 @@ class BlocksPainter {
             for (int sheet = item.run.empty() ? 1 : 3; sheet > 0; --sheet)
                 canvas_.rectangle({r.x + 3 * sheet, r.y + 3 * sheet, r.width, r.height},
                                   paper_.pale(color, 0.9), Pen{paper_.pale(color, 0.5), 1}, 5);
-        canvas_.rectangle(r, paper_.pale(color, 0.84), Pen{paper_.pale(color, 0.25), 1.2}, 5);
+        const double page = scene_.coloring == Coloring::heat ? 0.4 : 0.84;
+        canvas_.rectangle(r, paper_.pale(color, page), Pen{paper_.pale(color, 0.25), 1.2}, 5);
     }
 
     /// At the left side: how much of what the item makes has which fate.
@@ -358,6 +361,15 @@ Color item_color(const BlockViewItem& item, bool with_schedule, Coloring colorin
     // Of gradients nothing is decided: their colour tells them from what is.
     bool decided = with_schedule && coloring == Coloring::decision && item.phase == Phase::forward;
     return decided ? paper.of(item.made.largest()) : paper.of(item.phase);
+}
+
+/// From the page over yellow and orange to red: lightness falls all the way on light paper.
+Color heat_color(double heat, const Paper& paper) {
+    if (heat < 0) return paper.grid;
+    const double far = std::min(heat, 1.0);
+    const Color little = paper.data(Color::hex(0xf0e442)).mixed(paper.page, 0.75),
+                middle = paper.data(kOrange), much = paper.data(kVermilion.shade(0.15));
+    return far < 0.5 ? little.mixed(middle, 2 * far) : middle.mixed(much, 2 * far - 1);
 }
 
 std::string numbered_block(const std::string& name, const std::string& path) {

@@ -13,8 +13,8 @@
 
 namespace rematlas {
 
-/// What the colours of items and edges tell.
-enum class Coloring { decision, phase };
+/// What the colours of items and edges tell. `heat`: a figure of each item, from little to much.
+enum class Coloring { decision, phase, heat };
 
 /// What is said of an item beside its colour.
 struct ItemNote {
@@ -28,6 +28,8 @@ struct BlockScene {
     const Layout& layout;
     bool with_schedule = false;  ///< without one, decisions say nothing: the phases are shown
     Coloring coloring = Coloring::decision;
+    /// One an item, from 0 to 1; below 0: the item has no such figure. Needed for `Coloring::heat`.
+    const std::vector<double>* heat = nullptr;
     Point origin = {};  ///< where the layout's upper left corner lies
 
     double detail = 10;             ///< pixels a point on the screen: what is too small is left out
@@ -58,6 +60,9 @@ double edge_width(std::int64_t bytes, std::int64_t heaviest);
 /// The colour of an item, of its edge at full strength.
 Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring,
                  const palette::Paper& paper = palette::kLight);
+
+/// From little (0) to much (1), told apart with any colour vision; below 0: nothing to tell.
+Color heat_color(double heat, const palette::Paper& paper);
 
 /// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
 std::string item_title(const BlockViewItem& item);

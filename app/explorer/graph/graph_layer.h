@@ -25,10 +25,12 @@ class GraphLayer : public QGraphicsItem {
 
     void set_ladder(LadderPtr ladder);
     const LadderPtr& ladder() const { return ladder_; }
-    void set_coloring(Coloring coloring);
+    /// `heat`: one an item of the ladder, for `Coloring::heat`.
+    void set_coloring(Coloring coloring, std::vector<double> heat = {});
     Coloring coloring() const { return coloring_; }
     /// `with_schedule`: decisions are known; else the decision colours say nothing and the phase is shown.
     void set_has_schedule(bool with_schedule);
+    bool has_schedule() const { return has_schedule_; }
     /// Marked items get a frame; a marked cluster too. `running` is the item whose op runs at the cursor, -1
     /// for none.
     void set_marked(std::vector<int> items, int cluster);
@@ -58,6 +60,7 @@ class GraphLayer : public QGraphicsItem {
     LadderPtr ladder_;
     QRectF bounds_;
     Coloring coloring_ = Coloring::decision;
+    std::vector<double> heat_;
     bool has_schedule_ = false, full_detail_ = false;
     std::vector<int> marked_;
     std::vector<ItemNote> notes_;

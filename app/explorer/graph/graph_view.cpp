@@ -9,8 +9,8 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "app/explorer/graph/graph_legend.h"
 #include "app/explorer/graph/graph_minimap.h"
 #include "app/explorer/graph/graph_tips.h"
 #include "app/explorer/look/pin_menu.h"
@@ -65,8 +65,20 @@ GraphView::GraphView(Session& session, QWidget* parent)
     });
 }
 
-void GraphView::set_coloring(Coloring coloring) {
-    layer_->set_coloring(coloring);
+void GraphView::set_coloring(ItemColors colors) {
+    colors_ = colors;
+    show_colors();
+}
+
+void GraphView::show_colors() {
+    const LadderPtr& ladder = layer_->ladder();
+    if (colors_ == ItemColors::decision || colors_ == ItemColors::phase) {
+        layer_->set_coloring(colors_ == ItemColors::decision ? Coloring::decision : Coloring::phase);
+    } else {
+        heat_ =
+            ladder && session_.schedule() ? item_heat(*ladder, *session_.schedule(), colors_) : ItemHeat();
+        layer_->set_coloring(Coloring::heat, heat_.shares);
+    }
     minimap_->refresh();
     viewport()->update();
 }
@@ -99,7 +111,7 @@ void GraphView::show_notes() {
     if (!ladder) return;
     layer_->set_notes(
         item_notes(*ladder, session_.schedule().get(), session_.selection.range(), session_.pins.pins()));
-    viewport()->update();
+    show_colors();
 }
 
 void GraphView::keep_in_place(const Selected& anchor, const QPointF& viewport_position) {
@@ -388,59 +400,15 @@ void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
     painter->fillRect(rect, to_qt(theme::paper().page));
 }
 
-/// What no item does needs no room in the legend.
-std::vector<Decision> GraphView::decisions_seen() const {
-    bool again = false, offloaded = false;
-    for (const BlockViewItem& item : layer_->ladder()->view.items) {
-        again |= item.made.recomputed.value > 0;
-        offloaded |= item.made.offloaded.value > 0;
-    }
-    std::vector<Decision> seen{Decision::keep};
-    if (again) seen.push_back(Decision::recompute);
-    if (offloaded) seen.push_back(Decision::offload);
-    return seen;
-}
-
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
-    if (!layer_->ladder()) return;
-    std::vector<std::pair<QString, Color>> entries;
-    std::set<Phase> phases;
-    for (const BlockViewItem& item : layer_->ladder()->view.items) phases.insert(item.phase);
-    if (layer_->coloring() == Coloring::decision && session_.schedule()) {
-        for (const Decision d : decisions_seen())
-            entries.emplace_back(decision_text(d), theme::paper().of(d));
-        phases.erase(Phase::forward);  // of which these are told
-    }
-    for (Phase phase : phases) entries.emplace_back(phase_text(phase), theme::paper().of(phase));
     painter->save();
     // In pixels of the view: a picture may have several dots for each.
     const double dots = painter->worldTransform().m11() / transform().m11();
     painter->setWorldTransform(QTransform::fromScale(dots, dots));
     QtCanvas canvas(*painter);
-    const palette::Paper& paper = theme::paper();
-    const TextStyle style{.size = 11, .color = paper.ink};
-    // As many rows as the width takes, above the lower left corner.
-    constexpr double row_height = 20, left = 10;
-    const double room = viewport()->width() - left - 44;
-    std::vector<Point> places;
-    double x = 0, width = 0;
-    int row = 0;
-    for (const auto& [name, color] : entries) {
-        const double wide = canvas.text_width(name.toStdString(), style) + 30;
-        if (x > 0 && x + wide > room) x = 0, ++row;
-        places.push_back({x, row * row_height});
-        x += wide;
-        width = std::max(width, x);
-    }
-    const double height = (row + 1) * row_height + 4;
-    legend_height_ = height;
-    const double top = viewport()->height() - 10 - height;
-    canvas.rectangle({left, top, width + 8, height}, paper.page.faded(0.92), Pen{paper.grid, 1}, 5);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const Point at{left + 10 + places[i].x, top + places[i].y};
-        canvas.rectangle({at.x, at.y + 7.5, 9, 9}, entries[i].second, {}, 4.5);
-        canvas.text({at.x + 14, at.y + 16}, entries[i].first.toStdString(), style);
-    }
+    legend_height_ =
+        paint_legend(canvas, legend_of(*layer_, heat_),
+                     {static_cast<double>(viewport()->width()), static_cast<double>(viewport()->height())});
     painter->restore();
 }
 

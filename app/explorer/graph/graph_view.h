@@ -4,6 +4,7 @@
 #include <QGraphicsView>
 
 #include "app/explorer/graph/graph_layer.h"
+#include "app/explorer/models/item_heat.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {
@@ -15,8 +16,7 @@ class GraphView : public QGraphicsView {
   public:
     explicit GraphView(Session& session, QWidget* parent = nullptr);
 
-    void set_coloring(Coloring coloring);
-    Coloring coloring() const { return layer_->coloring(); }
+    void set_coloring(ItemColors colors);
     const GraphLayer& layer() const { return *layer_; }
     void fit_width();
     void fit_all();
@@ -46,11 +46,11 @@ class GraphView : public QGraphicsView {
     void scrollContentsBy(int dx, int dy) override;
 
   private:
-    std::vector<Decision> decisions_seen() const;
     void make_keys();
     void select_item(int index);
     void show_ladder();
     void show_notes();
+    void show_colors();
     void show_selection();
     void select_at(const QPoint& position);
     GraphHit hit_at(const QPoint& position) const;
@@ -61,6 +61,8 @@ class GraphView : public QGraphicsView {
     Session& session_;
     GraphLayer* layer_;
     GraphMinimap* minimap_;
+    ItemColors colors_ = ItemColors::decision;
+    ItemHeat heat_;
     double legend_height_ = 0;  ///< in pixels, when it was drawn last
     QPoint press_;
     bool panning_ = false;

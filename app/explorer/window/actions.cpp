@@ -191,14 +191,17 @@ void MainWindow::make_toolbar() {
     bar->addWidget(label);
     coloring_ = new QComboBox;
     coloring_->setAccessibleName(tr("Colour by"));
-    coloring_->addItem(tr("decision"));
-    coloring_->addItem(tr("phase"));
+    // In the order of ItemColors.
+    for (const QString& name :
+         {tr("decision"), tr("phase"), tr("bytes at the peak"), tr("time"), tr("cost to run again")})
+        coloring_->addItem(name);
     coloring_->setToolTip(
         tr("Decision: kept, recomputed or offloaded, once there is a schedule.\nPhase: forward, loss, "
-           "backward, optimizer."));
-    connect(coloring_, qOverload<int>(&QComboBox::currentIndexChanged), this, [this](int index) {
-        graph_page_->view().set_coloring(index == 0 ? Coloring::decision : Coloring::phase);
-    });
+           "backward, optimizer.\nBytes at the peak: of the tensors that a block made, while the most is "
+           "held.\nTime: of all runs in the schedule.\nCost to run again: time for each MiB that a block "
+           "makes."));
+    connect(coloring_, qOverload<int>(&QComboBox::currentIndexChanged), this,
+            [this](int index) { graph_page_->view().set_coloring(static_cast<ItemColors>(index)); });
     bar->addWidget(coloring_);
     addToolBarBreak();
     answer_bar_ = addToolBar(tr("Answer"));
