@@ -198,12 +198,11 @@ void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
     const double detail = full_detail_ ? 10 : option->levelOfDetailFromTransform(painter->worldTransform());
     const QRectF exposed = full_detail_ ? bounds_ : option->exposedRect.adjusted(-4, -4, 4, 4);
     const std::vector<int> items = items_in(exposed), edges = edges_in(exposed);
-    const bool has_heat = heat_.size() == ladder_->view.items.size();
     QtCanvas canvas(*painter, detail > 0.15);
     paint_blocks(canvas, {.view = ladder_->view,
                           .layout = ladder_->layout,
                           .with_schedule = has_schedule_,
-                          .coloring = coloring_ == Coloring::heat && !has_heat ? Coloring::phase : coloring_,
+                          .coloring = coloring_,
                           .heat = &heat_,
                           .detail = detail,
                           .part = Rect{exposed.x(), exposed.y(), exposed.width(), exposed.height()},

@@ -75,9 +75,8 @@ void GraphView::show_colors() {
     if (colors_ == ItemColors::decision || colors_ == ItemColors::phase) {
         layer_->set_coloring(colors_ == ItemColors::decision ? Coloring::decision : Coloring::phase);
     } else {
-        heat_ =
-            ladder && session_.schedule() ? item_heat(*ladder, *session_.schedule(), colors_) : ItemHeat();
-        layer_->set_coloring(Coloring::heat, heat_.shares);
+        heat_ = ladder && ladder->schedule ? item_heat(*ladder, *ladder->schedule, colors_) : ItemHeat();
+        layer_->set_coloring(heat_.shares.empty() ? Coloring::phase : Coloring::heat, heat_.shares);
     }
     minimap_->refresh();
     viewport()->update();
@@ -102,8 +101,7 @@ void GraphView::show_ladder() {
         if (ladder && layer_->items_in(mapToScene(viewport()->rect()).boundingRect()).empty()) fit_width();
     }
     show_notes();
-    minimap_->refresh();
-    viewport()->update();
+    show_colors();
 }
 
 void GraphView::show_notes() {
@@ -111,7 +109,7 @@ void GraphView::show_notes() {
     if (!ladder) return;
     layer_->set_notes(
         item_notes(*ladder, session_.schedule().get(), session_.selection.range(), session_.pins.pins()));
-    show_colors();
+    viewport()->update();
 }
 
 void GraphView::keep_in_place(const Selected& anchor, const QPointF& viewport_position) {
