@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "viz/paint/blocks_painter.h"
+#include "viz/paint/layers_painter.h"
+
 namespace rematlas {
 namespace {
 
@@ -91,6 +94,33 @@ TEST(Palette, PhasesCanBeToldApartByAllEyesOnBothPapers) {
         std::vector<Color> colors;
         for (Phase phase : kPhases) colors.push_back(paper->of(phase));
         expect_apart(name, colors, 14);
+    }
+}
+
+/// The parts of the model on each other, of which people compare those that touch.
+TEST(Palette, LayersThatTouchDifferOnBothPapers) {
+    for (const auto& [name, paper] : kPapers) {
+        MemoryStack stack(10, {.kind = MemoryLayer::Kind::module, .name = "", .during = {}});
+        for (std::size_t i = 1; i < stack.size(); ++i) {
+            const Color below = layer_color(stack, i - 1, *paper), above = layer_color(stack, i, *paper);
+            EXPECT_GT(difference(kEyes[0].second, below, above), 22) << name << ", layer " << i;
+            EXPECT_GE(contrast(paper->ink, above), 4.5) << name << ", layer " << i;
+        }
+    }
+}
+
+TEST(Palette, HeatRisesForAllEyesOnBothPapers) {
+    for (const auto& [name, paper] : kPapers) {
+        std::vector<Color> colors;
+        for (const double heat : {0.0, 0.5, 1.0}) colors.push_back(heat_color(heat, *paper));
+        expect_apart(name, colors, 13);
+        for (int i = 0; i < 20; ++i) {
+            const double away =
+                difference(kEyes[0].second, heat_color(0, *paper), heat_color(i / 20.0, *paper));
+            EXPECT_LT(away,
+                      difference(kEyes[0].second, heat_color(0, *paper), heat_color((i + 1) / 20.0, *paper)))
+                << name << ", " << i;
+        }
     }
 }
 

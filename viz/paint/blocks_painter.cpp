@@ -363,13 +363,11 @@ Color item_color(const BlockViewItem& item, bool with_schedule, Coloring colorin
     return decided ? paper.of(item.made.largest()) : paper.of(item.phase);
 }
 
-/// From the page over yellow and orange to red: lightness falls all the way on light paper.
 Color heat_color(double heat, const Paper& paper) {
     if (heat < 0) return paper.grid;
-    const double far = std::min(heat, 1.0);
-    const Color little = paper.data(Color::hex(0xf0e442)).mixed(paper.page, 0.75),
-                middle = paper.data(kOrange), much = paper.data(kVermilion.shade(0.15));
-    return far < 0.5 ? little.mixed(middle, 2 * far) : middle.mixed(much, 2 * far - 1);
+    const double twice = 2 * std::min(heat, 1.0);
+    const auto& [little, half, much] = paper.heat;
+    return twice < 1 ? little.mixed(half, twice) : half.mixed(much, twice - 1);
 }
 
 std::string numbered_block(const std::string& name, const std::string& path) {

@@ -47,10 +47,11 @@ constexpr Color of(Decision decision) {
 /// lighter, so that each stands out from the page.
 struct Paper {
     Color page, ink, quiet, line, grid, panel;
-    Color budget;  ///< of the line that must not be passed
-    Color mark;    ///< of what is selected; `ink` can be read on it
-    double lift;   ///< part of the ink in the colours of data
-    double bar;    ///< part of the page in bars that names stand on
+    Color budget;               ///< of the line that must not be passed
+    Color mark;                 ///< of what is selected; `ink` can be read on it
+    double lift;                ///< part of the ink in the colours of data
+    double bar;                 ///< part of the page in bars that names stand on
+    std::array<Color, 3> heat;  ///< little, half, much: ever further from the page
 
     constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }
     constexpr Color of(Phase phase) const { return data(palette::of(phase)); }
@@ -70,7 +71,8 @@ inline constexpr Paper kLight = {.page = Color::hex(0xffffff),
                                  .budget = Color::hex(0xb42318),
                                  .mark = Color::hex(0xffb020),
                                  .lift = 0,
-                                 .bar = 0.3};
+                                 .bar = 0.3,
+                                 .heat = {Color::hex(0xfbf8d0), Color::hex(0xe69f00), Color::hex(0xb54f00)}};
 
 inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .ink = Color::hex(0xe3e8ee),
@@ -81,7 +83,8 @@ inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .budget = Color::hex(0xff8f80),
                                 .mark = Color::hex(0x905c00),
                                 .lift = 0.06,
-                                .bar = 0.6};
+                                .bar = 0.5,
+                                .heat = {Color::hex(0x3a3d2c), Color::hex(0x80611a), Color::hex(0xd6660e)}};
 
 /// Curves of a plot, one for each solver and one for names that are not known.
 inline constexpr std::array kCurves = {kBlue,
