@@ -90,7 +90,8 @@ TEST(Capture, TellsWhatTensorsAreAndWhereTheyComeFrom) {
             const Op& forward = graph.ops[*op->of];
             // A trace keeps the line of torch that calls the op alone.
             const bool is_traced = std::string_view(name) == "resnet_traced";
-            EXPECT_THAT(forward.source, MatchesRegex(is_traced ? "conv.py:[0-9]+" : "export.py:[0-9]+"));
+            EXPECT_THAT(forward.source,
+                        MatchesRegex(is_traced ? "torch/nn/modules/conv.py:[0-9]+" : "export.py:[0-9]+"));
             EXPECT_EQ(op->source, forward.source) << name;
         }
         for (const Tensor& tensor : graph.tensors) {
