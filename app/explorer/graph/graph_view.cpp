@@ -75,7 +75,9 @@ void GraphView::show_colors() {
     if (colors_ == ItemColors::decision || colors_ == ItemColors::phase) {
         layer_->set_coloring(colors_ == ItemColors::decision ? Coloring::decision : Coloring::phase);
     } else {
-        heat_ = ladder && ladder->schedule ? item_heat(*ladder, *ladder->schedule, colors_) : ItemHeat();
+        const SchedulePtr schedule = ladder && ladder->schedule ? ladder->schedule : session_.all_kept();
+        const bool fits = ladder && schedule && schedule->graph == ladder->graph;
+        heat_ = fits ? item_heat(*ladder, *schedule, colors_) : ItemHeat();
         layer_->set_coloring(heat_.shares.empty() ? Coloring::phase : Coloring::heat, heat_.shares);
     }
     minimap_->refresh();

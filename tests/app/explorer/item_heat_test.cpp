@@ -18,7 +18,7 @@ class ItemColours : public Windows {
   protected:
     void SetUp() override {
         Windows::SetUp();
-        open(sample("gpt12"));
+        open(sample("gpt"));
         ASSERT_TRUE(eventually([&] { return session().schedule() && session().ladder.ladder() && idle(); }));
     }
     Session& session() { return window->session(); }
@@ -88,7 +88,8 @@ TEST_F(ItemColours, AreChosenInTheToolBarWithTheirLegend) {
     }
     session().plans.show(PlanList::none);
     ASSERT_TRUE(eventually([&] { return session().schedule() == nullptr; }));
-    EXPECT_EQ(layer.coloring(), Coloring::phase) << "without a schedule there are no figures";
+    EXPECT_EQ(layer.coloring(), Coloring::heat)
+        << "without a plan the figures are those of the step as it is";
     session().plans.show(0);
     ASSERT_TRUE(eventually([&] { return session().schedule() != nullptr; }));
     colours->setCurrentIndex(0);

@@ -13,6 +13,7 @@
 #include "app/explorer/models/sweep_table.h"
 #include "app/explorer/words/wording.h"
 #include "core/costs/link_profile.h"
+#include "tests/app/explorer/one_figure.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -35,33 +36,7 @@ class OneTruth : public Windows {
         session().sweep.start(session().graph(), solvers, budgets, std::chrono::seconds(2));
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
-    /// What the list of plans, the panel and the strip say must be what is known of the plan's question.
-    void expect_one_figure() {
-        const PlanList& plans = session().plans;
-        for (int row = 0; row < plans.rowCount(); ++row) {
-            const std::optional<double> bound = session().answers().bound_of(*plans.plan(row).schedule);
-            EXPECT_EQ(plans.index(row, PlanList::bound).data().toString(),
-                      bound ? overhead_text(*bound) : QString());
-            if (bound) {
-                EXPECT_LE(*bound, plans.plan(row).schedule->overhead * (1 + 1e-9))
-                    << "a plan is below its bound";
-            }
-        }
-        if (!session().schedule() || !session().schedule()->ok()) return;
-        const Schedule& shown = session().schedule()->schedule;
-        const std::optional<double> bound = session().answers().bound_of(shown);
-        if (bound && !is_none(gap_above(shown.overhead, *bound))) {
-            EXPECT_THAT(label("answer"), HasSubstr(overhead_text(*bound).toStdString()));
-        }
-        for (const SweepCurve& curve : session().sweep.sweep().curves)
-            for (const SweepPoint& point : curve.points) {
-                const auto known = session().answers().known().bound(
-                    {point.budget, curve.copies, session().sweep.sweep().pins});
-                if (!known || point.status == "infeasible") continue;
-                ASSERT_TRUE(point.bound);
-                EXPECT_GE(point.bound->overhead, *known) << curve.solver;
-            }
-    }
+    void expect_one_figure() { rematlas::explorer::expect_one_figure(*window); }
 };
 
 TEST_F(OneTruth, OnlyAPlanThatTheQuestionAllowsAnswersIt) {
