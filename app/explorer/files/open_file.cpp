@@ -110,4 +110,15 @@ Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
     return opened;
 }
 
+Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop) {
+    if (!is_remote(path)) return open_file(path.toStdString(), current);
+    const Result<RemoteFile> file = remote_file(path);
+    if (!file) return file.error();
+    const Result<QString> copy = fetch(*file, stop);
+    if (!copy) return copy.error();
+    Result<Opened> opened = open_file(copy->toStdString(), current);
+    if (opened) opened->host = file->host;
+    return opened;
+}
+
 }  // namespace rematlas::explorer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/explorer/files/plan_journal.h"
+#include "app/explorer/jobs/remote_host.h"
 #include "app/explorer/loaded/loaded_schedule.h"
 #include "core/base/result.h"
 #include "core/planning/file_kind.h"
@@ -20,6 +21,7 @@ struct Opened {
     SchedulePtr schedule;
     std::optional<Sweep> sweep;
     std::filesystem::path path;
+    std::optional<RemoteHost> host = {};  ///< where the file is, if not here
     // Where the graph is not `current`:
     SchedulePtr all_kept = nullptr;  ///< the step without recomputation
     KeptPlans kept = {};             ///< of earlier work on it
@@ -29,5 +31,9 @@ struct Opened {
 /// same folder. Errors: what reading says; a digest for which there is no graph; a model (that needs a
 /// capture first). Any thread may call it. Cost: reading and preparing.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
+
+/// The same of a file here, or on another machine (ssh://host/path): that file is copied first, and schedules
+/// and sweeps find their graph if it was opened from there before. Errors: those of `fetch`, too.
+Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

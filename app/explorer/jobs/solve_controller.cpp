@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/explorer/jobs/remote_solve.h"
 #include "app/explorer/words/wording.h"
 #include "core/base/files.h"
 #include "core/planning/sweep.h"
@@ -113,8 +114,8 @@ void SolveController::finish_early() {
 
 void SolveController::solve(GraphPtr graph, SolveRequest request) {
     was_finished_early_ = false;
-    job_.start([this, graph = std::move(graph), request = std::move(request),
-                solve = solve_](std::stop_token stop) mutable {
+    job_.start([this, graph = std::move(graph), request = std::move(request), solve = solve_,
+                host = host_](std::stop_token stop) mutable {
         request.limits.stop = stop;
         request.limits.cache = cache_folder();
         ThrottledProgress progress([this, stop](const ProgressReport& i) {
@@ -122,7 +123,8 @@ void SolveController::solve(GraphPtr graph, SolveRequest request) {
                 emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
             });
         });
-        Result<Outcome> outcome = solve(*graph, request, std::ref(progress));
+        Result<Outcome> outcome =
+            host ? solve_there(*host, *graph, request) : solve(*graph, request, std::ref(progress));
         if (!outcome) {
             return BackgroundJob::Delivery(
                 [this, message = text(outcome.error().message)] { emit failed(message); });

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "app/explorer/jobs/background_job.h"
+#include "app/explorer/jobs/remote_host.h"
 #include "app/explorer/loaded/loaded_schedule.h"
 #include "core/planning/request.h"
 
@@ -36,6 +37,9 @@ class SolveController : public QObject {
 
     /// Its stop token is the controller's.
     void solve(GraphPtr graph, SolveRequest request);
+    /// Solvers run there from now on; nothing: on this machine.
+    void set_host(std::optional<RemoteHost> host) { host_ = std::move(host); }
+    const std::optional<RemoteHost>& host() const { return host_; }
     /// The solver is asked for its best so far, which still arrives.
     void finish_early();
     /// Whether the answer that came last was asked for before its time was over.
@@ -59,6 +63,7 @@ class SolveController : public QObject {
 
   private:
     SolveFunction solve_;
+    std::optional<RemoteHost> host_;
     bool was_finished_early_ = false;
     BackgroundJob job_;
 };

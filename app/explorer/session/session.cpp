@@ -91,8 +91,8 @@ void Session::open_next() {
     }
     const QString path = queue_.takeFirst();
     emit opening_started(path);
-    opening_.start([this, path, current = graph_, partition = partition_](std::stop_token) {
-        Result<Opened> opened = open_file(path.toStdString(), current);
+    opening_.start([this, path, current = graph_, partition = partition_](std::stop_token stop) {
+        Result<Opened> opened = open_anywhere(path, current, stop);
         if (opened && opened->graph == current) {
             opened->graph = nullptr;  // what is open stays
         } else if (opened && opened->graph->partition != partition) {
@@ -107,6 +107,8 @@ void Session::open_next() {
         }
         auto ready = std::make_shared<Opened>(opened.take());
         return BackgroundJob::Delivery([this, path, ready] {
+            // Solvers run where the graph is.
+            if (ready->graph) solver.set_host(ready->host);
             take(std::move(*ready));
             emit this->opened(path);
             open_next();

@@ -30,6 +30,7 @@ void MainWindow::make_file_menu() {
     QAction* open = menu->addAction(theme::icon("open"), tr("&Open"), this, &MainWindow::ask_and_open,
                                     QKeySequence::Open);
     open->setObjectName("open");
+    menu->addAction(tr("Open from another &machine..."), this, &MainWindow::ask_and_open_remote);
     recent_menu_ = menu->addMenu(tr("Open &recent"));
     connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::show_recent_menu);
     menu->addSeparator();

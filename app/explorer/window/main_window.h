@@ -78,6 +78,7 @@ class MainWindow : public QMainWindow {
     void connect_session();
 
     void ask_and_open();
+    void ask_and_open_remote();
     void open_sample();
     void capture_model(const QString& path);
     void show_measurement(const QString& path);

@@ -1,11 +1,13 @@
 // This part of the window opens files, and has models captured that are no graphs yet.
 #include <QDir>
 #include <QFileInfo>
+#include <QInputDialog>
 
 #include "app/explorer/files/chosen_files.h"
 #include "app/explorer/files/model_file.h"
 #include "app/explorer/files/sample_graph.h"
 #include "app/explorer/followed/followed_window.h"
+#include "app/explorer/jobs/remote_host.h"
 #include "app/explorer/measured/measured_window.h"
 #include "app/explorer/window/capture_dialog.h"
 #include "app/explorer/window/main_window.h"
@@ -56,7 +58,25 @@ void MainWindow::open_sample() {
     open({*path});
 }
 
+void MainWindow::ask_and_open_remote() {
+    bool is_given = false;
+    const QString url = QInputDialog::getText(this, tr("Open from another machine"),
+                                              tr("A file as ssh://[user@]host[:port]/path. A key or an agent "
+                                                 "must let ssh in, and solvers run there."),
+                                              QLineEdit::Normal, "ssh://", &is_given);
+    if (is_given && !url.trimmed().isEmpty()) open({url.trimmed()});
+}
+
 void MainWindow::capture_model(const QString& path) {
+    if (is_remote(path)) {
+        const Result<RemoteFile> file = remote_file(path);
+        show_error(MessageBar::About::opening,
+                   file ? tr("%1: capture the model there (ssh %2 rematlas capture ...), then open its "
+                             ".graph.json from there")
+                              .arg(path, file->host.name)
+                        : text(file.error().message));
+        return;
+    }
     const ModelFile file = look_at_model(path.toStdString());
     if (file.kind == ModelFile::Kind::unreadable) {
         show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(path));

@@ -1,0 +1,101 @@
+#include "app/explorer/jobs/remote_host.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QStandardPaths>
+
+#include "core/base/files.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr int patience = 50;        ///< milliseconds between two looks at `stop`
+constexpr int no_connection = 255;  ///< exit status of ssh itself
+constexpr int most_words = 500;     ///< characters of what the other machine said
+
+QString last_line(const QByteArray& said) {
+    const QStringList lines = QString::fromUtf8(said).split('\n', Qt::SkipEmptyParts);
+    return lines.isEmpty() ? QString() : lines.last().trimmed().left(most_words);
+}
+
+QStringList ssh_arguments(const RemoteHost& host, const QString& command) {
+    QStringList arguments{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20"};
+    if (host.port > 0) arguments << "-p" << QString::number(host.port);
+    return arguments << "--" << host.name << command;
+}
+
+/// The folder of copies is of this user alone: a temporary one would have to be made safe.
+QString folder_of_copies(const RemoteFile& file) {
+    const std::filesystem::path cache = cache_folder();
+    const QString base =
+        cache.empty() ? QDir::temp().filePath("rematlas-copies") : QString::fromStdString(cache.string());
+    const std::string key = file.host.name.toStdString() + ":" + std::to_string(file.host.port) + ":" +
+                            QFileInfo(file.path).path().toStdString();
+    return QDir(base).filePath("remote/" + QString::fromStdString(sha256(key)).left(16));
+}
+
+}  // namespace
+
+bool is_remote(const QString& path) {
+    return path.startsWith("ssh://");
+}
+
+Result<RemoteFile> remote_file(const QString& url) {
+    // No host begins with a dash: ssh would take it for an option.
+    static const QRegularExpression form(
+        R"(^ssh://((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*)(?::(\d{1,5}))?/(.+)$)");
+    const QRegularExpressionMatch match = form.match(url);
+    if (!match.hasMatch() || match.captured(2).toInt() > 65535)
+        return Error{url.toStdString() + ": is not of the form ssh://[user@]host[:port]/path"};
+    QString path = "/" + match.captured(3);
+    if (path.startsWith("/~/")) path = path.mid(3);
+    if (path.contains('\n') || path.contains(QChar(0)))
+        return Error{url.toStdString() + ": a path has no line breaks"};
+    return RemoteFile{{match.captured(1), match.captured(2).toInt()}, path};
+}
+
+QString shell_word(const QString& text) {
+    QString inside = text;
+    return "'" + inside.replace("'", "'\\''") + "'";
+}
+
+Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
+                               const std::stop_token& stop) {
+    QProcess ssh;
+    ssh.start("ssh", ssh_arguments(host, command));
+    if (!ssh.waitForStarted()) return Error{"ssh cannot be started; install it (openssh-client)"};
+    ssh.write(input);
+    ssh.closeWriteChannel();
+    while (!ssh.waitForFinished(patience)) {
+        if (ssh.state() == QProcess::NotRunning) break;
+        if (!stop.stop_requested()) continue;
+        ssh.kill();
+        ssh.waitForFinished(2000);
+        return Error{"stopped"};
+    }
+    RemoteAnswer answer{ssh.exitCode(), ssh.readAllStandardOutput(), ssh.readAllStandardError()};
+    const std::string name = host.name.toStdString();
+    if (ssh.exitStatus() != QProcess::NormalExit) return Error{name + ": ssh ended unexpectedly"};
+    if (answer.exit == no_connection)
+        return Error{name + ": " + last_line(answer.err).toStdString() +
+                     " (the explorer cannot ask for a password: ssh " + name +
+                     " must get in by a key or an agent)"};
+    return answer;
+}
+
+Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop) {
+    const Result<RemoteAnswer> answer = run_there(file.host, "cat -- " + shell_word(file.path), {}, stop);
+    if (!answer) return answer.error();
+    if (answer->exit != 0)
+        return Error{file.host.name.toStdString() + ": " + last_line(answer->err).toStdString()};
+    const QString folder = folder_of_copies(file);
+    if (!QDir().mkpath(folder)) return Error{folder.toStdString() + ": this folder cannot be made"};
+    const QString copy = QDir(folder).filePath(QFileInfo(file.path).fileName());
+    if (const Result<void> written = write_file(copy.toStdString(), answer->out.toStdString()); !written)
+        return written.error();
+    return copy;
+}
+
+}  // namespace rematlas::explorer

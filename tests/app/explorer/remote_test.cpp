@@ -1,0 +1,134 @@
+// Files and solvers of another machine, with a stand-in for ssh that runs the command here.
+#include <gtest/gtest.h>
+
+#include <QFile>
+
+#include "app/explorer/jobs/remote_host.h"
+#include "app/explorer/jobs/remote_solve.h"
+#include "core/base/files.h"
+#include "tests/app/explorer/window_fixture.h"
+
+namespace rematlas::explorer {
+namespace {
+
+TEST(RemoteFiles, AreNamedByHostAndPath) {
+    const Result<RemoteFile> file = remote_file("ssh://me@gpu-1.example:2222/data/x.graph.json");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->host, (RemoteHost{"me@gpu-1.example", 2222}));
+    EXPECT_EQ(file->path, "/data/x.graph.json");
+    EXPECT_EQ(remote_file("ssh://gpu/~/x.graph.json")->path, "x.graph.json");
+    for (const char* wrong :
+         {"ssh://", "ssh:///x", "ssh://-oProxyCommand=touch/x", "ssh://me@-x/x", "ssh://a b/x",
+          "ssh://gpu:99999/x", "ssh://gpu", "ssh://gpu;ls/x", "ssh://gpu/a\nb"})
+        EXPECT_FALSE(remote_file(wrong)) << wrong;
+}
+
+class RemoteMachine : public Windows {
+  protected:
+    void SetUp() override {
+        Windows::SetUp();
+        old_path_ = qgetenv("PATH");
+        old_cache_ = qgetenv("REMATLAS_CACHE");
+        qputenv("REMATLAS_CACHE", folder.filePath("cache").toUtf8());
+        write_program("ssh", "while [ \"$1\" != -- ]; do shift; done\necho \"$2\" >>\"" +
+                                 folder.filePath("hosts").toUtf8() +
+                                 "\"\n[ \"$2\" = away ] && { echo 'ssh: away: no route' >&2; exit 255; "
+                                 "}\nexec sh -c \"$3\"\n");
+        qputenv("PATH", folder.filePath("bin").toUtf8() + ":" + old_path_);
+    }
+    void TearDown() override {
+        qputenv("PATH", old_path_);
+        old_cache_.isNull() ? qunsetenv("REMATLAS_CACHE") : qputenv("REMATLAS_CACHE", old_cache_);
+    }
+    void write_program(const QString& name, const QByteArray& lines) {
+        QDir(folder.path()).mkpath("bin");
+        QFile program(folder.filePath("bin/" + name));
+        ASSERT_TRUE(program.open(QIODevice::WriteOnly | QIODevice::Truncate));
+        program.write("#!/bin/sh\n" + lines);
+        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    }
+    void use_rematlas() { write_program("rematlas", QByteArray("exec '") + REMATLAS_PROGRAM + "' \"$@\"\n"); }
+    QString there(const QString& path) { return "ssh://gpu" + path; }
+    QByteArray hosts() {
+        QFile file(folder.filePath("hosts"));
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }
+    Session& session() { return window->session(); }
+
+    QByteArray old_path_, old_cache_;
+};
+
+TEST_F(RemoteMachine, ItsGraphIsOpenedAndItsSolversAnswer) {
+    use_rematlas();
+    const QString graph = write_chain(folder, 8, "it's a $(chain)");
+    open(there(graph));
+    ASSERT_TRUE(session().graph()) << window->last_error().toStdString();
+    EXPECT_EQ(session().graph()->text, *read_file(graph.toStdString()));
+    ASSERT_TRUE(session().solver.host());
+    session().set_solve_settings({.time = std::chrono::seconds(2)});
+    session().budget.set_text("60%");
+    session().solve_for(session().budget.budget());
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    ASSERT_TRUE(session().schedule()) << window->last_error().toStdString();
+    EXPECT_TRUE(session().schedule()->ok());
+    EXPECT_LE(session().schedule()->schedule.peak, session().budget.budget());
+    EXPECT_EQ(hosts().count("gpu\n"), 2) << "one for the file, one for the solver";
+}
+
+TEST_F(RemoteMachine, ABudgetTooSmallIsToldAsOfThisMachine) {
+    use_rematlas();
+    open(there(write_chain(folder, 8)));
+    ASSERT_TRUE(session().graph());
+    QString headline;
+    QObject::connect(&session().solver, &SolveController::infeasible, window.get(),
+                     [&](const NoScheduleReport& report) { headline = report.headline; });
+    session().solve_for(Bytes(1000));
+    ASSERT_TRUE(eventually([&] { return !headline.isEmpty() && idle(); }));
+    EXPECT_TRUE(headline.contains("No schedule fits")) << headline.toStdString();
+}
+
+TEST_F(RemoteMachine, WhatIsMissingThereIsToldWithWhatToDo) {
+    open(there(folder.filePath("none.graph.json")));
+    EXPECT_TRUE(window->last_error().contains("No such file")) << window->last_error().toStdString();
+    open("ssh://away/x.graph.json");
+    EXPECT_TRUE(window->last_error().contains("no route")) << window->last_error().toStdString();
+    EXPECT_TRUE(window->last_error().contains("password"));
+    write_program("rematlas", "exit 127\n");
+    open(there(write_chain(folder, 4)));
+    ASSERT_TRUE(session().graph());
+    session().solve_for(session().graph()->full_peak);
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    EXPECT_TRUE(window->last_error().contains("not in the PATH")) << window->last_error().toStdString();
+}
+
+TEST_F(RemoteMachine, AnAnswerForAnotherGraphIsNotTaken) {
+    use_rematlas();
+    const QString other = write_chain(folder, 5, "other");
+    write_program("rematlas", QByteArray("shift 2\nexec '") + REMATLAS_PROGRAM + "' solve '" +
+                                  other.toUtf8() + "' \"$@\"\n");
+    open(there(write_chain(folder, 4)));
+    const int before = session().plans.rowCount();
+    session().solve_for(Bytes(4 * session().graph()->full_peak.value));
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    EXPECT_TRUE(window->last_error().contains("another graph")) << window->last_error().toStdString();
+    EXPECT_EQ(session().plans.rowCount(), before);
+}
+
+TEST_F(RemoteMachine, ItsSolversEndWhenTheyAreCancelled) {
+    write_program("rematlas", "exec sleep 60\n");
+    open(there(write_chain(folder, 4)));
+    session().solve_for(session().graph()->full_peak);
+    EXPECT_TRUE(session().solver.running());
+    session().cancel_all();
+    EXPECT_TRUE(eventually([&] { return idle(); }));
+}
+
+TEST_F(RemoteMachine, AGraphOfThisMachineIsSolvedHere) {
+    open(there(write_chain(folder, 4)));
+    ASSERT_TRUE(session().solver.host());
+    open(write_chain(folder, 6, "here"));
+    EXPECT_FALSE(session().solver.host());
+}
+
+}  // namespace
+}  // namespace rematlas::explorer
