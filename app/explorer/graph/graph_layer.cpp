@@ -12,7 +12,6 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr double cell = 400;
-constexpr double room = 16;  ///< around the drawing, so that frames at its border are whole
 
 QRectF qt(const Rect& r) {
     return {r.x, r.y, r.width, r.height};
@@ -77,15 +76,24 @@ void GraphLayer::set_ladder(LadderPtr ladder) {
     update();
 }
 
+void GraphLayer::set_columns(int count) {
+    if (count == wanted_columns_) return;
+    wanted_columns_ = count;
+    if (!ladder_) return;
+    prepareGeometryChange();
+    columns_ = GraphColumns(ladder_->layout, count);
+    update();
+}
+
 void GraphLayer::build_index() {
     edge_bounds_.clear();
     cells_.clear();
     marked_.clear();
     marked_cluster_ = marked_edge_ = running_ = -1;
-    bounds_ = {};
+    columns_ = {};
     if (!ladder_) return;
     const Layout& layout = ladder_->layout;
-    bounds_ = QRectF(0, 0, layout.size.width, layout.size.height).adjusted(-room, -room, room, room);
+    columns_ = GraphColumns(layout, wanted_columns_);
     for (const auto& spline : layout.edges) edge_bounds_.push_back(bounds_of(spline));
     edge_order_ = edges_by_weight(ladder_->view);
     for (std::size_t i = 0; i < layout.items.size(); ++i) {
@@ -93,23 +101,21 @@ void GraphLayer::build_index() {
     }
 }
 
-std::vector<int> GraphLayer::edges_in(const QRectF& rect) const {
+std::vector<int> GraphLayer::edges_at(const QRectF& place) const {
     std::vector<int> found;
     for (int edge : edge_order_) {
-        if (edge_bounds_[edge].intersects(rect)) found.push_back(edge);
+        if (edge_bounds_[edge].intersects(place)) found.push_back(edge);
     }
     return found;
 }
 
-std::vector<int> GraphLayer::items_in(const QRectF& rect) const {
+std::vector<int> GraphLayer::items_at(const QRectF& place) const {
     std::vector<int> found;
-    const QRectF inside = rect & bounds_;
-    if (inside.isEmpty()) return found;
-    visit_cells(inside, [&](qint64 key) {
+    visit_cells(place, [&](qint64 key) {
         const auto at = cells_.find(key);
         if (at == cells_.end()) return;
         for (int item : at->second) {
-            if (item_rect(item).intersects(rect)) found.push_back(item);
+            if (item_place(item).intersects(place)) found.push_back(item);
         }
     });
     std::sort(found.begin(), found.end());
@@ -117,11 +123,32 @@ std::vector<int> GraphLayer::items_in(const QRectF& rect) const {
     return found;
 }
 
-QRectF GraphLayer::item_rect(int item) const {
+std::vector<int> GraphLayer::items_in(const QRectF& rect) const {
+    std::vector<int> found;
+    for (int column = 0; column < columns_.count(); ++column) {
+        const QRectF place = rect.translated(-columns_.shift(column)) & columns_.part(column);
+        if (place.isEmpty()) continue;
+        for (int item : items_at(place))
+            if (columns_.column_at(item_place(item).top()) == column) found.push_back(item);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+QRectF GraphLayer::item_place(int item) const {
     return qt(ladder_->layout.items[item]);
 }
-QRectF GraphLayer::cluster_rect(int cluster) const {
+QRectF GraphLayer::cluster_place(int cluster) const {
     return qt(ladder_->layout.clusters[cluster]);
+}
+QRectF GraphLayer::item_rect(int item) const {
+    return columns_.to_scene(item_place(item));
+}
+/// Of a frame over several columns the part in the first one.
+QRectF GraphLayer::cluster_rect(int cluster) const {
+    const QRectF place = cluster_place(cluster);
+    const int column = columns_.column_at(place.top());
+    return (place & columns_.part(column)).translated(columns_.shift(column));
 }
 
 QRectF GraphLayer::marked_rect() const {
@@ -134,7 +161,7 @@ QRectF GraphLayer::marked_rect() const {
 /// The lightest of the arrows there, which lies on top; -1: none.
 int GraphLayer::edge_at(const QPointF& point, double reach) const {
     const std::vector<int> edges =
-        edges_in(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));
+        edges_at(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));
     for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) {
         const std::vector<Point>& spline = ladder_->layout.edges[static_cast<std::size_t>(*edge)];
         if (distance_to(spline, point) <= reach) return *edge;
@@ -142,17 +169,19 @@ int GraphLayer::edge_at(const QPointF& point, double reach) const {
     return -1;
 }
 
-GraphHit GraphLayer::hit(const QPointF& point, double reach) const {
+GraphHit GraphLayer::hit(const QPointF& of_scene, double reach) const {
     GraphHit hit;
     if (!ladder_) return hit;
-    for (int item : items_in(QRectF(point, QSizeF(0.1, 0.1)))) hit.item = item;
+    const QPointF point = columns_.to_layout(of_scene);
+    if (!columns_.part(columns_.column_at(point.y())).contains(point)) return hit;
+    for (int item : items_at(QRectF(point, QSizeF(0.1, 0.1)))) hit.item = item;
     if (hit.item >= 0) return hit;
     // Parents come first, so the last frame that holds the point is the innermost one.
     for (std::size_t i = 0; i < ladder_->layout.clusters.size(); ++i) {
-        const QRectF rect = cluster_rect(static_cast<int>(i));
-        if (!rect.contains(point)) continue;
+        const QRectF place = cluster_place(static_cast<int>(i));
+        if (!place.contains(point)) continue;
         hit.cluster = static_cast<int>(i);
-        hit.title = point.y() < rect.top() + 24;
+        hit.title = point.y() < place.top() + 24;
     }
     if (!hit.title) hit.edge = edge_at(point, reach);
     if (hit.edge >= 0) hit.cluster = -1;
@@ -196,16 +225,28 @@ void GraphLayer::set_notes(std::vector<ItemNote> notes) {
 void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
     if (!ladder_) return;
     const double detail = full_detail_ ? 10 : option->levelOfDetailFromTransform(painter->worldTransform());
-    const QRectF exposed = full_detail_ ? bounds_ : option->exposedRect.adjusted(-4, -4, 4, 4);
-    const std::vector<int> items = items_in(exposed), edges = edges_in(exposed);
-    QtCanvas canvas(*painter, detail > 0.15);
+    const QRectF exposed = full_detail_ ? boundingRect() : option->exposedRect.adjusted(-4, -4, 4, 4);
+    for (int column = 0; column < columns_.count(); ++column) {
+        const QRectF place = exposed.translated(-columns_.shift(column)) & columns_.part(column);
+        if (place.isEmpty()) continue;
+        painter->save();
+        painter->translate(columns_.shift(column));
+        if (columns_.count() > 1) painter->setClipRect(columns_.part(column), Qt::IntersectClip);
+        paint_place(*painter, place, detail);
+        painter->restore();
+    }
+}
+
+void GraphLayer::paint_place(QPainter& painter, const QRectF& place, double detail) {
+    const std::vector<int> items = items_at(place), edges = edges_at(place);
+    QtCanvas canvas(painter, detail > 0.15);
     paint_blocks(canvas, {.view = ladder_->view,
                           .layout = ladder_->layout,
                           .with_schedule = has_schedule_,
                           .coloring = coloring_,
                           .heat = &heat_,
                           .detail = detail,
-                          .part = Rect{exposed.x(), exposed.y(), exposed.width(), exposed.height()},
+                          .part = Rect{place.x(), place.y(), place.width(), place.height()},
                           .items = &items,
                           .edges = &edges,
                           .marked = &marked_,

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/explorer/graph/graph_columns.h"
 #include "app/explorer/jobs/ladder_controller.h"
 #include "viz/paint/blocks_painter.h"
 
@@ -20,10 +21,13 @@ struct GraphHit {
 
 class GraphLayer : public QGraphicsItem {
   public:
-    QRectF boundingRect() const override { return bounds_; }
+    QRectF boundingRect() const override { return columns_.bounds(); }
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
     void set_ladder(LadderPtr ladder);
+    /// Side by side, from now on; points and rectangles of the functions below are of the scene.
+    void set_columns(int count);
+    const GraphColumns& columns() const { return columns_; }
     const LadderPtr& ladder() const { return ladder_; }
     /// `heat`: one an item of the ladder, for `Coloring::heat`.
     void set_coloring(Coloring coloring, std::vector<double> heat = {});
@@ -54,11 +58,17 @@ class GraphLayer : public QGraphicsItem {
 
   private:
     void build_index();
-    std::vector<int> edges_in(const QRectF& rect) const;
+    // Of the layout:
+    void paint_place(QPainter& painter, const QRectF& place, double detail);
+    QRectF item_place(int item) const;
+    QRectF cluster_place(int cluster) const;
+    std::vector<int> items_at(const QRectF& place) const;
+    std::vector<int> edges_at(const QRectF& place) const;
     int edge_at(const QPointF& point, double reach) const;
 
     LadderPtr ladder_;
-    QRectF bounds_;
+    GraphColumns columns_;
+    int wanted_columns_ = 1;
     Coloring coloring_ = Coloring::decision;
     std::vector<double> heat_;
     bool has_schedule_ = false, full_detail_ = false;

@@ -89,9 +89,7 @@ void GraphView::show_ladder() {
     const bool relayout = !ladder || !layer_->ladder() || !(ladder->layout == layer_->ladder()->layout);
     layer_->set_ladder(ladder);
     if (relayout) {
-        const QRectF bounds = layer_->boundingRect();
-        // Room on all sides, so that any item can be brought to the middle.
-        scene()->setSceneRect(bounds.adjusted(-400, -200, 400, 400));
+        show_columns(std::max(1, layer_->columns().count()));
         show_selection();
         if (ladder && first_) {
             first_ = false;
@@ -146,7 +144,16 @@ void GraphView::zoom(double factor) {
     emit zoomed();
 }
 
+void GraphView::show_columns(int count) {
+    const bool are_others = count != layer_->columns().count();
+    layer_->set_columns(count);
+    // Room on all sides, so that any item can be brought to the middle.
+    scene()->setSceneRect(layer_->boundingRect().adjusted(-400, -200, 400, 400));
+    if (are_others) minimap_->refresh();
+}
+
 void GraphView::fit_width() {
+    show_columns(1);
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
     // The minimap's corner stays free.
@@ -160,10 +167,12 @@ void GraphView::fit_width() {
 }
 
 void GraphView::fit_all() {
-    const QRectF bounds = layer_->boundingRect();
-    if (bounds.isEmpty()) return;
+    if (!layer_->ladder()) return;
     // The legend below stays free; the minimap is not there while all is seen.
     const double height = std::max(100.0, viewport()->height() - legend_height_ - 12);
+    show_columns(
+        columns_for(layer_->ladder()->layout.size, {static_cast<double>(viewport()->width()), height}));
+    const QRectF bounds = layer_->boundingRect();
     const double scale = std::clamp(std::min(viewport()->width() / bounds.width(), height / bounds.height()),
                                     least_zoom, 1.25);
     setTransform(QTransform::fromScale(scale, scale));

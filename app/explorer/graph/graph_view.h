@@ -51,6 +51,7 @@ class GraphView : public QGraphicsView {
     void show_ladder();
     void show_notes();
     void show_colors();
+    void show_columns(int count);
     void show_selection();
     void select_at(const QPoint& position);
     GraphHit hit_at(const QPoint& position) const;
