@@ -11,7 +11,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int patience = 50;        ///< milliseconds between two looks at `stop`
+constexpr int between_looks_ms = 50;
 constexpr int no_connection = 255;  ///< exit status of ssh itself
 constexpr int most_words = 500;     ///< characters of what the other machine said
 
@@ -68,7 +68,7 @@ Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, c
     if (!ssh.waitForStarted()) return Error{"ssh cannot be started; install it (openssh-client)"};
     ssh.write(input);
     ssh.closeWriteChannel();
-    while (!ssh.waitForFinished(patience)) {
+    while (!ssh.waitForFinished(between_looks_ms)) {
         if (ssh.state() == QProcess::NotRunning) break;
         if (!stop.stop_requested()) continue;
         ssh.kill();

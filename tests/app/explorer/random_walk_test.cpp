@@ -48,9 +48,10 @@ class Answers : public QObject {
                 if (action->isEnabled() && !action->isSeparator() && !action->menu() &&
                     action->objectName() != "close_graph")
                     can << action;
-            if (!can.isEmpty() && random_() % 2 == 0)
-                can[static_cast<int>(random_() % can.size())]->trigger();
             menu->close();
+            if (can.isEmpty() || random_() % 2 == 0) return;
+            // Not from here: a timer does not run again before its handler is over, and dialogs would wait.
+            QTimer::singleShot(0, can[static_cast<int>(random_() % can.size())], &QAction::trigger);
             return;
         }
         if (QWidget* popup = QApplication::activePopupWidget()) popup->close();

@@ -141,9 +141,23 @@ def layouts_of(node: Node, are_channels_last: bool) -> list[tuple]:
     return found
 
 
-def tensors_read(node: Node) -> list:
+def nodes_read(node: Node) -> list[Node]:
     given = pytree.tree_leaves((node.args, node.kwargs))
-    return [value.meta["val"] for value in given if isinstance(value, Node) and is_tensor(value)]
+    return [value for value in given if isinstance(value, Node) and is_tensor(value)]
+
+
+def tensors_read(node: Node) -> list:
+    return [value.meta["val"] for value in nodes_read(node)]
+
+
+def copied_bytes(node: Node, layouts) -> int:
+    """Returns the bytes of the parameters that a kernel reads in other strides than they have: inductor copies
+    them right before the kernel. Other tensors are made in the strides in which they are read."""
+    return sum(
+        bytes_of(read)
+        for read, (_, strides, *_) in zip(nodes_read(node), layouts, strict=True)
+        if read.op == "placeholder" and tuple(map(hint, read.meta["val"].stride())) != strides
+    )
 
 
 class KernelCosts:
@@ -162,7 +176,8 @@ class KernelCosts:
             layouts = layouts_of(node, self.are_channels_last)
             workspace, seconds = self.workspace_of(node, layouts), self.seconds_of(node, layouts)
             if workspace is not None and seconds is not None:
-                return seconds, workspace
+                copied = copied_bytes(node, layouts)
+                return seconds + seconds_to_move(device_of(node), 2 * copied), workspace + copied
         moved = sum(bytes_of(tensor) for tensor in (*kernel.reads, *kernel.makes))
         device = device_of(node)
         fused = seconds_to_move(device, moved) + sum(

@@ -33,6 +33,7 @@ generate_by_inductor = CppScheduling.codegen_node
 reorder_by_inductor = post_grad.reorder_for_locality
 concatenate_by_inductor = ConcatKernel.can_realize_into_without_copy
 realize_by_inductor = StorageBox.should_realize_on_reuse
+prefer_channels_last_by_inductor = GraphLowering.find_nodes_prefer_channels_last
 
 
 def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
@@ -47,6 +48,15 @@ def reorder(graph: fx.Graph) -> None:
     """Nodes stay where the plan has them. Inductor moves each to the first that reads it."""
     if PLANNED not in output_of(graph).meta:
         reorder_by_inductor(graph)
+
+
+def nodes_in_channels_last(lowering):
+    """A weight that backward reads stays the parameter. Inductor saves the copy in channels-last order that
+    forward's convolution reads, so that all weights are in memory twice."""
+    nodes = prefer_channels_last_by_inductor(lowering)
+    if PLANNED in output_of(lowering.module.graph).meta:
+        nodes -= {node for node in nodes if node.op == "placeholder"}
+    return nodes
 
 
 def lower_node(lowering, node):
@@ -149,6 +159,7 @@ Scheduler.are_long_distant_nodes = are_apart
 Scheduler.can_fuse_vertical = may_fuse_with_reader
 AllocateLine.should_reuse_buffer = is_kept
 GraphLowering.run_node = lower_node
+GraphLowering.find_nodes_prefer_channels_last = nodes_in_channels_last
 CppScheduling.codegen_node = generate
 ConcatKernel.can_realize_into_without_copy = classmethod(lies_in_whole)
 StorageBox.should_realize_on_reuse = is_realized
