@@ -17,8 +17,8 @@ constexpr double kLongStep = 4;        // times the median: a bar ends there
 constexpr double kNanosecondsOfASecond = 1e9;
 
 /// From what people have to know of first.
-constexpr std::array kByNotice = {StepRunner::original, StepRunner::evicted,   StepRunner::recorded,
-                                  StepRunner::compared, StepRunner::evaluated, StepRunner::plan};
+constexpr std::array kByNotice = {StepRunner::original, StepRunner::evicted, StepRunner::recorded,
+                                  StepRunner::compared, StepRunner::plan,    StepRunner::evaluated};
 
 std::size_t notice_of(StepRunner runner) {
     return static_cast<std::size_t>(std::find(kByNotice.begin(), kByNotice.end(), runner) -

@@ -17,10 +17,11 @@ namespace rematlas {
 
 /// Neighbouring steps that share a column of the picture.
 struct RunColumn {
-    std::size_t begin = 0, end = 0;    ///< steps
-    std::size_t shown = 0;             ///< the step with the highest peak
-    StepRunner by = StepRunner::plan;  ///< the runner that people have to know of: the original before a plan
-    double slowest = 0;                ///< seconds
+    std::size_t begin = 0, end = 0;  ///< steps
+    std::size_t shown = 0;           ///< the step with the highest peak
+    StepRunner by =
+        StepRunner::evaluated;  ///< the runner that people have to know of: the original before a plan
+    double slowest = 0;         ///< seconds
     std::optional<Bytes> planned = {};  ///< the highest
 };
 

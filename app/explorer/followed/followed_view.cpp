@@ -40,8 +40,9 @@ void FollowedView::set_run(const RunSteps& run) {
 }
 
 void FollowedView::grow() {
-    const bool was_all = shown_.is_all(), was_at_end = columns_.empty() || to() >= columns_.back().end;
+    const bool was_all = shown_.is_all(), was_at_end = to() >= known_steps_;
     const double from = shown_.from(), span = shown_.span(), length = static_cast<double>(run_->steps.size());
+    known_steps_ = length;
     shown_.show_all(length);
     if (!was_all) shown_.set(was_at_end ? length - span : from, was_at_end ? length : from + span);
     show_range();
@@ -61,7 +62,8 @@ void FollowedView::set_cursor(std::optional<std::size_t> step) {
 
 void FollowedView::show_all() {
     if (!has_steps()) return;
-    shown_.show_all(static_cast<double>(run_->steps.size()));
+    known_steps_ = static_cast<double>(run_->steps.size());
+    shown_.show_all(known_steps_);
     show_range();
 }
 

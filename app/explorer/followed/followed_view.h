@@ -54,6 +54,7 @@ class FollowedView : public QWidget {
     const RunSteps* run_ = nullptr;
     std::vector<RunColumn> columns_;
     ShownRange shown_;
+    double known_steps_ = 0;  ///< when the range was set
     std::optional<std::size_t> cursor_;
 };
 

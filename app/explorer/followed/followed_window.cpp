@@ -25,7 +25,7 @@ QLabel* bar_label(const char* name, QLabel* label) {
 
 QString last_step_told(const RunSteps& run, const RunTotals& totals) {
     const RunStep& last = run.steps.back();
-    QStringList told{FollowedWindow::tr("Last step: run by %1, a peak of %2 in %3.")
+    QStringList told{FollowedWindow::tr("Last step (%1): a peak of %2 in %3.")
                          .arg(text(runner_words(last.by)), bytes_text(last.peak),
                               time_text(Nanoseconds(std::llround(last.seconds * 1e9))))};
     if (last.planned_peak)
@@ -96,7 +96,7 @@ void FollowedWindow::make_table() {
     auto* sorted = new QSortFilterProxyModel(this);
     sorted->setSourceModel(steps_);
     sorted->setSortRole(FiguresTable::value_role);
-    table_ = theme::sortable_list(*sorted, {70, 170, 100, 100, 100, 90, 500});
+    table_ = theme::sortable_list(*sorted, {70, 170, 100, 100, 100, 90, 300});
     table_->setObjectName("followed_steps");
     table_->setAccessibleName(tr("Steps"));
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,

@@ -57,7 +57,7 @@ TEST_F(FollowedRuns, grow_with_their_file) {
     add_steps(0, 3);
     ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 3; }));
     EXPECT_EQ(followed->view().to(), 3);
-    EXPECT_TRUE(label(followed, "followed_last").contains("run by a plan, a peak of 1.00 MiB in 250 ms"));
+    EXPECT_TRUE(label(followed, "followed_last").contains("(a plan): a peak of 1.00 MiB in 250 ms"));
     EXPECT_TRUE(label(followed, "followed_last").contains("foretold 2.00 MiB"));
     EXPECT_TRUE(label(followed, "followed_last").contains("No step was above the budget"));
     add_steps(3, 2, "original");

@@ -43,8 +43,12 @@ TEST_F(LargeGraphs, OneLevelMoreShowsOps) {
     }
 }
 
-TEST_F(LargeGraphs, AllOfItIsShownInColumnsThatCanBeRead) {
-    for (int level = 0; level < 4; ++level) deeper();
+TEST_F(Windows, ALongGraphIsFittedInColumnsThatCanBeRead) {
+    open(write_chain(folder, 200));
+    LadderController& ladder = window->session().ladder;
+    ladder.set_depth(ladder.full_depth());
+    ASSERT_TRUE(eventually([&] { return !ladder.running() && idle(); }));
+    process_events();
     GraphView& view = window->graph_view();
     const GraphLayer& layer = view.layer();
     const auto items = static_cast<int>(window->session().ladder.ladder()->layout.items.size());
