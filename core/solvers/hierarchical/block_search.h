@@ -16,7 +16,7 @@ enum class BlockSolver : std::uint8_t { annealing, checkmate, dtr };
 
 /// How many limits are tried, and how much work is done for each.
 struct BlockSearchOptions {
-    int saved_limits = 10;  ///< from nothing to what the fastest option saves (HiRemate: nb_bdg_save)
+    int saved_limits = 10;  ///< from nothing to what keeping all saves (HiRemate: nb_bdg_save)
     int peak_limits = 12;   ///< from the least peak to the peak of keeping all (HiRemate: nb_bdg_peak)
     int moves_an_op = 60;   ///< moves of the annealing for each op and pair of limits
     int least_moves = 2000;
@@ -25,8 +25,7 @@ struct BlockSearchOptions {
 };
 
 /// Runs the solver once for each pair of limits, from the known option that is nearest to the limits. The
-/// option that runs each op once is always among those compared. Equal seeds give equal options unless the
-/// deadline ends the search.
+/// first known option runs each op once. Equal seeds give equal options unless the deadline ends the search.
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 

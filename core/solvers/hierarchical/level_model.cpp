@@ -86,7 +86,7 @@ void LevelModel::add_kept() {
             if (end && !result) continue;
             kept_[stage][t] =
                 milp_.add_column({.lower = end ? 1.0 : 0.0, .upper = 1, .cost = 0, .integer = true});
-            // A kept tensor was there before the previous stage, or the previous stage made it.
+            // A kept tensor was there when the previous stage began, or the previous stage made it.
             Sum from;
             from.add(kept_[stage][t]);
             from.add(kept(stage - 1, t), -1);
@@ -315,7 +315,7 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
     }
     if (stage != stages()) return std::nullopt;
     // A tensor is kept for a stage if a visit of the stage reads it, or the next stage keeps it, and the
-    // stage does not make it. The stages are visited backward.
+    // stage does not make it. The loop goes from the last stage to the first.
     for (int t = 0; t < level_.tensor_count(); ++t) {
         if (level_.maker(t) < 0) continue;
         for (int at = stages(); at-- > 0;) {

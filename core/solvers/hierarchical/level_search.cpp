@@ -10,7 +10,7 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in a block's mean share of the time
+constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in mean times of a visit
 constexpr int kAdaptEvery = 128;
 constexpr int kClockPeriod = 64;  // moves
 constexpr int kMostFeeders = 6;
