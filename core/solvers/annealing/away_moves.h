@@ -1,7 +1,7 @@
 // The moves of the search with copies: the moves of runs (moves.h), and
 //
-// - away: a tensor that is kept across a run goes to the host instead. Of some drawn tensors the one with the
-//   most bytes * idle time goes. The move may be made in all equal blocks, or with waits for its copies;
+// - away: a tensor that is kept across a run goes to the host instead, drawn by its bytes * idle time. The
+//   move may be made in all equal blocks, or with waits for the copies;
 // - here: a tensor that is away is kept;
 // - a rerun is removed, and the tensors that it made are away until their next use; or the reverse, a tensor
 //   that is away is made again instead;
