@@ -10,8 +10,7 @@
 namespace rematlas::hierarchical {
 
 /// The method that finds the schedule of a block for a pair of limits. `checkmate` is Checkmate's programme,
-/// and larger blocks than `StagedModel::fits` accepts are annealed. `dtr` is online eviction, which cannot
-/// limit the saved bytes.
+/// and larger blocks than `StagedModel::fits` accepts are annealed. `dtr` is online eviction.
 enum class BlockSolver : std::uint8_t { annealing, checkmate, dtr };
 
 /// How many limits are tried, and how much work is done for each.
