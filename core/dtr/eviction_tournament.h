@@ -1,4 +1,5 @@
-// Which of many storages has the least score, as time goes on: an index over the candidates of an eviction pool.
+// Which of many storages has the least score, as time goes on: an index over the candidates of an eviction
+// pool.
 //
 //     EvictionTournament tournament(true);
 //     tournament.set(0, {.cost = 8, .bytes = 2, .last_use = 3, .order = 0});

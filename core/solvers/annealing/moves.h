@@ -34,8 +34,8 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All must outlive the moves. Without `repeats` no move is made in equal blocks. The run of `first_op`, where
-    /// there is one, stays before all others.
+    /// All arguments must outlive the moves. Without `repeats` no move is made in equal blocks. The run of
+    /// `first_op`, where there is one, stays before all others.
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
           int first_op = -1);
 

@@ -19,8 +19,8 @@
 // nothing here has to move the clock. Updates on the host follow each other; each of them begins when its
 // first input is on the host.
 //
-// Cost of `settle`: linear in the runs and in the copies, with a small factor, and an edit of the profile for each
-// copy that has moved.
+// Cost of `settle`: linear in the runs and in the copies, with a small factor, and an edit of the profile
+// for each copy that has moved.
 #pragma once
 
 #include <algorithm>

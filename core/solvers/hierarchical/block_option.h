@@ -18,7 +18,7 @@ struct BlockOption {
     std::int64_t forward_time = 0, backward_time = 0;
     std::int64_t forward_peak = 0;     ///< bytes, including the tensors that the first part makes
     std::int64_t backward_peak = 0;    ///< bytes, including the saved, held and received tensors
-    std::int64_t saved = 0;            ///< bytes kept between the parts that no other block reads
+    std::int64_t saved = 0;            ///< bytes of tensors kept between the parts that no other block reads
     std::vector<std::int32_t> held;    ///< tensors of `Subproblem::passed_on` that the second part needs
     std::vector<std::int32_t> reread;  ///< indices into `Subproblem::given`: tensors that the second part
                                        ///< reads

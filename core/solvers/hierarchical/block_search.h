@@ -23,8 +23,9 @@ struct BlockSearchOptions {
     ProgrammeLimits programme{.time = std::chrono::seconds(1)};  ///< for `checkmate`
 };
 
-/// Runs the solver once for each pair of limits, from the known option that is nearest to the limits. The
-/// first known option runs each op once. Equal seeds give equal options unless the deadline ends the search.
+/// Runs the solver for each pair of limits that no earlier result answers, from the known option that is
+/// nearest to the limits. The first known option runs each op once. Equal seeds give equal options unless
+/// the deadline ends the search.
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 

@@ -6,7 +6,7 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-/// By op of the whole graph: the stage that the op belongs to; -1 for ops that need not run.
+/// By op of the whole graph: the stage that it belongs to, -1 for ops that need not run.
 std::vector<int> stages_of(const FlatGraph& flat, const TrainingTree& tree) {
     std::vector<int> stage(flat.op_count, -1);
     const auto& children = tree.blocks.front().children;

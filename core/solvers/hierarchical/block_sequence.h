@@ -1,4 +1,4 @@
-// A sequence of blocks as a chain for Rotor's dynamic programme: each block is a stage, each option a way.
+// A sequence of blocks as a chain for Rotor's dynamic programme: a stage for each, a way for each option.
 #pragma once
 
 #include <vector>

@@ -27,7 +27,7 @@ struct BlockTableOptions {
     /// The limits of a level's programme, which runs after the annealing of the level. Without a value only
     /// the annealing runs.
     std::optional<ProgrammeLimits> programme = {};
-    double tolerance = 0.02;  ///< the share of the time by which equal blocks may differ
+    double tolerance = 0.02;  ///< by how much of their time equal blocks may differ
     std::uint64_t seed = 1;
 };
 

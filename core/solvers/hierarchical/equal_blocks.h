@@ -11,7 +11,7 @@
 namespace rematlas::hierarchical {
 
 /// A block's ops in an order that depends only on how they are connected. Ops at the same place in two
-/// blocks of equal `structure` play the same part in their blocks.
+/// blocks of equal `structure` correspond to each other.
 struct CanonicalBlock {
     std::vector<std::int32_t> ops;    ///< by place
     std::vector<std::int64_t> times;  ///< by place
@@ -30,7 +30,7 @@ double times_apart(const std::vector<std::int64_t>& times, const std::vector<std
 /// Numbers the classes of equal blocks, in the order in which blocks are asked for.
 class EqualBlocks {
   public:
-    /// `tolerance`: the largest distance between the times of equal blocks (`times_apart`).
+    /// `tolerance`: how far the times of equal blocks may be apart (`times_apart`).
     explicit EqualBlocks(double tolerance) : tolerance_(tolerance) {}
 
     /// The class of the block, which is a new class if no block before it equals it.

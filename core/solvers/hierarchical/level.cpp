@@ -190,7 +190,7 @@ LevelSchedule Level::once(std::vector<std::int32_t> option) const {
     return schedule;
 }
 
-// Lifetimes are those of run sequences: a tensor is kept between two events if the second one reads it.
+// Lifetimes are those of run sequences: between two events a tensor is kept if the second one reads it.
 LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) const {
     enum : std::uint8_t { none, read, made };
     const std::size_t visits = schedule.visits.size();

@@ -1,4 +1,4 @@
-// One level of a training step's blocks: the order in which the blocks run, each with one of its options.
+// One level of a training step's blocks: the order in which its blocks run, each with one of its options.
 //
 //     Level level(whole, blocks, parent);
 //     LevelSchedule schedule = level.once(choice);
@@ -131,7 +131,7 @@ class Level {
     const std::vector<LevelBlock> blocks_;
     const Subproblem* parent_;
     std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: its number in the level, or -1
-    std::vector<std::int32_t> maker_;   ///< by tensor of the level: the block that passes it on, or -1
+    std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes it on, or -1
     std::vector<std::int64_t> bytes_;   ///< by tensor of the level
     std::vector<std::int32_t> results_;
     std::vector<BlockInterface> interfaces_;
@@ -140,7 +140,7 @@ class Level {
     std::vector<std::uint8_t> runs_forward_once_;  ///< by block
     std::int64_t always_bytes_ = 0;
     std::int64_t workspace_ = 0;
-    std::vector<std::int32_t> touched_;  ///< tensors that the visits read and make
+    std::vector<std::int32_t> touched_;  ///< tensors that visits read and make
     std::vector<Play> plays_;  ///< each block's advance, then its save and backward visits by option; last
                                ///< `outside`
     std::vector<std::int32_t> first_play_;  ///< by block, then for `outside`: index into `plays_`

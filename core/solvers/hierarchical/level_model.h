@@ -29,10 +29,11 @@ class LevelModel {
 
     const MilpModel& milp() const { return milp_; }
 
-    /// The schedule that an integral solution stands for.
+    /// The schedule that a solution in whole numbers stands for.
     LevelSchedule decode(std::span<const double> values) const;
 
-    /// The point of the programme for a schedule. The result is empty if the schedule is not in the class.
+    /// The point of the programme for a schedule, whose reruns it sorts within their stages. Empty if the
+    /// schedule is not of the class.
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
   private:

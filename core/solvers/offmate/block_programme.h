@@ -1,5 +1,5 @@
-// OffMate's programme: it chooses one of its options for each block of the step, while bytes may be away
-// from the device.
+// OffMate's programme: it chooses an option for each block of the step, while bytes may be away from the
+// device.
 //
 //     const BlockProgramme programme(graph, flat, level, limits);
 //     run_programme(..., [&](auto values) { runs = level.lowered(programme.decode(values)); });

@@ -25,8 +25,7 @@ constexpr std::string_view kSummary =
 constexpr double kTableShare = 0.3;      // of the time, for options of blocks
 constexpr double kSequenceShare = 0.25;  // of what is left, for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5,
-                                  0.25};   // of the optimizer's ops: so many run on the host, those whose
-                                           // turn comes first
+                                  0.25};   // of the optimizer's ops run on the host, the first ones
 constexpr double kFirstShareStep = 0.125;  // of the search between these shares
 constexpr double kLeastShareStep = 0.015;
 
