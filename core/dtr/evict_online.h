@@ -4,7 +4,7 @@
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
 // The calls of the program run one after the other, and its future is unseen; see OnlineEviction. At a pin
-// the tensor must be there. Tensors that the program still holds at its end are pinned.
+// the tensor must be there. A trace pins the tensors that the program still holds at its end.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ class CheckmateSearch {
     }
 
   private:
-    /// The time of the start. It is longer where the programme is too large to get far.
+    /// The time for finding a start. It is longer where the programme is too large to get far.
     std::chrono::nanoseconds warm_up_time() const {
         const auto share = share_of(limits_.time, options_.warm_up);
         const bool large = required_once(problem_.flat).size() > kLargeProgramme;

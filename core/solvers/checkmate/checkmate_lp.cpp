@@ -23,7 +23,7 @@ namespace {
 constexpr double kStartShare = 0.05;                             ///< of the time, for each start
 constexpr std::size_t kThresholds = 64;                          ///< at most so many
 constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
-constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< for each of them
+constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< for each op and schedule
 constexpr double kRepairHeat = 0.1;                              ///< low, so that most of the start is kept
 constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the room beside the residents
 

@@ -135,7 +135,7 @@ class RotorTable {
     std::int64_t splits_ = 0;
     bool exhaustive_;
     std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
-    std::int64_t fineness_;                     ///< a later step must gain about 1 / `fineness_` of its time
+    std::int64_t fineness_;                     ///< later steps must gain one part in so many of the time
     std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups before it leave
     std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the stages before it, with all kept
     std::vector<TradeOffs> absent_, present_;   ///< by part

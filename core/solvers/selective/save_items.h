@@ -17,7 +17,7 @@ struct HeldBytes {
 
 struct SaveItem {
     std::vector<std::int32_t> ops = {};  ///< that are saved; empty: the region is not checkpointed
-    int region = -1;                     ///< the region of the item; -1 if its ops are of several
+    int region = -1;                     ///< the region of the item; -1 for a group of ops
     std::int64_t time = 0;               ///< ns of the ops that do not run again
     std::vector<HeldBytes> held = {};
 };
