@@ -3,8 +3,8 @@
 //     const DtrOutcome outcome = evict_online(trace, Bytes(2 << 30), {.heuristic = DtrHeuristic::dtr});
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
-// The program's calls are run one after the other, its future unseen; see OnlineEviction. At a pin, thus also
-// for what the program still holds at its end, the tensor must be there.
+// The calls of the program run one after the other, and its future is unseen; see OnlineEviction. At a pin
+// the tensor must be there. A trace pins the tensors that the program still holds at its end.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct DtrOutcome {
     std::int64_t time = 0;       ///< of all runs, up to the end or where it gave up
     std::int64_t base_time = 0;  ///< of all calls once
     Bytes peak;
-    std::int64_t evictions = 0;           ///< for want of memory; what is deallocated does not count
+    std::int64_t evictions = 0;           ///< for want of memory; deallocations do not count
     std::int64_t rematerializations = 0;  ///< runs beyond the program's calls
     std::vector<int> runs;                ///< ops in the order in which they ran
 
@@ -45,7 +45,7 @@ struct DtrOutcome {
     }
 };
 
-/// What happened, for who compares.
+/// One event of the simulation, so that simulations can be compared.
 struct DtrEvent {
     enum class Kind { call, rerun, drop } kind = Kind::call;
     int id = 0;  ///< of the trace: op, or storage that is dropped, deallocations included
@@ -59,8 +59,8 @@ DtrOutcome evict_online(const Trace& trace, Bytes budget, const DtrOptions& opti
                         const std::function<bool(const DtrOutcome&, double done)>& go_on = {},
                         std::vector<DtrEvent>* events = nullptr);
 
-/// The peak when there is memory for everything and what is not needed any more is freed for ever (banished):
-/// the published experiments take their budgets as shares of it.
+/// The peak if there is memory for everything, and storages that are not needed any more are freed for ever
+/// (banished). The published experiments take their budgets as shares of this peak.
 Bytes unbounded_peak(const Trace& trace);
 
 }  // namespace rematlas

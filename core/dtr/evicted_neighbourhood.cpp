@@ -7,7 +7,7 @@ namespace rematlas {
 EvictedNeighbourhood::EvictedNeighbourhood(const StorageGraph& graph, Kind kind)
     : graph_(graph), kind_(kind) {}
 
-/// Room for the storages that the graph has by now.
+/// Makes room for the storages that the graph has by now.
 void EvictedNeighbourhood::follow_graph() {
     const auto count = static_cast<std::size_t>(graph_.storage_count());
     if (evicted_.size() == count) return;
@@ -137,7 +137,8 @@ std::int64_t EvictedNeighbourhood::class_cost(int storage) {
     return sum;
 }
 
-/// The class costs less by a share: no bound that counts on it loses more.
+/// Lowers the bounds that count on a class whose cost falls by `share`: none of them falls by more than
+/// that.
 void EvictedNeighbourhood::lower_watchers(int root, std::int64_t share) {
     ++stamp_;
     std::erase_if(watchers_[root], [&](int s) {
@@ -196,9 +197,9 @@ void EvictedNeighbourhood::invalidate(int storage, Change change) {
     if (change == shrinks) lower(storage, known_[storage]);
 }
 
-/// Forgets what is known of every storage whose neighbourhood can hold this one: an ancestor's reaches it
-/// downwards, a descendant's upwards, so two straight walks find them, never a turn. What was known before a
-/// neighbourhood grew stays a bound.
+/// Forgets the costs of all storages whose neighbourhoods can hold this one. The neighbourhood of an
+/// ancestor reaches it downwards and that of a descendant upwards, so two straight walks without a turn find
+/// them all. A cost from before a neighbourhood grew stays a lower bound.
 void EvictedNeighbourhood::invalidate_around(int storage, Change change) {
     if (kind_ == Kind::none) return;
     invalidate(storage, change);

@@ -30,15 +30,16 @@ class EvictedNeighbourhood {
     bool is_evicted(int storage) const {
         return storage < static_cast<int>(evicted_.size()) && evicted_[storage];
     }
-    /// Some storages were forgotten; the graph has them no more. What classes remember of storages that
-    /// returned is forgotten too.
+    /// Takes note that the graph has forgotten some storages. The classes also forget what they remember of
+    /// storages that returned.
     void settle();
 
     /// Sum of the costs of the evicted neighbourhood, each storage once. Cost: near constant for classes;
     /// otherwise the neighbourhood's size when it changed since the last call, else constant.
     std::int64_t cost(int storage);
-    /// A bound that needs no sum: what `cost` has said last, as long as that is one. It rises with calls of `cost`
-    /// alone, and falls only for storages that `take_lowered` names.
+    /// A lower bound on the cost that needs no sum: the last result of `cost`, lowered where the
+    /// neighbourhood may have shrunk since. It rises in calls of `cost` alone, and falls only for storages
+    /// that `take_lowered` names.
     std::int64_t cost_at_least(int storage) const {
         return storage < static_cast<int>(known_.size()) ? known_[storage] : 0;
     }
@@ -76,15 +77,15 @@ class EvictedNeighbourhood {
     std::vector<std::vector<int>> watchers_;  // per root: storages whose bound counts on its cost, and others
     std::vector<int> lowered_at_;             // per storage: stamp of the last walk that lowered its bound
 
-    // Exact neighbourhoods. A walk that is to find all whose sum, or bound, counts an evicted storage needs to go on
-    // from those alone that such a sum has counted.
-    std::vector<std::uint8_t> valid_;          // what is known is the cost
+    // Exact neighbourhoods. A walk looks for all storages whose sum, or bound, counts an evicted storage. It
+    // needs to go on only from the storages that such a sum has counted.
+    std::vector<std::uint8_t> valid_;          // per storage: `known_` is the exact cost
     std::vector<std::uint8_t> counted_[2][2];  // per change it would matter to, direction and storage
 
-    std::vector<std::int64_t> known_;  // bounds
+    std::vector<std::int64_t> known_;  // per storage: lower bounds
     std::vector<int> lowered_;
     std::vector<int> seen_[2];  // per direction and storage: stamp of the last walk
-    std::vector<int> reached_;  // by the last walk: its start, then what is evicted
+    std::vector<int> reached_;  // storages of the last walk: its start, then the evicted ones
     int stamp_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The words of options for what online eviction can do.
+// The words that options use for the choices of online eviction.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr std::array<std::pair<const char*, DtrDeallocation>, 3> kDealloc
      {"ignore", DtrDeallocation::ignore},
      {"banish", DtrDeallocation::banish}}};
 
-/// Of such a table, in its order.
+/// The words of such a table, in its order.
 template <class Names>
 std::vector<std::string> words_of(const Names& names) {
     std::vector<std::string> words;

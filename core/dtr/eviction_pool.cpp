@@ -14,7 +14,7 @@ EvictionPool::EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neig
       indexed_(!options.sample && options.heuristic != DtrHeuristic::random),
       tournament_(factors_.staleness) {}
 
-/// Room for the storages that the graph has by now.
+/// Makes room for the storages that the graph has by now.
 void EvictionPool::follow_graph() {
     const auto count = static_cast<std::size_t>(graph_.storage_count());
     if (place_.size() == count) return;
@@ -109,7 +109,7 @@ EvictionCandidate EvictionPool::candidate(Entry entry, std::int64_t neighbours) 
             .order = entry.order};
 }
 
-/// Where it is in the pool: what the index has of it is so again.
+/// Updates the index for a storage that is in the pool.
 void EvictionPool::update(int storage) {
     if (!indexed_ || place_[storage] < 0) return;
     const int place = place_[storage];
@@ -140,7 +140,8 @@ int EvictionPool::first_of_sample(std::int64_t now) {
     return entries_[first].storage;
 }
 
-/// Who goes first by the bounds is summed exactly, until one goes first by its exact sum.
+/// Sums the neighbourhood of the storage that goes first by the bounds, until a storage goes first by its
+/// exact sum.
 int EvictionPool::first_of_all(std::int64_t now) {
     for (const int storage : neighbourhood_.take_lowered()) update(storage);
     while (true) {

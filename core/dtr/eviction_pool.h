@@ -11,8 +11,8 @@
 
 namespace rematlas {
 
-/// What is evicted first: the least score. c: time of the ops that make the storage and its views; m: bytes;
-/// s: simulated time since the last use.
+/// The score by which storages are evicted: the least score goes first. c: time of the ops that make the
+/// storage and its views; m: bytes; s: simulated time since the last use.
 enum class DtrHeuristic {
     dtr_eq,  ///< (c + the classes of evicted neighbours, kept by union-find) / (m s)
     dtr,     ///< (c + evicted ancestors and descendants reached through evicted storages) / (m s)
@@ -23,30 +23,31 @@ enum class DtrHeuristic {
     random,
 };
 
-/// Scores are kept in an index, with lower bounds in place of the neighbourhoods; a neighbourhood is summed only
-/// where its storage would go first by the bound: answers are those of the plain definition. Of equal scores the
-/// storage goes that became evictable last; of scores of 0 the first. Storages without bytes go last, except under
+/// Scores are kept in an index, with lower bounds in place of the costs of neighbourhoods. A neighbourhood
+/// is summed only if its storage would go first by the bound, so the answers are those of the plain
+/// definition. Of equal scores the storage goes that became evictable last; of scores of 0 the one that
+/// became evictable first. Storages without bytes go last, except under lru and random.
 /// lru and random.
 class EvictionPool {
   public:
     struct Options {
         DtrHeuristic heuristic = DtrHeuristic::dtr_eq;
         bool sample = false;  ///< scores a random sample of as many storages as the root of their number
-        bool ignore_small = false;  ///< never evicts what has less than 1 % of the average bytes of the
-                                    ///< storages that were made before it
+        bool ignore_small = false;  ///< never evicts storages with less than 1 % of the average bytes of the
+                                    ///< storages that were made before them
         std::uint64_t seed = 1;
     };
 
     EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neighbourhood, Options options);
 
-    void insert(int storage);  ///< nothing where it is there already
-    void remove(int storage);  ///< nothing where it is not there
+    void insert(int storage);  ///< does nothing if it is in the pool already
+    void remove(int storage);  ///< does nothing if it is not in the pool
     bool empty() const { return entries_.empty(); }
 
     void used(int storage, std::int64_t now);
-    /// The storage is not in the pool; its id may come again.
+    /// Forgets a storage that is not in the pool, because its id may come again.
     void forget(int storage);
-    /// Costs may have fallen: ops were forgotten.
+    /// Updates all costs, which may have fallen because ops were forgotten.
     void settle();
     /// The storage to evict. The pool must not be empty. `now` never falls.
     int choose(std::int64_t now);
@@ -79,7 +80,7 @@ class EvictionPool {
     std::mt19937_64 random_;
     std::vector<Entry> entries_;
     std::vector<int> place_;         // per storage: in entries_, or -1
-    bool indexed_;                   // else the tournament is empty
+    bool indexed_;                   // false: the tournament is empty
     EvictionTournament tournament_;  // places are those of entries_; costs are lower bounds
     std::vector<std::int64_t> last_use_;
     std::vector<std::uint8_t> small_;  // per storage: 0 not known yet, 1 no, 2 yes

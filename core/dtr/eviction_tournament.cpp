@@ -65,9 +65,10 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     return played;
 }
 
-/// A time up to which `first`, which goes before `second` now, does so; `now` where it is close. In real numbers
-/// it does while r1 (t - l2) < r2 (t - l1), r: cost / bytes, l: last use. Scores are rounded, so it is only sure
-/// where that holds by a margin that is far larger than what rounding does.
+/// A time up to which `first`, which goes before `second` now, is sure to do so; `now` if the scores are
+/// close. In real numbers it does so while r1 (t - l2) < r2 (t - l1), with r: cost / bytes, l: last use.
+/// Scores are rounded, so this is sure only if the inequality holds by a margin that is far larger than the
+/// rounding errors.
 std::int64_t EvictionTournament::sure_until(const EvictionCandidate& first, const EvictionCandidate& second,
                                             std::int64_t now) const {
     if (!staleness_ || second.bytes == 0) return kForever;

@@ -10,7 +10,7 @@ OnlineEviction::OnlineEviction(EvictionHost& host, Options options)
       neighbourhood_(graph_, EvictionPool::neighbourhood_of(options.pool.heuristic)),
       pool_(graph_, neighbourhood_, options.pool) {}
 
-// The program.
+// The calls of the program.
 
 int OnlineEviction::declare(const Trace::Op& called, const std::vector<Trace::Output>& outputs) {
     const int id = graph_.add(called, outputs);
@@ -94,7 +94,7 @@ bool OnlineEviction::lose(int tensor) {
     return lose_storage(graph_.tensor(tensor).storage);
 }
 
-// What is on the device.
+// Storages on the device.
 
 void OnlineEviction::update_pool(int storage) {
     const StorageState& state = storages_[storage];
@@ -151,11 +151,11 @@ OnlineEviction::Stuck OnlineEviction::stuck() const {
     return stuck;
 }
 
-// Running again.
+// Reruns.
 
-/// Has the inputs of `first` there and locked; then runs its tensor's op, if it has one. An explicit stack:
-/// chains of evicted tensors can be as long as the program. Of the inputs, those that are there are locked
-/// first.
+/// Makes the inputs of `first` again where they are gone, and locks them; then runs the op of its tensor, if
+/// it has one. The stack is explicit, because chains of evicted tensors can be as long as the program.
+/// Inputs that are there are locked first.
 bool OnlineEviction::materialize(Frame first) {
     std::vector<Frame> stack{first};
     while (true) {
@@ -166,7 +166,7 @@ bool OnlineEviction::materialize(Frame first) {
                 stack.push_back(enter(input, graph_.maker(input).inputs));
                 continue;
             }
-            // Made by now, by its own frame or beside a sibling.
+            // The input is there by now: its own frame made it, or it was made beside a sibling.
             const int storage = graph_.tensor(input).storage;
             lock(storage);
             locked_.push_back(storage);
@@ -245,7 +245,8 @@ void OnlineEviction::has_run(int id, int first) {
     end(graph_.op(id).inputs);
 }
 
-/// The outputs are on the device. `first` is the one that was asked for: it becomes evictable last.
+/// Takes note that the outputs are on the device. `first` is the one that was asked for: it becomes
+/// evictable last.
 void OnlineEviction::appear(int id, int first) {
     const auto appears = [&](int t) {
         const int storage = graph_.tensor(t).storage;
@@ -267,8 +268,9 @@ bool OnlineEviction::runs_in_place(int op, const std::function<int(int)>& releas
     return graph_.op(op).writes_over || writes_over(op, releases);
 }
 
-/// Whether all that the op can write over will not be read again: `references(storage)` of it are about to
-/// go, or it is only held by chance.
+/// Whether no input that the op can write over will be read again. This is so if all references to its
+/// storage are about to go, `references(storage)` of them; a storage without references is only there by
+/// chance.
 bool OnlineEviction::writes_over(int id, const std::function<int(int)>& references) const {
     const StorageGraph::Op& op = graph_.op(id);
     if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;
@@ -282,7 +284,7 @@ bool OnlineEviction::writes_over(int id, const std::function<int(int)>& referenc
     });
 }
 
-// Banishing.
+// A banished storage can never be rebuilt, so everything that was made from it is pinned.
 
 bool OnlineEviction::has_evicted_child(int storage) const {
     for (int op : graph_.readers(storage)) {

@@ -1,5 +1,5 @@
-// Dynamic tensor rematerialization: Kirisame et al., ICLR 2021, as a program goes on that nobody knows
-// beforehand. The simulation (`evict_online`) and the system that interposes on a real program share it.
+// Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) of a running program whose future nobody
+// knows. The simulation (`evict_online`) and the system that interposes on a real program share it.
 //
 //     OnlineEviction eviction(host, {.heuristic = DtrHeuristic::dtr});
 //     if (!eviction.begin(op.inputs)) return;          // made again where they were gone, and locked
@@ -8,16 +8,17 @@
 //     eviction.release(tensor);                        // the program drops it
 //
 // When bytes are short, the evictable storage of the least score is dropped; when an op needs a tensor that
-// is gone, its op runs again, recursively. What an op under way reads is locked. An op that runs again takes
-// the bytes of all its outputs while it runs, also where an earlier copy is still there. Evicting a storage
-// takes its views along: each is made again by its own op.
+// is gone, its op runs again, recursively. The tensors that a running op reads are locked. An op that runs
+// again takes the bytes of all its outputs while it runs, also where an earlier copy is still there.
+// Evicting a storage takes its views along: each is made again by its own op.
 //
 // Beyond the paper: workspaces, ops that run only once (with eager deallocation their outputs are freed when
 // no rerun can need them; else they stay), runs in place (with eager deallocation, where nothing else
 // needs the input any more), contents that change behind the ops that read them (`lose`), and forgetting
 // (`settle`), so that a program can go on for ever.
 //
-// Cost: the walks of the neighbourhoods, and of the order of log(storages on the device) for each that changes.
+// Cost: the walks of the neighbourhoods, and about log(storages on the device) for each storage that
+// changes.
 #pragma once
 
 #include <cstdint>
@@ -34,24 +35,25 @@ namespace rematlas {
 enum class DtrDeallocation {
     eager,   ///< it is evicted at once, and may be made again
     ignore,  ///< nothing
-    banish,  ///< it is freed for ever once no evicted tensor was made from it; what was made from it can then
-             ///< not be evicted. The uses by reruns do not count as uses of a storage without references
+    banish,  ///< it is freed for ever once no evicted tensor was made from it; the storages made from it can
+             ///< then not be evicted. Reruns do not count as uses of a storage without references
 };
 
-/// Whose memory it is and who runs the ops.
+/// Owns the memory and runs the ops.
 class EvictionHost {
   public:
     virtual ~EvictionHost() = default;
-    /// Runs a known op another time. Its inputs are on the device; room for what it takes has to be made.
-    /// With `in_place` it writes over what it can write over. False: it failed, and all that waits for it.
+    /// Runs a known op another time. The inputs are on the device; the host makes room for the bytes that
+    /// the run takes. With `in_place` the op writes over all inputs that it can write over. Returns false if
+    /// the run failed; then all that waits for it fails.
     virtual bool run_again(int op, bool in_place) = 0;
-    /// The storage's memory is free for others. Where it was written over, it has none.
+    /// The storage's memory is free for others. A storage that was written over has no memory left.
     virtual void drop(int storage) = 0;
-    /// Bytes that are missing for so many more: not positive where there is room.
+    /// The bytes that are missing until `bytes` more fit; not positive if there is room.
     virtual std::int64_t missing(std::int64_t bytes) const = 0;
-    /// Asked after each eviction and each run. False: what is under way fails.
+    /// Asked at each eviction and after each run. If it returns false, the call under way fails.
     virtual bool goes_on() { return true; }
-    /// By `settle`: nobody can need it any more, and its id comes again.
+    /// Called by `settle`: nobody can need the op or the storage any more, and its id comes again.
     virtual void forget_op(int /*op*/) {}
     virtual void forget_storage(int /*storage*/) {}
 };
@@ -71,37 +73,38 @@ class OnlineEviction {
 
     OnlineEviction(EvictionHost& host, Options options);
 
-    // The program. Its ids are those of `graph()`. What returns false did not happen: there was no room, or
-    // the host failed; no lock is left behind.
+    // The calls of the program. Ids are those of `graph()`. A call that returns false has failed, because
+    // there was no room or the host failed; it leaves no lock behind.
 
     /// The program calls the op. Each output has one reference.
     int declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
-    /// Has the tensors there and locks them.
+    /// Makes the tensors again where they are gone, and locks them.
     bool begin(const std::vector<int>& tensors);
     /// Unlocks what `begin` locked.
     void end(const std::vector<int>& tensors);
-    /// The declared op has run for the first time, between a `begin` of its inputs and now, which unlocks
-    /// them. `first` of its outputs becomes evictable last.
+    /// The declared op has run for the first time, after a `begin` of its inputs; this unlocks the inputs.
+    /// The first of the op's outputs becomes evictable last.
     void made(int op);
     /// Whether the declared op, which has not run yet, can write over its inputs, because the program drops
-    /// all its references to them right after: so many of `releases(storage)`.
+    /// all its references to them right after the run. `releases(storage)` says how many references it
+    /// drops.
     bool runs_in_place(int op, const std::function<int(int)>& releases) const;
     void retain(int tensor);
     void release(int tensor);
-    /// It has to be there, and its storage stays from now on.
+    /// Makes the tensor again if it is gone; its storage stays from now on.
     bool pin(int tensor);
-    /// It has to be there, and its storage stays until it has no reference and no rerun can need it.
+    /// The same, but the storage stays only until it has no reference and no rerun can need it.
     bool freeze(int tensor);
-    /// It may be evicted after all.
+    /// The storage of the tensor may be evicted after all.
     void thaw(int tensor);
-    /// The contents of its storage are about to change, or to go: what was made from them and is still
-    /// referenced is made again where it is gone, and stays from now on.
+    /// The contents of the tensor's storage are about to change, or to go. Tensors that were made from these
+    /// contents and are still referenced are made again if they are gone, and frozen.
     bool lose(int tensor);
-    /// Bytes of what `lose` would have to keep that could be evicted until then; none where it would have to
-    /// make something again.
+    /// The bytes that could be evicted now and that `lose` would have to keep; nothing if `lose` would have
+    /// to make a tensor again.
     std::optional<std::int64_t> bytes_kept_by_losing(int tensor) const;
-    /// Forgets what no rerun can need any more. What is held without a reference, because it cannot be made
-    /// again, is let go where that is possible.
+    /// Forgets the ops and storages that no rerun can need any more. Storages that are held without a
+    /// reference, because they cannot be made again, are let go where that is possible.
     void settle();
 
     /// Evicts until so many bytes are free.
@@ -129,10 +132,11 @@ class OnlineEviction {
         int references = 0;    // of the program, to all its tensors
         int open_readers = 0;  // known ops that read it and might still run (again)
     };
-    /// An op under way. `absent` counts what is left to make of the inputs that were not there when it was
-    /// asked for; they lie on `absent_`, the next one on top. Its locks begin at `locks` of `locked_`.
+    /// An op whose run is under way. `absent` counts the inputs that are still to be made, of those that
+    /// were not there when the run was asked for. They lie on `absent_`, the next one on top. The locks of
+    /// the run begin at `locks` of `locked_`.
     struct Frame {
-        int tensor;  ///< that it is run for; -1: the program waits for the inputs
+        int tensor;  ///< the tensor that it runs for; -1: the program waits for the inputs
         int absent;
         std::size_t locks;
     };

@@ -1,4 +1,5 @@
-// What no rerun can need any more is settled; contents that go; and what is forgotten when a step is over.
+// The part of OnlineEviction about ops that no rerun can need, contents that go, and the forgetting after a
+// step.
 #include <algorithm>
 #include <numeric>
 
@@ -52,10 +53,10 @@ void OnlineEviction::settle_op(int first) {
     }
 }
 
-// Contents that go.
+// Contents of storages that are about to change or to go.
 
-/// Ops that cannot run again without what is in the storage now: those that read it, and those that read
-/// what only these could make again.
+/// The ops that cannot run again without the present contents of the storage: its readers, and the readers
+/// of storages that only such ops could make again.
 std::vector<int> OnlineEviction::broken_by(int storage) const {
     std::vector<int> broken;
     std::vector<std::uint8_t> seen(ran_.size(), 0);
@@ -159,7 +160,7 @@ void OnlineEviction::forget_settled() {
         ran_[op] = settled_[op] = 0;
     }
     for (int s : gone) {
-        if (graph_.knows_storage(s)) continue;  // an op with another output that is needed
+        if (graph_.knows_storage(s)) continue;  // an op that made it has another output that is needed
         host_.forget_storage(s);
         graph_.forget_storage(s);
         storages_[s] = {};

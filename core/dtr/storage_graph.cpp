@@ -4,7 +4,8 @@
 
 namespace rematlas {
 
-/// An item that nobody uses. What is forgotten keeps the memory of its lists: a program repeats itself.
+/// The id of an item that nobody uses. Forgotten items keep the memory of their lists, because a program
+/// repeats itself.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     if (free.empty()) {

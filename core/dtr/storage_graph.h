@@ -9,8 +9,8 @@
 namespace rematlas {
 
 /// Parents of a storage are the storages that the makers of its tensors read, children those of the tensors
-/// made from its tensors; a storage is neither to itself. Ids are those of a trace while nothing is forgotten;
-/// those of what was forgotten are given out again.
+/// made from its tensors; a storage is neither to itself. Ids are those of a trace while nothing is
+/// forgotten; the ids of forgotten items are given out again.
 class StorageGraph {
   public:
     struct Op : Trace::Op {
@@ -21,11 +21,11 @@ class StorageGraph {
     /// looked at.
     int add(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
 
-    /// It is as if the op had made its outputs from nothing.
+    /// From now on it is as if the op had made its outputs from nothing.
     void forget_inputs(int op);
-    /// With the tensors that it made. No op that is left may read these.
+    /// Forgets the op with the tensors that it made. No other op may read these tensors.
     void forget_op(int op);
-    /// Its makers and readers are forgotten before, so that `knows_storage` says no.
+    /// The makers and readers of the storage must be forgotten before, so that `knows_storage` is false.
     void forget_storage(int storage);
 
     const Op& op(int id) const { return ops_[id]; }

@@ -47,7 +47,7 @@ struct Trace {
         release,  ///< one less
         pin,      ///< the tensor has to be there, and its storage stays from now on
         freeze,   ///< the same until it has no reference and no rerun can need it
-        thaw,     ///< no longer so
+        thaw,     ///< takes a pin or a freeze back
         lose,     ///< the contents of the tensor's storage are about to change behind the ops that read it:
                   ///< these cannot run again, and what the program still holds of theirs has to be there
         settle,   ///< a good moment to forget: a training step is over. No tensor
@@ -76,11 +76,11 @@ struct Trace {
     void lose(int tensor) { program.push_back({Step::lose, tensor}); }
     void settle() { program.push_back({Step::settle, 0}); }
 
-    /// As they were given to `call`; of several inputs in the viewed storage the first.
+    /// The outputs as they were given to `call`. A view refers to the first input in its storage.
     std::vector<Output> outputs_of(int op) const;
 };
 
-/// Of things whose ids come again: from now on `id` is that of the trace.
+/// Ids come again: from now on `id` stands for the trace's id `in_trace`.
 void name_as(std::vector<int>& names, int id, int in_trace);
 
 }  // namespace rematlas

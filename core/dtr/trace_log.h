@@ -14,8 +14,8 @@
 //     {"INSTRUCTION":"ANNOTATE","ANNOTATION":"START"}      what comes before it is not part of the trace
 //
 // As published: constants are never evicted, a mutation makes new tensors and storages of the same bytes
-// (copy on write), releases of names that are not defined are passed over, and what still has a name at the
-// end has to be there then. Numbers may be written as strings.
+// (copy on write), releases of names that are not defined are passed over, and tensors that still have a
+// name at the end have to be there then. Numbers may be written as strings.
 #pragma once
 
 #include <filesystem>

@@ -70,9 +70,9 @@ std::vector<double> values_of(glp_prob* problem, double (*value)(glp_prob*, int)
     return values;
 }
 
-/// The simplex method in slices, so that a request to stop is seen and the bound is told. They grow: each
-/// begins anew with factors, weights and perturbation, and short ones would stay where the relaxation is
-/// degenerate for ever.
+/// Runs the simplex method in slices, so that a request to stop is seen and the bound is reported. The
+/// slices grow, because each begins anew with factors, weights and perturbation: short slices would never
+/// get anywhere where the relaxation is degenerate.
 bool solve_relaxation(glp_prob* problem, const MilpLimits& limits, Clock::time_point end) {
     glp_smcp control;
     glp_init_smcp(&control);

@@ -87,7 +87,7 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
     } else {
         Highs_getDoubleInfoValue(highs, "mip_dual_bound", &answer.bound);
         Highs_getInt64InfoValue(highs, "mip_node_count", &answer.nodes);
-        answer.nodes = std::max<std::int64_t>(answer.nodes, 0);  // -1 where it came to none
+        answer.nodes = std::max<std::int64_t>(answer.nodes, 0);  // -1 if there was no node
     }
     return answer;
 }

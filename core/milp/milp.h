@@ -52,22 +52,22 @@ struct MilpModel {
 enum class MilpLibrary { highs, glpk };
 std::string_view to_string(MilpLibrary library);
 
-/// Those that this build has, the faster first.
+/// The libraries that this build has, the faster first.
 std::span<const MilpLibrary> milp_libraries();
-/// Errors: this build lacks it.
+/// Errors: this build lacks the library.
 Result<void> has_milp(MilpLibrary library);
 
 struct MilpNews {
     std::span<const double> values;  ///< of an incumbent, or empty
-    double bound = -kInfinite;       ///< infinite below zero when none is known yet
+    double bound = -kInfinite;       ///< minus infinity when none is known yet
     std::int64_t nodes = 0;          ///< of the branch and bound so far
 };
 using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often
 
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock
-    /// Seen where the library looks for it, at the latest between two nodes; by GLPK in the first relaxation
-    /// after half as long again as it has worked so far.
+    /// A request to stop is seen where the library looks for it, at the latest between two nodes. In the
+    /// first relaxation GLPK looks after half as long again as it has worked so far.
     std::stop_token stop{};
     double relative_gap = 1e-5;       ///< (objective - bound) / objective at which the search ends
     bool relaxed = false;             ///< as if no column were integer
@@ -90,8 +90,8 @@ struct MilpAnswer {
     double objective = kInfinite;
     double bound = -kInfinite;  ///< no feasible point has a smaller objective; infinite when there is none
     std::int64_t nodes = 0;     ///< of the branch and bound
-    /// Of the rows, as the library says: of a relaxed model that was solved to the end. At least 0 where the
-    /// row's lower side holds it.
+    /// The multipliers of the rows, as the library says, if a relaxed model was solved to the end; else
+    /// empty. A multiplier is at least 0 where the row's lower side holds it.
     std::vector<double> multipliers = {};
 };
 

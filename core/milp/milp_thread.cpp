@@ -28,7 +28,7 @@ Abandoned& abandoned() {
 
 }  // namespace
 
-/// Under the mutex of all.
+/// Guarded by the mutex of `Abandoned`.
 struct MilpThread::Life {
     pid_t thread = 0;
     bool ended = false, abandoned = false;

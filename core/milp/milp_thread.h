@@ -3,9 +3,9 @@
 //     MilpThread thread(MilpLibrary::highs, model, {.time = 10s});
 //     while (!thread.news(20ms).answer) ...
 //
-// The libraries look at their stop tokens now and then only, so the thread outlives this object where it has
-// to: what it needs is shared with it. It then yields to everything else, and while two such threads are
-// left a new programme waits for one of them to end.
+// The libraries look at their stop tokens only now and then, so the thread outlives this object if it has
+// to, and shares the ownership of all that it needs. Such a thread yields to everything else. While there
+// are two of them, a new programme waits for one of them to end.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ constexpr auto kGlance = std::chrono::milliseconds(20);
 
 class MilpThread {
   public:
-    /// What came since the last look.
+    /// The news since the last call of `news`.
     struct News {
         std::vector<std::vector<double>> incumbents;
         double bound = -kInfinite;                 ///< the best so far

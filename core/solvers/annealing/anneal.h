@@ -1,8 +1,9 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
 // The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the
-// bytes above the budget, and lambda is a Penalty. A cycle cools geometrically from a temperature in units of the mean time of one rerun: absolute
-// temperatures stall on graphs with many cheap ops. Each cycle starts from the best sequence so far.
+// bytes above the budget, and lambda is a Penalty. A cycle cools geometrically from a temperature in units
+// of the mean time of one rerun: absolute temperatures stall on graphs with many cheap ops. Each cycle
+// starts from the best sequence so far.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ class Annealer {
     Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AnnealingOptions& options,
              std::uint64_t seed, const Repeats* repeats = nullptr);
 
-    /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature.
-    /// False when the deadline or the report stopped it. The result depends on the seed and on the moves made
-    /// only.
+    /// Runs one cycle of `moves` moves from the best sequence, cooling from `heat` times the start
+    /// temperature. Returns false if the deadline or the report stopped the cycle. The result depends only
+    /// on the seed and on the moves that were made.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
         return run_cycle_from(best_.runs, moves, heat, deadline, report);
     }
@@ -38,7 +39,7 @@ class Annealer {
     bool run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat, const Deadline& deadline,
                         const Report& report);
 
-    const Candidate& best() const { return best_; }  ///< within the budget if any was
+    const Candidate& best() const { return best_; }  ///< fits the budget if any sequence did
     std::int64_t smallest_peak() const { return smallest_peak_; }
     std::uint64_t moves() const { return moves_; }
 

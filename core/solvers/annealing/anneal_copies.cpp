@@ -9,8 +9,8 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMovesAClock = 32;
-constexpr int kMostFailures = 100;  // in a row, of making room
-constexpr double kOverBudget = 10;  // in ranks, of the excess over the budget
+constexpr int kMostFailures = 100;  // to make room, in a row
+constexpr double kOverBudget = 10;  // added to the rank of a state over the budget
 
 }  // namespace
 
@@ -59,7 +59,7 @@ double CopyAnnealer::value(const Cost& cost) const {
 bool CopyAnnealer::make_room(const Deadline& deadline) {
     for (int failures = 0; failures < kMostFailures && profile_.excess() > 0 && !deadline.passed();) {
         const std::int64_t before = profile_.excess();
-        // Where nothing more goes in time, runs wait.
+        // If tensors cannot be sent away in time, runs wait for the copies.
         bool better =
             failures < kMostFailures / 2 ? proposals_.send_away_over() : proposals_.wait_for_copies();
         if (better) {
@@ -81,7 +81,8 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
-    // What the model found to be better than this was not when it was played.
+    // States that the model rated better than this one were not better when they were played, so their
+    // values are forgotten.
     if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;
@@ -144,7 +145,7 @@ void CopyAnnealer::note_state(const Cost& cost) {
     if (play() || !best_) best_state_ = state();
 }
 
-/// Nothing where its copies come too late, or the host has no room for them.
+/// Plays the schedule. Empty if its copies come too late or the host has no room for them.
 std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) const {
     Result<Simulation> played = simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
     if (!played) return std::nullopt;
@@ -152,7 +153,8 @@ std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) 
     return *std::move(played);
 }
 
-/// Whether it is better than all that was played before.
+/// Plays the current state. Returns whether it became the best answer, because it fits the budget and is
+/// faster than all states that were played before.
 bool CopyAnnealer::play() {
     EmittedCopies written = emit(graph_, profile_, copies_);
     const std::optional<Simulation> played = played_of(written);

@@ -1,9 +1,9 @@
-// Simulated annealing of a run sequence and of what is away from the device meanwhile.
+// Simulated annealing of a run sequence and of the gaps in which tensors are away from the device.
 //
-// As anneal.h, with gaps that tensors are away in and runs that wait (away_moves.h), judged by what a model in which
-// nothing waits by itself says (planned_copies.h). To the time comes a small price of copies, which keeps pointless ones
-// out. What the model finds to be better than all before is written out step by step and played exactly; what is refused
-// then, or over the budget, does not count.
+// As anneal.h, with gaps in which tensors are away and with runs that wait (away_moves.h). A model in which
+// nothing waits by itself judges each state (planned_copies.h). A small price of copies is added to the
+// time; it keeps pointless copies out. A state that the model finds better than all before is written out
+// step by step and played exactly. It does not count if the player refuses it or it is over the budget.
 #pragma once
 
 #include <cstdint>
@@ -24,34 +24,38 @@ namespace rematlas::annealing {
 
 struct CopyAnnealing {
     Bytes budget;
-    bool contended = false;  ///< the link to the host is taken to have its contended speed
-    double price = 0.01;     ///< of copies: so much of the time that they take
+    bool contended = false;  ///< whether copies to the host are assumed to have the contended speed
+    double price = 0.01;     ///< of copies, as a share of the time that they take
     std::uint64_t seed = 1;
     const Repeats* repeats = nullptr;
 };
 
 class CopyAnnealer {
   public:
-    /// Called with what was played and is better than all before; returning false stops the search.
+    /// Called with each played schedule that is better than all before; returning false stops the search.
     using Report = std::function<bool(const Solution& best)>;
 
-    /// All but `task` must outlive it.
+    /// `problem`, `graph`, `options` and the repeats of `task` must outlive the annealer.
     CopyAnnealer(const Problem& problem, const CopyGraph& graph, const CopyState& start,
                  const CopyAnnealing& task, const AnnealingOptions& options);
 
-    /// Sends tensors away, as long as that makes less of what is over the budget. False: some is left.
+    /// Sends tensors away, and lets runs wait for copies, as long as that reduces the bytes over the budget.
+    /// Returns whether the state then fits the budget.
     bool make_room(const Deadline& deadline);
 
-    /// One cycle from the best state that was seen, or where one could be played from the best of these. False when the deadline or the report stopped it.
+    /// Runs one cycle from the best state: the best of those that could be played, or of all that were seen
+    /// as long as none could be played. Returns false if the deadline or the report stopped the cycle.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const std::optional<Solution>& best() const { return best_; }
-    /// What `best` was played from.
+    /// The state that `best` was played from, or the best state that was seen if there is no `best`.
     const CopyState& best_state() const { return best_state_; }
-    /// Of the schedule nearest to the budget, where it has found none within. Nothing where its copies
-    /// come too late, or the host has no room for them.
+    /// The peak of `best`, or of the state nearest to the budget if there is no `best`. Empty if the copies
+    /// of that state come too late or the host has no room for them.
     std::optional<Bytes> smallest_peak();
-    /// For comparing lanes: the overhead of the best answer, and worse than any of these how near another one is to one.
+    /// A number to compare lanes by, of which a smaller one is better: the overhead of the best answer. A
+    /// lane without an answer comes behind all lanes with one, and its number says how near it is to an
+    /// answer.
     double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
 
@@ -80,8 +84,8 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< of the model, of states within the budget, in this cycle
-    double rank_;        ///< of the model: the least time, or the least of what is over the budget
+    double best_value_;  ///< the model's least value within the budget in this cycle
+    double rank_;        ///< the model's least value; states over the budget rank behind
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
     Penalty penalty_;

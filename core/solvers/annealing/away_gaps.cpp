@@ -1,4 +1,4 @@
-// The part of RunProfile about gaps that tensors are away in.
+// The part of RunProfile that handles the gaps in which tensors are away.
 #include <algorithm>
 #include <cassert>
 
@@ -55,7 +55,7 @@ RunProfile::Position RunProfile::before_or_end(Node run) const {
     return position(run);
 }
 
-/// Adds the bytes to the runs that it is away for, or takes them from these.
+/// Adds `sign` times the tensor's bytes to the memory of the runs during which the tensor is away.
 void RunProfile::fill(AwayId id, std::int64_t sign) {
     const Away& away = aways_[id];
     const std::int64_t bytes = sign * graph_.bytes[away.tensor];
@@ -101,7 +101,8 @@ void RunProfile::forget_aways() {
     for (auto& list : aways_of_) list.clear();
 }
 
-// A new run of the op is an event of these tensors: the gaps that it cuts.
+// Closes the gaps that a new run of the op cuts, because the run is an event of the op's inputs and outputs.
+// Returns the closed gaps of the inputs.
 std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) {
     std::vector<Away> cut;
     const auto close_gap = [&](int t, bool stays_used) {
@@ -119,7 +120,9 @@ std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) 
     return cut;
 }
 
-// Most runs that read a tensor in such a gap are made near its end.
+// Sends the tensor of a cut gap away again in one of the two new gaps: the one behind `run` if the run
+// directly follows the event before it, else the one before `run`. Most runs that read a tensor in such a
+// gap are inserted near its end.
 void RunProfile::reopen_beside(const Away& away, Node run) {
     const std::size_t at = index_of(away.tensor, run);
     assert(at > 0);
@@ -127,7 +130,8 @@ void RunProfile::reopen_beside(const Away& away, Node run) {
     set_away(away.tensor, is_first ? away.use : run);
 }
 
-// A use that goes: the gap before it, where the tensor was away, and the one behind it become one.
+// Joins the gap before a use that is being removed, in which the tensor is away, with the gap behind the
+// use.
 void RunProfile::join_away(int tensor, std::size_t event) {
     const AwayId id = away_before(tensor, events_[tensor][event]);
     if (id < 0) return;
@@ -139,8 +143,8 @@ void RunProfile::join_away(int tensor, std::size_t event) {
         aways_[id].use = next;
 }
 
-// A run that is placed right before another holds what that one holds without its own bytes: so gaps that begin or end at
-// that one begin or end at the new one.
+// Gaps that began or ended at `from` begin or end at `to` from now on. A run that is placed right before
+// another one holds the same bytes as that one, apart from the own bytes of both.
 void RunProfile::shift_edges(Node from, Node to) {
     for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
         Away& away = aways_[id];
@@ -155,7 +159,7 @@ void RunProfile::shift_edges(Node from, Node to) {
     }
 }
 
-// After the runs are what they were.
+// Restores the gaps of the last commit. The runs must be restored already.
 void RunProfile::restore_aways() {
     for (const AwayId id : touched_) close(id);
     for (const AwayId id : touched_) {

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int kMostTensorSamples = 60;     // tensors looked at to find some that are kept across a given run
 constexpr int kMostAwaySamples = 16;       // ids looked at to find a gap that is away
-constexpr int kMostSent = 4;               // by one compound
-constexpr std::int64_t kMostWaits = 1000;  // before one run
-constexpr std::size_t kMovesATwin = 300;   // it takes as long as some dozen other moves
+constexpr int kMostSent = 4;               // tensors that one compound move sends away
+constexpr std::int64_t kMostWaits = 1000;  // of the longest length, before one run
+constexpr std::size_t kMovesATwin = 300;   // a move in all equal blocks takes as long as some dozen others
 
 }  // namespace
 
@@ -62,7 +62,7 @@ AwayMoves::Node AwayMoves::over_run() {
     return over == 0 ? RunProfile::kNone : profile_.over_run(random_.below(static_cast<std::size_t>(over)));
 }
 
-// A tensor that is kept across a run, though the run does not need it.
+// Draws a gap across the run: a tensor is kept during the run, though the run does not need it.
 std::optional<AwayMoves::Gap> AwayMoves::gap_across(Node run) {
     if (leaving_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -93,7 +93,8 @@ bool AwayMoves::send_away_over() {
     return gap.has_value();
 }
 
-// A resident that leaves at all lives on the host: it is fetched when it is first needed, and at the end it is there.
+// Sends the tensor away in the gap. A resident that leaves at all lives on the host: it is fetched before
+// its first use, and it is back on the host at the end.
 RunProfile::AwayId AwayMoves::send(Gap gap) {
     const auto send_once = [&](int tensor, Node use) {
         const RunProfile::AwayId away = profile_.away_before(tensor, use);
@@ -122,7 +123,8 @@ bool AwayMoves::send_away_in_equal_blocks() {
     return true;
 }
 
-// The tensors of equal blocks that correspond to this one, before their use that corresponds to this one.
+// Sends away the tensors of equal blocks that correspond to the gap's tensor, each before the use that
+// corresponds to the gap's use.
 void AwayMoves::send_twins(Gap gap) {
     const int producer = graph_.flat.producer[gap.tensor], user = profile_.op(gap.use);
     if (producer >= graph_.real_ops) return;
@@ -152,7 +154,8 @@ std::optional<RunProfile::AwayId> AwayMoves::any_away() {
     return std::nullopt;
 }
 
-// What updates on the host read, until the end, and what they update, until it is first read.
+// Whether updates on the host need the gap: a tensor that they read is away until the end, and a resident
+// that they update is away until it is first read.
 bool AwayMoves::must_be_away(RunProfile::AwayId id) const {
     const RunProfile::Away& away = profile_.aways()[id];
     if (graph_.is_new_there(away.tensor)) return profile_.events(away.tensor)[1] == away.use;
@@ -173,7 +176,7 @@ bool AwayMoves::keep_here() {
     return true;
 }
 
-// Back to a resident that never leaves.
+// Closes all gaps of a resident, which then never leaves the device.
 void AwayMoves::bring_home(const CopyGraph::Resident& resident) {
     for (const int version : {resident.first, resident.last})
         while (!profile_.aways_of(version).empty()) profile_.set_here(profile_.aways_of(version).front());
@@ -203,7 +206,8 @@ bool AwayMoves::away_to_rerun() {
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
 }
 
-// Not gone where the run is over the budget, because a copy takes too long.
+// Draws a gap across the run in which the tensor is meant to be away. The tensor may still be on the device
+// during the run if a copy takes too long.
 std::optional<RunProfile::AwayId> AwayMoves::late_across(Node run) {
     for (int tries = 0; tries < kMostAwaySamples; ++tries) {
         const auto id = any_away();
@@ -250,7 +254,7 @@ bool AwayMoves::wait() {
     return true;
 }
 
-// Away with it, or the next shorter one in its place.
+// Removes a wait, or replaces it by the next shorter one.
 bool AwayMoves::wait_less() {
     const auto longer = static_cast<std::size_t>(random_.below(graph_.waits.size()));
     for (std::size_t i = 0; i < graph_.waits.size(); ++i) {

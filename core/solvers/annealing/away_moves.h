@@ -1,10 +1,11 @@
-// The moves of the search with copies: those of runs (moves.h), and
+// The moves of the search with copies: the moves of runs (moves.h), and
 //
-// - away: a tensor that is kept across a run goes to the host instead; of some drawn ones that with the most bytes
-//   and time in between; or the same in all equal blocks; or with as much waiting as its copies need;
-// - here: one that is away is kept;
-// - a rerun is removed, and what it made is away until the next use; and back: what is away is made again;
-// - a wait before a run that is over the budget, for the copies to get on; a wait is removed, or halved;
+// - away: a tensor that is kept across a run goes to the host instead, drawn by its bytes * idle time. The
+//   move may be made in all equal blocks, or with waits for the copies;
+// - here: a tensor that is away is kept;
+// - a rerun is removed, and the tensors that it made are away until their next use; or the reverse, a tensor
+//   that is away is made again instead;
+// - a run over the budget waits, so that copies can advance; a wait is removed or halved;
 // - compounds of these.
 #pragma once
 
@@ -21,20 +22,20 @@ class AwayMoves {
   public:
     using Node = RunProfile::Node;
 
-    /// All must outlive the moves. `repeats` knows the ops of the problem.
+    /// All arguments must outlive the moves. `repeats` groups the ops of the problem; it may be null.
     AwayMoves(const CopyGraph& graph, RunProfile& profile, PlannedCopies& copies, Random& random,
               const Repeats* repeats);
 
-    /// Makes one random move. False: nothing was changed, or the move was given up halfway: the profile is to be
-    /// taken back either way. The copies are not settled afterwards.
+    /// Makes one random move. Returns false if nothing was changed or the move was given up halfway; the
+    /// caller must undo the changes of the profile in both cases. The copies are not settled afterwards.
     bool propose(const Acceptance& acceptance);
 
-    bool send_away_over();  ///< a tensor that is kept across a run over the budget
+    bool send_away_over();  ///< sends away a tensor that is kept across a run over the budget
     bool send_away_in_equal_blocks();
     bool keep_here();
     bool rerun_to_away();
     bool away_to_rerun();
-    bool wait_for_copies();  ///< a tensor is away, or goes, and both ends of its gap wait for the copies
+    bool wait_for_copies();  ///< makes runs wait for the copies of a gap, which may be a new one
     bool wait();
     bool wait_less();
 

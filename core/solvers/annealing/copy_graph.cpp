@@ -10,10 +10,10 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kWaitLengths = 12;
-constexpr std::int64_t kLongestWait = 8;      // part of the step
-constexpr std::int64_t kShareOfSmall = 200;   // of all bytes that may leave, one in so many
-constexpr std::int64_t kShareOfAdvised = 10;  // the same of tensors below `least_copy`
-constexpr std::int64_t kShareOfBudget = 16;   // of the budget
+constexpr std::int64_t kLongestWait = 8;      // divisor of the time of the step
+constexpr std::int64_t kShareOfSmall = 200;   // divisor of all bytes that may leave
+constexpr std::int64_t kShareOfAdvised = 10;  // the same for tensors below `least_copy`
+constexpr std::int64_t kShareOfBudget = 16;   // divisor of the budget
 
 /// Lists that can still be added to.
 using Rows = std::vector<std::vector<std::int32_t>>;
@@ -86,7 +86,7 @@ class CopyGraphBuilder {
 
     void place_updates() {
         graph_.host = host_updates(problem_, graph_.may_leave, chosen_);
-        graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // and `home`
+        graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // `home` included
         FlatGraph& flat = graph_.flat;
         for (const HostUpdates::Run& run : graph_.host.runs) {
             graph_.on_host[static_cast<std::size_t>(run.op)] = 1;
@@ -120,7 +120,7 @@ class CopyGraphBuilder {
         }
     }
 
-    /// Those that may leave, and all that are updated.
+    /// Adds the residents that may leave, and all residents that ops of the optimizer update on the device.
     void add_residents() {
         const Graph& source = problem_.graph;
         std::vector<std::int32_t> version(source.tensors.size(), -1);
@@ -134,7 +134,8 @@ class CopyGraphBuilder {
             graph_.starts_on_host[t] = 1;
             graph_.flat.resident_bytes -= graph_.flat.bytes[t];
         };
-        // What other ops update (running statistics) has no versions: these ops run again and update nothing then.
+        // Tensors that other ops update (running statistics) have no versions, because reruns of these ops
+        // update nothing.
         for (const Op& op : source.ops)
             if (op.phase != Phase::optimizer)
                 for (const TensorId t : op.mutates) graph_.may_leave[t.index()] = 0;
@@ -171,7 +172,7 @@ class CopyGraphBuilder {
         finish();
     }
 
-    /// The version that the op makes of one.
+    /// Adds the version of the resident that the op makes, and returns its tensor.
     std::int32_t update(OpId op, TensorId resident, std::int32_t before) {
         FlatGraph& flat = graph_.flat;
         const std::int32_t made = flat.tensor_count++;
@@ -191,7 +192,8 @@ class CopyGraphBuilder {
         return made;
     }
 
-    /// What an op updates is not there any more afterwards: not to run in place costs more than there is.
+    /// Makes the op run in place, so that the version before the update is gone afterwards: running out of
+    /// place takes more bytes than there are.
     void forbid_old(std::int32_t op) {
         const std::int64_t much =
             std::accumulate(problem_.flat.bytes.begin(), problem_.flat.bytes.end(), std::int64_t{1});
@@ -199,7 +201,8 @@ class CopyGraphBuilder {
         updates_.back().second.saved += much;
     }
 
-    /// Its bytes are those that are there after it: none of its own.
+    /// Adds the op that makes the residents. Its negative workspace cancels the bytes of its outputs, so
+    /// that its run takes no bytes of its own.
     void add_home(const std::vector<std::int32_t>& made) {
         FlatGraph& flat = graph_.flat;
         graph_.home = flat.op_count++;
@@ -216,8 +219,8 @@ class CopyGraphBuilder {
         outputs_.push_back(made);
     }
 
-    /// The lists of the flat graph, with the pairs of updates: an op that updates has no others, since it runs in place
-    /// with all of its pairs or with none.
+    /// Writes the lists of the flat graph. An op that updates residents has only the in-place pairs of its
+    /// updates, because an op runs in place with all of its pairs or with none.
     void finish() {
         FlatGraph& flat = graph_.flat;
         const FlatGraph& plain = problem_.flat;
@@ -241,7 +244,8 @@ class CopyGraphBuilder {
         for (const auto& [op, pair] : updates_) flat.recomputable[op] = 0;
     }
 
-    /// The longest is a part of the step, or of the longest copy where that takes longer.
+    /// Adds the ops that wait. The longest wait is a part of the step, or of the longest copy if that takes
+    /// longer.
     void add_waits() {
         FlatGraph& flat = graph_.flat;
         const std::int64_t shortest =
@@ -259,7 +263,7 @@ class CopyGraphBuilder {
         }
     }
 
-    /// No more than a day.
+    /// The time of the longest copy, ns, and no more than a day.
     std::int64_t longest_copy() const {
         std::int64_t most = 0;
         for (std::size_t t = 0; t < graph_.may_leave.size(); ++t)
@@ -275,7 +279,8 @@ class CopyGraphBuilder {
     const UpdateChoice& chosen_;
     CopyGraph graph_;
     Rows inputs_, outputs_;
-    std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;  ///< by op, in the graph's order
+    std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;  ///< each op with the pair of an update,
+                                                                     ///< in the graph's order
 };
 
 }  // namespace
@@ -286,10 +291,11 @@ CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& o
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
     if (graph.home < 0) return runs;
-    // Where each version was last read or made; an update comes behind all that read the one before it.
+    // By version: the place at which it was last read or made. An update comes behind all ops that read the
+    // version before it.
     std::vector<std::int64_t> touched(static_cast<std::size_t>(graph.flat.tensor_count), -1);
     std::vector<std::pair<std::int64_t, std::int32_t>>
-        placed;  // two places a run, so that updates fit between
+        placed;  // each run has two places, so that updates fit between runs
     const auto is_update = [&](std::int32_t op) {
         return op < graph.real_ops && problem.graph.ops[OpId(op)].phase == Phase::optimizer;
     };
@@ -332,12 +338,13 @@ CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequ
 
 namespace {
 
-/// A gap by the run that ends it: the op's first, second, ...; op -1: the end.
+/// A gap that ends at run `number` of the op, counted from 0, or at the end if `op` is -1.
 struct Gap {
     std::int32_t tensor = -1, op = -1, number = 0;
 };
 
-/// `start_of` with these gaps too. Updates may have left the runs, and what they read has its gaps already then.
+/// `start_of` with these gaps, too. The run that ends a gap may be missing, because its op is an update on
+/// the host: then `start_of` has made the gaps of the tensors that the update reads.
 CopyState start_with(const Problem& problem, const CopyGraph& graph, const RunSequence& runs,
                      std::span<const Gap> gaps) {
     CopyState start = start_of(problem, graph, runs);

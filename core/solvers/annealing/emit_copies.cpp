@@ -50,7 +50,7 @@ class Emission {
     }
 
   private:
-    /// Whether the tensor really leaves in it.
+    /// Whether the tensor really leaves in the gap, because the gap is long enough for its copies.
     bool is_gone(RunProfile::AwayId id) const {
         const RunProfile::Away& away = profile_.aways()[id];
         return away.tensor >= 0 && away.first != away.behind;
@@ -68,7 +68,7 @@ class Emission {
         return first;
     }
 
-    /// Whether it leaves in some gap, and so lives on the host.
+    /// Whether the resident lives on the host, because it leaves in some gap or is updated on the host.
     bool lives_on_host(int resident) const {
         return resident >= 0 && (graph_.is_new_there(graph_.residents[resident].first) ||
                                  first_gap(graph_.residents[resident].first) >= 0 ||
@@ -78,7 +78,7 @@ class Emission {
     void plan_out(RunProfile::AwayId planned) {
         const int tensor = profile_.aways()[planned].tensor;
         RunProfile::AwayId id = first_gap(tensor);
-        // To where it lives it goes, if only at the end.
+        // A tensor that lives on the host is copied there, even if only at the end.
         const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
                           profile_.away_before(tensor, RunProfile::kEnd) == planned;
         if (late) id = planned;
@@ -107,7 +107,7 @@ class Emission {
             drops_[place(away.use)].push_back(away.tensor);
     }
 
-    /// Of one that leaves in some gap.
+    /// Plans the copies at the start and at the end of the step for a resident that lives on the host.
     void plan_home(const CopyGraph::Resident& resident) {
         if (!lives_on_host(graph_.resident[resident.first])) return;
         homes_.on_host.push_back(real(resident.first));
@@ -126,13 +126,14 @@ class Emission {
         const RunProfile::Away& away = profile_.aways()[id];
         if (away.behind == RunProfile::kNone) return;
         if (is_gone(id)) return fetches_[place(away.behind)].push_back(away.tensor);
-        // The step does not find it on the device.
+        // The resident is not on the device when the step starts, so the step begins with a fetch.
         const bool from_home =
             graph_.starts_on_host[away.tensor] && profile_.events(away.tensor)[1] == away.use;
         if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);
     }
 
-    /// When what it reads was offloaded, and what it updates is not on the device any more.
+    /// The op starts when the tensors that it reads are offloaded and the residents that it updates have had
+    /// their last use on the device.
     void plan_host_run(const HostUpdates::Run& run) {
         std::size_t last = 0;
         for (const std::int32_t t : run.inputs) {
@@ -164,7 +165,7 @@ class Emission {
                 if (next < events.size() && profile_.is_use(t, events[next])) continue;
                 const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
                                                            [t](const auto& pair) { return pair.in == t; });
-                // What was updated is still there, as the next version.
+                // The bytes of an updated resident stay: they hold its next version.
                 const bool goes_on = graph_.resident[t] >= 0 && !graph_.is_new_there(t);
                 if (!taken && !goes_on) steps_.push_back(Step::free(TensorId(t)));
             }
@@ -176,7 +177,7 @@ class Emission {
     const PlannedCopies& copies_;
     std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;  ///< by place: tensors
     std::vector<std::vector<std::int32_t>> host_runs_;                  ///< by place: ops
-    std::vector<std::uint8_t> goes_out_;  ///< by away: a copy out is made before it
+    std::vector<std::uint8_t> goes_out_;  ///< by away: whether the tensor is offloaded before the gap
     std::vector<int> last_offloads_, last_frees_;
     std::vector<Step> steps_;
     Homes homes_;

@@ -1,4 +1,4 @@
-// The steps of runs with gaps that tensors are away in.
+// Writes runs with gaps in which tensors are away as the steps of a schedule.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,11 @@ struct EmittedCopies {
     Homes homes;
 };
 
-/// In the order of the model, so that the bytes at each run are those of the profile; how long it takes, and whether
-/// a step would touch what is under way, says `simulate`. The copies must be settled. A copy on the host is dropped when
-/// it was fetched for the last time. A resident that leaves lives on the host; where it is there too late, or is not gone at the end, the
-/// step begins, or ends, with its copy. Cost: linear.
+/// Writes the steps in the order of the model, so that the bytes at each run are those of the profile.
+/// `simulate` says how long the steps take, and whether a step would touch a tensor that is being copied.
+/// The copies must be settled. A copy on the host is dropped after its last fetch. A resident that leaves
+/// lives on the host. If it is not away at the start or at the end, the step begins or ends with its copy.
+/// Cost: linear.
 EmittedCopies emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies);
 
 }  // namespace rematlas::annealing

@@ -28,7 +28,7 @@ double Moves::eviction_time(int tensor, Node before) const {
     return time;
 }
 
-// A tensor that is kept across a run.
+// Draws a gap across the run: a tensor that is kept during the run.
 std::optional<Moves::Gap> Moves::gap_across(Node run) {
     if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -58,7 +58,8 @@ bool Moves::evict_at(Node run) {
     return gap && evict_gap(gap->tensor, gap->use);
 }
 
-// What the op can write over need not stay behind it. False when nothing of it stays.
+// Evicts the inputs that the op can write over, as far as they are kept behind the run. Returns false if
+// none is kept there or an eviction fails.
 bool Moves::run_in_place(Node run) {
     bool changed = false;
     evicts_alone_ = false;

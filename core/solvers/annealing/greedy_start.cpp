@@ -24,7 +24,7 @@ class Decoder {
         std::int32_t alive_at = -1;   ///< index in alive_, -1: not on the device
         std::int32_t pins = 0;        ///< pending runs that need it
         std::uint32_t next_user = 0;  ///< index in users: the first whose first run is still to come
-        float worth = 0;              ///< bytes over cost: evicting it pays
+        float worth = 0;              ///< bytes / cost: the higher, the more evicting it pays
         bool stale = true;            ///< worth must be computed again
     };
     struct Frame {
@@ -79,7 +79,7 @@ std::optional<RunSequence> Decoder::decode() {
     return std::move(runs_);
 }
 
-// Depth first through the inputs that are missing; an explicit stack, because a chain of evicted ops may be
+// Goes depth first through the missing inputs. The stack is explicit, because a chain of evicted ops may be
 // long.
 bool Decoder::run_with_inputs(int first) {
     frames_.assign(1, {first, 0});
@@ -236,7 +236,7 @@ void Decoder::drop(int tensor) {
     touch_users(tensor);
 }
 
-// What the tensor feeds costs more, or less, to make again.
+// The tensors that are made from this one become cheaper or dearer to make again.
 void Decoder::touch_users(int tensor) {
     if (!rule_.with_ancestors) return;
     for (const int user : graph_.users[tensor])
@@ -254,7 +254,8 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found) {
     using enum GreedyRule::Distance;
-    // The cheapest to compute first: a large graph has an answer before the others are tried.
+    // The rules that are cheapest to compute come first, so that a large graph has an answer before the
+    // others are tried.
     constexpr GreedyRule kRules[] = {{linear, false},     {square_root, false}, {linear, true},
                                      {square_root, true}, {ignored, true},      {ignored, false}};
     Candidate best = std::move(fallback);

@@ -23,14 +23,14 @@ struct GreedyRule {
     bool with_ancestors = false;  ///< the cost counts the evicted ancestors, up to 64
 };
 
-/// Where nothing can be evicted the sequence goes over the budget, so the caller must look at its cost. Empty
-/// when the deadline passed, or at four times as many runs as there are ops: it thrashes then. Cost:
-/// O(tensors alive) an eviction.
+/// The sequence goes over the budget where nothing can be evicted, so the caller must check its cost. Empty
+/// if the deadline passed, or if the sequence thrashes: it has more than four times as many runs as the
+/// graph has ops. Cost of an eviction: O(tensors alive).
 std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
                                         const Deadline& deadline);
 
-/// The best of six rules and of `fallback`. `found` is told of each; the search for more ends when
-/// the deadline is past, or when one fits the budget and `share` of the time is spent.
+/// The best result of six rules and `fallback`. `found` is called with each result. The search ends when the
+/// deadline is past, or when a result fits the budget and `share` of the time is spent.
 Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);

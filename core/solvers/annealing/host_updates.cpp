@@ -82,7 +82,8 @@ class Finder {
                                            [&](OpId other) { return mutates(other, t); });
     }
 
-    /// Without bytes: that an op has read what is updated. It is worth no copy, but for what waits for it on the host.
+    /// Whether the tensor is a mark: it has no bytes and says that an op has read a tensor that is updated
+    /// later. A mark is copied only because an op on the host waits for it.
     bool is_mark(TensorId t) const { return flat_.bytes[t.index()] == 0 && allowed_[t]; }
 
     const Graph& graph_;

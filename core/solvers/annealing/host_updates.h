@@ -1,8 +1,8 @@
-// Ops of the optimizer that run on the host: which ones can, as the search with copies has them.
+// The ops of the optimizer that can run on the host, as the search with copies needs them.
 //
-// Such an op takes no time and no bytes of the device. What it reads goes out and does not come back;
-// parameters that it updates live on the host, are fetched before they are first read, and need not go out
-// again; its states never move.
+// Such an op takes no time and no bytes of the device. The tensors that it reads are copied to the host and
+// do not come back. Parameters that it updates live on the host; they are fetched before they are first read
+// and need no copy back. The optimizer states of the op never leave the host.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct HostUpdates {
     struct Run {
         std::int32_t op = -1;
         std::int64_t time = 0;              ///< nanoseconds on the host
-        std::vector<std::int32_t> inputs;   ///< that ops on the device make
-        std::vector<std::int32_t> updated;  ///< residents that ops on the device read before
+        std::vector<std::int32_t> inputs;   ///< tensors that ops on the device make
+        std::vector<std::int32_t> updated;  ///< residents that ops on the device read before the update
     };
     std::vector<Run> runs;            ///< in the graph's order
-    std::vector<std::int32_t> there;  ///< residents that nothing else touches: on the host all the time
+    std::vector<std::int32_t> there;  ///< residents that only ops on the host touch: always on the host
     std::vector<std::int32_t>
-        both;  ///< residents that are only read, on the device too: in both places all the time
+        both;  ///< residents that are only read, also on the device: always in both places
 };
 
-/// Updates by op: whether it may run on the host. As a graph has ops, or empty where none may.
+/// By op: whether it may run on the host. Empty if no op may.
 using UpdateChoice = std::vector<std::uint8_t>;
 
-/// All of these that can. What they read, and update for others, must be worth a copy (`may_leave`, by
-/// tensor); nothing else may update the same residents, or read them later; and nobody may need what they
-/// make. Cost: linear.
+/// Finds the ops of `chosen` that can run on the host. The tensors that such an op reads must be worth a
+/// copy (`may_leave`, by tensor), and so must the residents that it updates and other ops read. No other op
+/// may update the same residents, or read them later. The op must make no tensors. Cost: linear.
 HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
                          const UpdateChoice& chosen);
 

@@ -12,7 +12,7 @@ constexpr std::size_t kMostPulled = 400;  // an eviction that reruns more is of 
 constexpr int kLongestHop = 30;           // runs that a shifted run passes at most
 constexpr int kMostFollowers = 20;        // depth of neighbours that follow a shifted run
 constexpr double kFollows = 0.8;          // probability that a neighbour follows
-constexpr std::size_t kMovesAnExchange = 1000;  // it takes as long as some hundred other moves
+constexpr std::size_t kMovesAnExchange = 1000;  // an exchange takes as long as some hundred other moves
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -97,9 +97,9 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
     if (!graph_.recomputable[op] || runs_beside(op, user)) return false;
-    // Right behind its own run there is no gap to free.
+    // A use right behind the tensor's own run leaves no gap to free.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
-    // What the rerun replaces goes.
+    // The time of the runs that the rerun replaces.
     const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
     if (evicts_alone_ && replaced == 0) limit_time(profile_.excess_between(last, user, graph_.bytes[tensor]));
     plan_.clear();
@@ -111,9 +111,9 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     return true;
 }
 
-// The op right before a run, after the reruns of those inputs that are not kept until then. Nothing is
-// changed yet: most plans take too long, whatever memory they save, which is seen long before they are
-// complete.
+// Plans a run of the op right before another run, after reruns of the inputs that are not kept until then.
+// The profile is not changed yet: most plans take too long whatever memory they save, and this is seen long
+// before a plan is complete.
 bool Moves::plan_rerun(int op, Node before, int depth) {
     planned_time_ += graph_.time[op];
     given_up_ = profile_.time() + planned_time_ > most_time_;
@@ -137,7 +137,7 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
     return true;
 }
 
-// Of the run and of those that only it needs, where it serves nothing but the user.
+// The time of the run and of the runs that only it needs, ns; 0 if the run serves anything but the user.
 std::int64_t Moves::time_served(Node run, Node user, int depth) const {
     if (depth >= kMostPullDepth || !serves_only(run, user)) return 0;
     const int op = profile_.op(run);
@@ -212,7 +212,8 @@ void Moves::remove_cascade(Node first) {
     }
 }
 
-// What pays in one block pays in its equals, and while it is made in one alone the others hold the peak.
+// A change that pays in one block pays in equal blocks, too. If it is made in one block alone, the others
+// still hold the peak.
 bool Moves::exchange_in_equal_blocks() {
     const std::optional<Node> rerun = removable_rerun();
     if (!rerun || repeats_->group[profile_.op(*rerun)] < 0) return false;
@@ -230,7 +231,7 @@ bool Moves::exchange_in_equal_blocks() {
     return true;
 }
 
-// The last rerun of each op like this one.
+// Removes the last rerun of each op that corresponds to this one in an equal block.
 void Moves::remove_twins(int op) {
     for (const int twin : repeats_->alike[repeats_->group[op]]) {
         const auto runs = profile_.runs_of(twin);
@@ -241,7 +242,8 @@ void Moves::remove_twins(int op) {
     }
 }
 
-// The gap, then that before the same use of each tensor like this one.
+// Evicts the tensor in the gap, then the corresponding tensors of equal blocks before the corresponding
+// uses.
 void Moves::evict_twins(Gap gap) {
     const int producer = graph_.producer[gap.tensor];
     const Node user = profile_.events(gap.tensor)[gap.use];
@@ -303,7 +305,7 @@ Moves::Node Moves::move(Node run, Node target) {
     return moved;
 }
 
-// Each move alone may hold more than it frees.
+// Shifts a run together with its neighbours, because each shift alone may hold more memory than it frees.
 bool Moves::shift_group() {
     const Node run = random_run();
     if (run == RunProfile::kNone) return false;
@@ -315,7 +317,7 @@ bool Moves::shift_group() {
     return true;
 }
 
-// Runs that made what this one reads, to right before it.
+// Moves the runs that made the inputs of this run to right before it.
 void Moves::bring_makers(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int input : graph_.inputs[profile_.op(run)]) {
@@ -326,7 +328,7 @@ void Moves::bring_makers(Node run, int depth) {
     }
 }
 
-// The next runs that read what this one makes, to right behind it.
+// Moves the next runs that read the outputs of this run to right behind it.
 void Moves::bring_users(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int output : graph_.outputs[profile_.op(run)]) {
@@ -339,7 +341,8 @@ void Moves::bring_users(Node run, int depth) {
     }
 }
 
-// Where to: beside an event of an input, right before the next use of an output, or some places away.
+// Draws the place that the run may go to: beside an event of an input, right before the next event of an
+// output, or some places away.
 std::optional<Moves::Node> Moves::shift_target(Node run) {
     const int op = profile_.op(run);
     const auto inputs = graph_.inputs[op];
@@ -367,13 +370,14 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
-// Says whether the place right before a run is behind the boundary's run. Of any other run than the boundary's
-// it says so of the run itself, too.
+// Whether the place right before a run is behind the boundary's run. For any other run than the boundary's,
+// the answer holds for the run itself, too.
 bool Moves::is_behind_boundary(Node before) const {
     return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
 }
 
-// The op runs on the side of the boundary that the place right before a run is on: it may not do so again.
+// Whether the op already runs on the side of the boundary where the place right before the run `before`
+// lies. The op may then not run there again.
 bool Moves::runs_beside(int op, Node before) const {
     if (graph_.boundary < 0) return false;
     const bool behind = is_behind_boundary(before);
@@ -381,8 +385,8 @@ bool Moves::runs_beside(int op, Node before) const {
     return std::any_of(runs.begin(), runs.end(), [&](Node run) { return is_behind_boundary(run) == behind; });
 }
 
-// It is another place, the op has its inputs there, and what uses the outputs of this run still finds them
-// made.
+// Whether the run may go to the place right before `target`: the place is another one, the op has its inputs
+// there, and the uses of the run's outputs still find them made.
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
     const int op = profile_.op(run);

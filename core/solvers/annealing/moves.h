@@ -9,7 +9,7 @@
 //   made;
 // - in all equal blocks at once: a rerun is removed, then a tensor evicted, in each block that has them.
 //
-// Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes.
+// Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes wins.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace rematlas::annealing {
 
-/// What a move may cost to be of use: the time of the sequence behind it may be at most `time`, and so much
-/// more for each byte of excess that it saved.
+/// The cost up to which a move is of use: the time of the sequence after the move may be at most `time`, and
+/// higher by `time_per_byte` for each byte of excess that the move saved. Times are in ns.
 struct Acceptance {
     std::int64_t time = std::numeric_limits<std::int64_t>::max();
     double time_per_byte = 0;
@@ -34,25 +34,25 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All must outlive the moves. Without `repeats` no move is made in equal blocks. The run of `first_op`, where
-    /// there is one, stays before all others.
+    /// All arguments must outlive the moves. Without `repeats` no move is made in equal blocks. The run of
+    /// `first_op`, where there is one, stays before all others.
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
           int first_op = -1);
 
-    /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
-    /// was changed, or the move was given up halfway because the caller would not accept it: the profile is
-    /// to be taken back either way.
+    /// Makes one random move, from a mix that depends on whether the profile is over its budget. Returns
+    /// false if nothing was changed, or if the move was given up halfway because the caller would not accept
+    /// it. The caller must undo the changes of the profile in both cases.
     bool propose(const Acceptance& acceptance = {});
 
     // The parts, each returning whether it changed anything.
     bool evict_gap(int tensor,
                    std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
     bool evict_at(Node run);          ///< evicts a tensor that is kept across a run
-    bool run_in_place(Node run);      ///< evicts what it can write over, as far as that stays
+    bool run_in_place(Node run);      ///< evicts the inputs that it could write over if they were not kept
     bool evict_somewhere();
     bool remove_rerun();
     std::optional<Node> removable_rerun();
-    void remove_cascade(Node run);  ///< with the runs that only it needed; it must be removable
+    void remove_cascade(Node run);  ///< also removes runs that only it needed; `run` must be removable
     bool shift(Node run);
     bool exchange_in_equal_blocks();
 
@@ -99,9 +99,10 @@ class Moves {
     std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     Acceptance acceptance_;
-    std::int64_t most_time_ = 0;     ///< of the sequence, that the current eviction may lead to
+    std::int64_t most_time_ = 0;     ///< longest sequence that the current eviction may lead to, ns
     std::vector<int> plan_;          ///< ops that the current eviction reruns, in order
-    std::int64_t planned_time_ = 0;  ///< of these and of those that need them
+    std::int64_t planned_time_ = 0;  ///< of these runs and those that wait for them, less the replaced runs,
+                                     ///< ns
     std::uint32_t plan_count_ = 0;
     std::vector<std::uint32_t> planned_;  ///< by op: the last plan that reruns it
     std::vector<std::uint32_t> kept_;     ///< by tensor: the last plan for which it is kept

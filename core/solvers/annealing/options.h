@@ -9,11 +9,12 @@ namespace rematlas {
 
 struct AnnealingOptions {
     std::uint64_t seed = 0;         ///< added to the seed of the limits
-    std::uint64_t max_moves = 0;    ///< stop after so many moves, not before; 0: by the time or by itself
+    std::uint64_t max_moves = 0;    ///< the search stops after so many moves and not before; 0: no such
+                                    ///< limit
     int first_cycle = 40'000;       ///< moves of the first annealing cycle
     double cycle_growth = 1.5;      ///< each cycle is longer by this factor
     double start_temperature = 1;   ///< in mean times of one rerun
-    double end_temperature = 0.01;  ///< the same
+    double end_temperature = 0.01;  ///< in mean times of one rerun
 };
 
 void read_options(OptionReader& reader, AnnealingOptions& options);

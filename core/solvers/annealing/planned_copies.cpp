@@ -59,7 +59,7 @@ void PlannedCopies::read_clock() {
     }
 }
 
-// By place, so that nothing has to be sorted.
+// Lists the gaps by place, so that nothing has to be sorted.
 void PlannedCopies::collect() {
     const auto aways = profile_.aways();
     gone_.assign(aways.size(), kFarOff);
@@ -116,8 +116,9 @@ void PlannedCopies::run_there(std::int32_t run, std::int64_t copied) {
         host_end_ = std::max(host_end_, copied) + graph_.host.runs[static_cast<std::size_t>(run)].time;
 }
 
-// Of a copy back that takes so long alone and is done at `end`: slower while one out is under way. `outs`: how many
-// of these begin before `end`; it never rises from one copy back to the next, which is the one before it.
+// The start of a copy back that takes `time` alone and is done at `end`. It is slower while a copy out is
+// under way. `outs`: the number of copies out that begin before `end`. It never rises between calls, because
+// copies back are placed from the last one to the first.
 std::int64_t PlannedCopies::back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const {
     if (slower_beside_ <= 1 || time <= latency_) return end - time;
     double left = static_cast<double>(time - latency_), at = static_cast<double>(end);
@@ -157,7 +158,7 @@ void PlannedCopies::plan_back() {
     }
 }
 
-// One that lives on the host and is not away at the start comes before anything runs.
+// A resident that lives on the host and is not away at the start is copied before the first run.
 void PlannedCopies::plan_homes() {
     for (const CopyGraph::Resident& resident : graph_.residents) {
         const bool leaves = !profile_.aways_of(resident.first).empty() ||

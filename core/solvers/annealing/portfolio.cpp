@@ -17,8 +17,8 @@ namespace rematlas::annealing {
 
 namespace {
 
-// A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the
-// graph, so they take turns.
+// A hot cycle finds another arrangement, and a cool one improves the details of the present one. Which of
+// them helps depends on the graph, so they take turns.
 constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer moves starts less hot
 constexpr double kLeastHeat = 0.03;
@@ -34,7 +34,8 @@ constexpr double kRaceShare = 0.5;  // of the time or the moves: after it the be
 // that does not, whatever they lead to.
 constexpr std::size_t kRoundsTogether = 2;
 
-/// Every required op once: depth first from them, in a random order of the ops and of the inputs of each.
+/// A sequence that runs every required op once, in a random order: depth first, with the ops and the inputs
+/// of each op shuffled.
 class RandomOrder {
   public:
     RandomOrder(const FlatGraph& graph, Random& random)
@@ -71,7 +72,7 @@ class Lanes {
     std::size_t size() const { return lanes_.size(); }
     Annealer& operator[](std::size_t lane) { return *lanes_[lane]; }
 
-    /// Drops all behind the first `first` but the best `kept` of these.
+    /// Keeps the first `first` annealers and the best `kept` of the others, and drops the rest.
     void keep(std::size_t kept, std::size_t first = 0) {
         std::stable_sort(
             lanes_.begin() + static_cast<std::ptrdiff_t>(first), lanes_.end(),
@@ -79,7 +80,7 @@ class Lanes {
         for (; lanes_.size() > first + kept; lanes_.pop_back()) merge(*lanes_.back());
     }
 
-    /// Of all there were.
+    /// The best of all annealers, including those that were dropped.
     PortfolioResult result() {
         for (const auto& lane : lanes_) merge(*lane);
         return std::move(result_);
@@ -121,11 +122,11 @@ class Portfolio {
     struct Worker {
         int id = 0;
         std::uint64_t seed = 0;
-        double started = 0;       ///< share of the time
-        std::uint64_t lanes = 0;  ///< started so far
+        double started = 0;       ///< share of the time that was over when the thread began
+        std::uint64_t lanes = 0;  ///< number of lanes that were started so far
         std::uint64_t moves = 0;
-        Candidate best{};            ///< when it was better than before by a bit
-        std::uint64_t found_at = 0;  ///< moves, of `best`
+        Candidate best{};            ///< the last schedule that was better than the one before by `kBetter`
+        std::uint64_t found_at = 0;  ///< moves until `best` was found
     };
 
     PortfolioResult work(int worker);
@@ -189,7 +190,7 @@ std::unique_ptr<Annealer> Portfolio::annealer_from(const Candidate& start, Worke
     return std::make_unique<Annealer>(graph_, task_.budget, start, options_, seed, task_.repeats);
 }
 
-// False: the search is over.
+// Runs the trials. Returns false if the search is over.
 bool Portfolio::try_seeds(Lanes& lanes, Worker& worker) {
     const std::size_t others = lanes.size();
     for (int trial = 0; trial < task_.trials && !is_race_over(worker); ++trial) {
@@ -233,7 +234,7 @@ bool Portfolio::has_stagnated(const Worker& worker) const {
     return static_cast<double>(worker.moves) >= kPatience * found;
 }
 
-// False: that was the last one.
+// Returns false if this was the last cycle.
 bool Portfolio::run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
                           Worker& worker) {
     const std::uint64_t moves = next_cycle(planned, worker.moves, worker.started);
@@ -263,7 +264,8 @@ bool Portfolio::publish(int worker, const Candidate& found) {
         if (found.better_than(shared_, task_.budget)) shared_ = found;
         if (worker == 0 && task_.report) task_.report(shared_);
     }
-    // Under a limit of moves the others go on, so that what they find does not depend on who was first.
+    // Under a limit of moves the other threads go on, so that their results do not depend on which thread
+    // was first.
     return !own && (options_.max_moves > 0 || !reached_);
 }
 
@@ -281,7 +283,7 @@ std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double s
     const double now = deadline_.fraction();
     if (done == 0 || now <= started) return moves;
     const double left = static_cast<double>(done) / (now - started) * (1 - now);
-    // What would be left after this cycle is too short for another one.
+    // If the time after this cycle is too short for another one, this cycle takes it all.
     return left < 2 * planned ? static_cast<std::uint64_t>(left) + 1 : moves;
 }
 

@@ -29,8 +29,8 @@ struct PortfolioTask {
     /// schedules than the best does. All go through some cycles, the worse half is dropped again and again,
     /// and the last one has all the time that is left.
     std::span<const Candidate> others = {};
-    /// Before that, so many short cycles from the step without reruns, each with its own seed. It is chance
-    /// to which kind of schedule they come: the best two take part as well.
+    /// The number of short cycles that go before that. They start from the step without reruns, each with
+    /// its own seed. Chance decides which kind of schedule a cycle finds, so the best two take part as well.
     int trials = 0;
     const Repeats* repeats = nullptr;  ///< for moves in all equal blocks at once
     /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be
@@ -39,9 +39,9 @@ struct PortfolioTask {
 };
 
 /// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of
-/// each thread; without `max_moves` a thread also ends when its best schedule, which fits, is as old as
-/// several times the moves that led to it. When the moves end it, the result depends on the start, the
-/// options, the seed and the number of threads only.
+/// each thread. Without `max_moves` a thread whose best schedule fits also ends after several times the
+/// moves that it took to find that schedule. When the moves end the search, the result depends only on the
+/// start, the options, the seed and the number of threads.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AnnealingOptions& options, const Deadline& deadline);
 

@@ -16,7 +16,7 @@ struct Repeats {
     std::vector<std::vector<std::int32_t>> alike;  ///< per group: its ops, one a block, in the graph's order
 };
 
-/// By the outermost blocks that have equals (see `decompose`), op by op. Cost: near linear.
+/// Matches the outermost blocks that have equals (see `decompose`) op by op. Cost: near linear.
 Repeats repeats_of(const Graph& graph);
 
 }  // namespace rematlas::annealing

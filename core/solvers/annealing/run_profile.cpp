@@ -96,8 +96,8 @@ bool RunProfile::alive_before(int tensor, Node run) const {
     return at > 0 && at < events_[tensor].size() && is_use(tensor, events_[tensor][at]);
 }
 
-// The blocks strictly between two runs: `whole` gets the ids of those that are all between, `part` those at
-// the ends with their first slot and the one behind the last.
+// Visits the blocks strictly between two runs. `whole` gets the id of each block that is between as a whole.
+// `part` gets the id of a block at an end, with its first slot and the slot behind its last one.
 template <class Whole, class Part>
 void RunProfile::visit(Node after_run, Node before_run, const Whole& whole, const Part& part) const {
     const Position from = after(after_run);
@@ -219,8 +219,8 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     const std::vector<Away> cut = close_across(op, before_run);
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
     if (has_edges(before_run)) shift_edges(before_run, run);
-    // Everything from here on sees the new run in its place. It holds what is alive before it and its own
-    // bytes; an output whose old copy was alive there is counted in both, which the loop below takes back.
+    // The new run holds the tensors that are alive before it and its own bytes. An output whose old value is
+    // alive there is counted twice, until the loop below takes one of them back.
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = first_at_or_after(t, run);
@@ -313,7 +313,7 @@ void RunProfile::measure_most(int id) {
     blocks_[id].most = most;
 }
 
-// Nothing to do for a block that was and is within the budget.
+// A block that was and is within the budget need not be counted again.
 void RunProfile::unsettle(int id) {
     Block& block = blocks_[id];
     if (block.unsettled || (block.over == 0 && block.most + block.offset <= budget_)) return;

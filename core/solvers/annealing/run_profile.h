@@ -10,10 +10,10 @@
 // the end for results) it is alive if and only if the second event is a use; at its own events it is always
 // counted. Hence an edit changes memory only on the gaps it splits or joins.
 //
-// In a gap before a use a tensor may also be *away*, with a copy on the host (`set_away`): then its bytes are not
-// counted for some of the runs between, which somebody else says who knows how long copies take (`move_away`;
-// planned_copies.h). An edit splits and joins such gaps as it does the others: a new use is served by the
-// copy, a new run of the producer makes it needless.
+// In a gap before a use a tensor may also be *away*, with a copy on the host (`set_away`). Its bytes are
+// then not counted during some of the runs in the gap. The caller, who knows how long copies take, says
+// which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all others:
+// a new use is served by the copy on the host, and a new run of the producer makes the copy needless.
 //
 // The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and
 // its excess, so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those
@@ -64,7 +64,7 @@ class RunProfile {
     Node next(Node run) const;                          ///< kEnd after the last
     Node previous(Node run) const;                      ///< kNone before the first; of kEnd: the last
     bool before(Node a, Node b) const { return key(a) < key(b); }
-    bool in_place(Node run) const { return places_[run].in_place; }  ///< and bytes are saved by it
+    bool in_place(Node run) const { return places_[run].in_place; }  ///< and this saves bytes
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
     int over_count() const {                                      ///< runs above the budget
@@ -84,8 +84,9 @@ class RunProfile {
     /// Most bytes held by the runs strictly between two; 0 when there are none.
     std::int64_t most_between(Node after, Node before) const;
 
-    /// At least what the excess falls by when the runs strictly between two hold so many bytes less: what
-    /// each of them is over the budget, up to that many. Cost: O(number of blocks + block size).
+    /// An upper bound on the fall of the excess if the runs strictly between two hold `bytes` less: the sum
+    /// over these runs of the bytes that they are over the budget, up to `bytes` each. Cost: O(number of
+    /// blocks + block size).
     std::int64_t excess_between(Node after, Node before, std::int64_t bytes) const;
 
     /// No output of the run is used before it is made again, and its op need not run here.
@@ -102,12 +103,12 @@ class RunProfile {
     Node insert(int op, Node before);
     void remove(Node run);
 
-    // Gaps that tensors are away in.
+    // The gaps in which tensors are away.
     struct Away {
-        int tensor = -1;   ///< -1: of a gap that is away no more
-        Node use = kNone;  ///< that ends the gap
-        /// The tensor is not on the device during the runs from `first` on until right before `behind`; none: also
-        /// at the end, of a gap to the end.
+        int tensor = -1;   ///< -1: the id is free
+        Node use = kNone;  ///< the use that ends the gap
+        /// The tensor is not on the device during the runs from `first` until right before `behind`. If
+        /// `behind` is kNone, the gap reaches the end, and the tensor is away at the end, too.
         Node first = kNone, behind = kNone;
         bool operator==(const Away&) const = default;
     };
@@ -115,10 +116,12 @@ class RunProfile {
     std::span<const Away> aways() const { return aways_; }  ///< by id
     std::span<const AwayId> aways_of(int tensor) const { return aways_of_[tensor]; }
     AwayId away_before(int tensor, Node use) const;  ///< -1: it is not away there
-    /// `use` is a use of the tensor, and it is not away before it. At first its bytes still count.
+    /// Opens a gap before `use`, a use of the tensor before which the tensor is not away. The bytes still
+    /// count until `move_away`.
     AwayId set_away(int tensor, Node use);
     void set_here(AwayId away);
-    /// Both lie in the gap: behind its first event, `behind` not behind the use, and `first` not behind `behind`.
+    /// Sets the runs during which the tensor is away. Both places must be behind the first event of the gap;
+    /// `behind` must not be behind the use, and `first` not behind `behind`.
     void move_away(AwayId away, Node first, Node behind);
 
     /// All runs in order, without kEnd.
@@ -157,7 +160,7 @@ class RunProfile {
         std::int32_t op;  ///< -1: it was inserted
         Node successor;
     };
-    /// Runs from one position to another, the latter excluded.
+    /// The place of a run. A range of runs excludes its last position.
     struct Position {
         std::int32_t rank, slot;
     };
@@ -218,12 +221,13 @@ class RunProfile {
     const FlatGraph& graph_;
     std::int64_t budget_ = 0;
     std::int64_t time_ = 0;
-    // Several edits touch the same blocks, so what is above the budget is counted when it is asked for.
+    // Several edits touch the same blocks, so the bytes above the budget are counted only when they are
+    // asked for.
     mutable std::int64_t excess_ = 0;
     mutable std::int32_t over_ = 0;
     mutable std::vector<std::int32_t> unsettled_;  ///< block ids
     std::size_t size_ = 0;
-    std::int64_t end_memory_ = 0;  ///< residents and results
+    std::int64_t end_memory_ = 0;  ///< bytes of residents and results
 
     std::int32_t capacity_ = 64;  ///< most runs in a block
     std::vector<Place> places_;   ///< by node; the first is kEnd
@@ -246,7 +250,8 @@ class RunProfile {
     std::vector<AwayId> free_aways_;
     std::vector<std::vector<AwayId>> aways_of_;  ///< by tensor
     std::vector<std::int32_t> edges_;            ///< by node: how many aways begin or end there
-    std::vector<Away> committed_;                ///< by id, of those that were touched since the last commit
+    std::vector<Away> committed_;                ///< by id: the gap at the last commit, if it was touched
+                                                 ///< since
     std::vector<AwayId> touched_;
     std::vector<std::uint8_t> is_touched_;  ///< by id
     std::vector<Edit> journal_;

@@ -8,8 +8,8 @@
 namespace rematlas::annealing {
 namespace {
 
-// A gap touches about two blocks run by run and all between by their headers: the sum is least near the
-// square root.
+// An edit of a gap touches about two blocks run by run, and the headers of all blocks between them. The sum
+// is least near the square root.
 std::int32_t block_capacity(std::size_t runs) {
     const double balanced = 1.2 * std::sqrt(static_cast<double>(runs));
     return std::clamp(static_cast<std::int32_t>(balanced), 16, 160);
@@ -109,7 +109,7 @@ int RunProfile::new_block(std::size_t at_rank) {
 }
 
 void RunProfile::drop_block(int id) {
-    if (blocks_[id].unsettled) measure_excess(id);  // it is empty
+    if (blocks_[id].unsettled) measure_excess(id);  // it is empty and has no excess any more
     const std::size_t at = static_cast<std::size_t>(rank_[id]);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(at));
     for (std::size_t rank = at; rank < order_.size(); ++rank) rank_[order_[rank]] = static_cast<int>(rank);

@@ -109,10 +109,10 @@ class AtlasSearch {
     const annealing::Repeats repeats_;
     Incumbent best_;
     std::vector<Candidate> starts_;  ///< of different times, best first
-    std::uint64_t legs_ = 0;         ///< of the annealing
+    std::uint64_t legs_ = 0;         ///< number of annealings so far
 };
 
-// The best few are kept: another one than the best may be nearer to what the search is after.
+// Keeps the best few starts, because another one than the best may be nearer to the best schedule.
 void AtlasSearch::offer_start(Candidate candidate) {
     best_.offer(candidate);
     const auto same = [&](const Candidate& other) { return other.time == candidate.time; };
@@ -147,7 +147,7 @@ void AtlasSearch::start_from_blocks() {
     if (!is_over() && is_sequence_of_blocks(problem_)) start_from(*make_rockmate(), kBlockShare);
 }
 
-// After the starts, so that a large graph has an answer first.
+// The bound comes after the starts, so that a large graph has an answer first.
 void AtlasSearch::find_bound() {
     if (deadline_.passed()) return;
     const auto time = std::min<std::chrono::nanoseconds>(share_of(limits_.time, kBoundShare), kLongestBound);
@@ -158,9 +158,9 @@ void AtlasSearch::find_bound() {
     best_.report();
 }
 
-// No start fits: memory first, time afterwards. Where hardly any schedule fits, annealing for both at once
-// finds nothing; where many do, it finds better ones than this leads to, so it goes on from the step without
-// reruns as well.
+// If no start fits, the search minimizes the memory first and the time afterwards. Where hardly any schedule
+// fits, annealing for both at once finds nothing. Where many fit, it finds better schedules than this start
+// leads to, so the annealing goes on from the step without reruns as well.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
     Limits limits = limits_;
@@ -182,7 +182,7 @@ void AtlasSearch::prove(double share) {
     if (bound.runs.empty()) return;
     const Candidate read_back = Candidate::of(graph_, bound.runs);
     best_.offer(read_back);
-    // Fast and over the budget: perhaps not far from a schedule as fast that is not.
+    // The schedule is fast and over the budget. A schedule that is as fast and fits may not be far.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
         anneal(read_back, share_of(limits_.time, share / 2));
 }
@@ -212,7 +212,7 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
     best_.settle(std::move(result.best));
 }
 
-/// The answer when the budget is below the proven bound: how low this solver can go is worth a moment.
+/// The answer if the budget is below the proven bound. Telling how low this solver can go is worth a moment.
 Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
                              const Limits& limits) {
     Limits brief = limits;

@@ -31,7 +31,7 @@ constexpr double kFirstStepDown = 0.04;
 constexpr double kLeastStepDown = 0.004;
 constexpr std::size_t kCyclesToCatchUp = 2;
 
-/// The updates of the host run one after the other.
+/// The time of all updates on the host, which run one after the other.
 Nanoseconds time_on_host(const CopyGraph& graph) {
     std::int64_t time = 0;
     for (const annealing::HostUpdates::Run& run : graph.host.runs) time += run.time;
@@ -113,7 +113,8 @@ void CopyRace::run(const RaceTask& task) {
     }
 }
 
-/// Moves of each lane that takes a part of the race: on a large step fewer than the options say.
+/// The moves of each lane in the first cycle. On a large step they are fewer than the options say, so that
+/// the first round takes only a part of the race.
 double CopyRace::first_cycle() const {
     const double most = options_.first_cycle;
     if (options_.max_moves > 0 || most <= kProbeMoves) return most;
@@ -125,7 +126,7 @@ double CopyRace::first_cycle() const {
                       double{kProbeMoves}, most);
 }
 
-/// False: that was the last one.
+/// Returns false if this was the last cycle.
 bool CopyRace::run_cycle(CopyAnnealer& lane, std::size_t round) {
     auto moves = static_cast<std::uint64_t>(planned_);
     if (options_.max_moves > 0)
@@ -163,7 +164,8 @@ bool CopyRace::has_stagnated() const {
     return static_cast<double>(incumbent_.moves) > kCopyPatience * least;
 }
 
-/// Begins a lane from the best answer with updates on the host that are done by this part of its time.
+/// Begins a lane from the best answer, with updates on the host that are done by this part of the answer's
+/// time.
 void CopyRace::share_with_host(const HostChoice& choice, double part) {
     if (!incumbent_.best) return;
     shared_from_ = incumbent_.best->time;
@@ -174,7 +176,7 @@ void CopyRace::share_with_host(const HostChoice& choice, double part) {
     add(shared_.back(), annealing::start_of(problem_, shared_.back(), incumbent_.best->steps));
 }
 
-/// Once more with fewer updates on the host, and by a smaller step where the last one gained nothing.
+/// Begins one more lane, with fewer updates on the host. The step is smaller if the last one gained nothing.
 void CopyRace::step_towards_less(const HostChoice& choice) {
     if (is_over() || !incumbent_.best || step_ < kLeastStepDown) return;
     if (shared_from_ && incumbent_.best->time >= *shared_from_) step_ /= 2;

@@ -4,9 +4,9 @@
 //     race.add(graph, state);
 //     race.run({.on_host = &choice});
 //
-// Where updates may run on the host, which of them do is a lane's own: it anneals one choice. From the best
-// answer there begin lanes whose choice the host is done with earlier, by ever smaller steps where these gain
-// nothing.
+// Where updates may run on the host, each lane anneals one choice of the updates that do. New lanes begin
+// from the best answer, with choices that the host finishes earlier. The steps to earlier times become ever
+// smaller where they gain nothing.
 #pragma once
 
 #include <deque>
@@ -21,19 +21,19 @@
 
 namespace rematlas {
 
-/// The best schedule so far, of whichever part of the search.
+/// The best schedule so far of all parts of the search.
 class CopyIncumbent {
   public:
     CopyIncumbent(const Progress& progress, const Deadline& deadline)
         : progress_(progress), deadline_(deadline) {}
 
-    /// Whether it is the best so far.
+    /// Takes the schedule if it is the best so far, and returns whether it is.
     bool offer(const Solution& found);
     void take(annealing::CopyAnnealer& lane);
 
     std::optional<Solution> best;
     std::optional<annealing::CopyState> state;  ///< of the last lane that had the best answer
-    std::optional<Bytes> smallest;              ///< peak that was found, while there is no answer
+    std::optional<Bytes> smallest;              ///< the least peak that was found, while there is no answer
     std::uint64_t moves = 0, found_at = 0;
 
   private:
@@ -44,7 +44,7 @@ class CopyIncumbent {
 class CopyRace;
 
 struct RaceTask {
-    /// Of updates that may run there; null: none may.
+    /// The choices of updates that run on the host; null: no update may.
     const HostChoice* on_host = nullptr;
     /// Adds another start without copies, when the race is decided; empty: there is none.
     std::function<void(CopyRace& race)> plain_again = {};
@@ -57,9 +57,10 @@ class CopyRace {
     CopyRace(const Problem& problem, Bytes budget, const Limits& limits, const AnnealingOptions& options,
              const Deadline& deadline, CopyIncumbent& incumbent);
 
-    /// A lane, where its updates leave it a chance to be the best. `graph` must outlive the race.
+    /// Adds a lane, unless its updates on the host alone take as long as the best answer. `graph` must
+    /// outlive the race.
     void add(const annealing::CopyGraph& graph, const annealing::CopyState& state);
-    /// Until the time is over, or nothing better is hoped for.
+    /// Runs the lanes until the time is over, or no better answer is hoped for.
     void run(const RaceTask& task);
 
   private:
@@ -82,7 +83,7 @@ class CopyRace {
     CopyIncumbent& incumbent_;
     const annealing::Repeats repeats_;
     std::vector<Lane> lanes_;
-    std::size_t begun_ = 0;                    ///< lanes so far
+    std::size_t begun_ = 0;                    ///< lanes that were begun so far
     std::deque<annealing::CopyGraph> shared_;  ///< of lanes with a choice of updates on the host
     std::optional<Nanoseconds> shared_from_;   ///< the best time when the last of these began
     double step_;         ///< the part of the best time by which the next one is to be better

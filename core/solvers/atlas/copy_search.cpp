@@ -22,12 +22,13 @@ using annealing::CopyState;
 
 // Shares of the time limit.
 constexpr double kPlainShare = 0.15;       // for the answer without copies
-constexpr double kOffmateShare = 0.35;     // for offmate's, where weights may leave
+constexpr double kOffmateShare = 0.35;     // for the answer of offmate, where weights may leave
 constexpr double kActivationsShare = 0.4;  // for the answer with copies of activations alone
-constexpr double kPlainAgainShare = 0.35;  // for it once more, where copies gain little
+constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, where copies gain little
 constexpr double kLittleGain = 0.01;       // of the time of the step
-constexpr double kLargerShare = 0.07;      // for that at each larger budget
-/// Of what a link carries in a third of the step.
+constexpr double kLargerShare = 0.07;      // for the answer without copies at each larger budget
+/// The larger budgets: added to the budget are these shares of what a link carries in `kPartOfStep` of the
+/// step.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
 constexpr double kLeftToActivations[] = {0.9, 0.6};  // of the budget, where residents may leave
@@ -83,7 +84,7 @@ class CopySearch {
         return told_of_host(std::move(none));
     }
 
-    /// With all that can run there; none where no update can.
+    /// The graph with all updates on the host that can run there; empty if none can.
     static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {
         if (class_within(problem.graph, problem.copies.what) < ScheduleClass::with_host_ops)
             return std::nullopt;
@@ -93,7 +94,7 @@ class CopySearch {
         return graph;
     }
 
-    /// Of what has to run on the device.
+    /// The time of the ops that have to run on the device: no answer takes less.
     Nanoseconds least_time() const {
         const FlatGraph& flat = host_graph_ ? host_graph_->flat : graph_.flat;
         std::int64_t time = 0;
@@ -104,7 +105,7 @@ class CopySearch {
         return deadline_.passed() || (incumbent_.best && incumbent_.best->time <= least_time());
     }
 
-    /// More than half of the budget, were they there.
+    /// Whether the residents would take more than half of the budget if they were on the device.
     bool residents_are_heavy() const {
         return graph_.home >= 0 && problem_.flat.resident_bytes > budget_.value / 2;
     }
@@ -120,7 +121,7 @@ class CopySearch {
                               progress);
     }
 
-    /// Of the answer without copies, as good as a share of the time makes it.
+    /// The runs of the best answer without copies that a share of the time finds.
     std::optional<RunSequence> plain_runs(double share) {
         const Answer answer = without_copies(share_of(limits_.time, share));
         const auto* found = std::get_if<Solution>(&answer);
@@ -133,15 +134,16 @@ class CopySearch {
         return runs_of(found->steps);
     }
 
-    /// Where residents take little, most of what copies gain they gain of activations: an answer with these
-    /// alone holds here too, and so does what it began with.
+    /// Starts from the answer with copies of activations alone, which is valid here, too, and from the
+    /// starts of that answer. Where residents take little memory, activations bring most of what copies
+    /// gain.
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kActivationsShare), deadline_.left());
         AnnealingOptions options = options_;
-        if (options.max_moves > 0)  // 0 would be any number
+        if (options.max_moves > 0)  // 0 would mean no limit
             options.max_moves =
                 1 + static_cast<std::uint64_t>(kActivationsShare * static_cast<double>(options.max_moves));
         const Problem activations{problem_.graph, problem_.flat, copies};
@@ -149,7 +151,7 @@ class CopySearch {
         search.begin_with(*this);
         const Answer answer = search.run();
         if (search.plain_.size() == plain_.size())
-            return start_from_larger_budgets();  // nothing leaves there
+            return start_from_larger_budgets();  // without copies of residents nothing leaves
         for (std::size_t i = plain_.size(); i < search.plain_.size(); ++i)
             starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
         const auto* found = std::get_if<Solution>(&answer);
@@ -161,9 +163,10 @@ class CopySearch {
                 {graph, annealing::start_of(problem_, *graph, search.graph_, *search.incumbent_.state)});
     }
 
-    /// Its choice of updates on the host and of residents that stay is its own.
+    /// Starts from the answer of offmate, which chooses updates on the host and residents that stay by
+    /// itself.
     void start_from_offmate() {
-        if (options_.max_moves > 0) return;  // its time is not told in moves
+        if (options_.max_moves > 0) return;  // no number of moves limits offmate
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kOffmateShare), deadline_.left());
         const Answer answer = make_offmate()->solve(problem_, budget_, limits, {});
@@ -183,7 +186,7 @@ class CopySearch {
         if (const auto runs = plain_runs(kPlainShare)) start_from(*runs);
     }
 
-    /// What the other has found without copies, which is nothing but this.
+    /// Takes over the results without copies of another search, which has no other results yet.
     void begin_with(const CopySearch& other) {
         began_plain_ = other.began_plain_;
         plain_ = other.plain_;
@@ -192,14 +195,14 @@ class CopySearch {
         plain_time_ = other.plain_time_;
     }
 
-    /// The search without copies is the faster one.
+    /// Whether copies gain so little that the search without copies, which is faster, should have more time.
     bool copies_gain_little() const {
         if (!plain_time_ || !incumbent_.best) return false;
         const double gain = static_cast<double>((*plain_time_ - incumbent_.best->time).value);
         return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
     }
 
-    /// One with all updates on the device, one with all on the host that can.
+    /// The graph with all updates on the device, and the one with all on the host that can run there.
     std::vector<const annealing::CopyGraph*> graphs() const {
         if (!host_graph_) return {&graph_};
         return {&graph_, &*host_graph_};
@@ -210,8 +213,9 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// As if residents took no bytes, and neither did what the optimizer reads, which is gone early. A part
-    /// of the budget is left to residents that are there for a while.
+    /// Starts from answers for a step in which residents take no bytes, and neither do the tensors that the
+    /// optimizer reads, because these are gone early. A part of the budget is left to residents that are
+    /// there for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;
@@ -232,7 +236,7 @@ class CopySearch {
         plain_.push_back(std::move(plain));
     }
 
-    /// From what another problem without copies comes to.
+    /// Starts from the answer to another problem without copies.
     void start_from(const Problem& plain, Bytes budget) {
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
@@ -283,7 +287,7 @@ class CopySearch {
     const std::optional<annealing::CopyGraph>
         host_graph_;  ///< with all updates on the host that can run there
     bool began_plain_ = false;
-    std::vector<RunSequence> plain_;  ///< what was found without copies, and began a search with them
+    std::vector<RunSequence> plain_;  ///< runs without copies that began a search with copies
     std::vector<Start> starts_;
     std::optional<Nanoseconds> plain_time_;  ///< of the best answer without copies
 };

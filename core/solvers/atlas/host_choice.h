@@ -1,12 +1,13 @@
-// Which updates of the optimizer run on the host, so that all are done there by a given time.
+// Chooses the updates of the optimizer that run on the host, so that the host has done all of them by a
+// given time.
 //
 //     const HostChoice choice(problem, graph.host);            // of all updates that can run there
 //     annealing::UpdateChoice some = choice.done_by(1.2 * base_time);
 //
-// The host works off its updates one after the other, each from when its gradients are there. What it has no
-// time for stays with the device, whose links then carry the states there and back. So the two share the
-// work, and neither waits for the other (Zero-Infinity, Rajbhandari et al., 2021, gives all of it to the
-// host; OffMate, 2024, a share).
+// The host runs its updates one after the other, each as soon as its gradients are there. Updates that the
+// host has no time for stay on the device, and the links then carry their states there and back. So the two
+// share the work, and neither waits for the other (Zero-Infinity, Rajbhandari et al., 2021, gives all of it
+// to the host; OffMate, 2024, a share).
 #pragma once
 
 #include <vector>
@@ -20,9 +21,9 @@ class HostChoice {
   public:
     HostChoice(const Problem& problem, const annealing::HostUpdates& all);
 
-    /// Returns as many as the host has time for until then. They are spread over the whole of the backward:
-    /// the links carry much for updates on the device and little for these, and so their load is even. Cost:
-    /// linear, times a few dozen.
+    /// Returns as many updates as the host has time for until `time`. They are spread over the whole
+    /// backward pass, so that the load of the links is even: the links carry much for updates on the device
+    /// and little for updates on the host. Cost: linear, times a few dozen.
     annealing::UpdateChoice done_by(Nanoseconds time) const;
 
   private:
@@ -38,7 +39,7 @@ class HostChoice {
     Chosen within(double time, double backlog) const;
 
     std::size_t ops_;
-    std::vector<Update> updates_;  ///< by when they are ready
+    std::vector<Update> updates_;  ///< in the order in which they are ready
 };
 
 }  // namespace rematlas

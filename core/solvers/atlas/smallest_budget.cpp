@@ -18,7 +18,7 @@ namespace {
 using annealing::Annealer;
 
 constexpr double kGreedyShare = 0.4;       // of the time
-constexpr double kBlockTableShare = 0.5;   // of it, for the blocks' table
+constexpr double kBlockTableShare = 0.5;   // of what is left, for the table of the blocks
 constexpr double kBlockPrecision = 0.002;  // as kGreedyPrecision
 constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
 constexpr double kFirstStep = 0.03;        // how far below the least peak the annealing aims at first
@@ -43,7 +43,7 @@ class Descent {
           least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 
-    /// `problem`: null, or what to make blocks of.
+    /// `problem`: the problem that blocks are made of, or null.
     SmallestBudget run(const Problem* problem, const Limits& limits) {
         bisect_greedy();
         if (problem && best_.peak > least_ && is_sequence_of_blocks(*problem))
@@ -69,8 +69,8 @@ class Descent {
     Candidate best_;
 };
 
-// Between a budget that no attempt has kept and the least peak found. `attempt` looks for a schedule at a
-// budget and may make `best_` smaller.
+// Bisects between a budget that no attempt has kept and the least peak found. `attempt` looks for a schedule
+// at a budget and may make `best_` smaller.
 template <class Attempt>
 void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, double share,
                      const Attempt& attempt) {
@@ -84,7 +84,7 @@ void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, 
     }
 }
 
-// Greedy schedules alone: at the proven bound first, because many graphs have one there.
+// Tries greedy schedules alone, first at the proven bound, because many graphs have a schedule there.
 void Descent::bisect_greedy() {
     bisect(0, least_, kGreedyPrecision, kGreedyShare, [&](std::int64_t budget) {
         Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
@@ -111,9 +111,9 @@ void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     });
 }
 
-// From the sequence with the least peak, annealing at a budget somewhat below it; the next step is longer
-// after a success, shorter after a failure. Aiming far below would spread the excess over so many runs that
-// none of them gets within the budget.
+// Anneals from the sequence with the least peak, at a budget somewhat below that peak. The next step is
+// longer after a success and shorter after a failure. Aiming far below would spread the excess over so many
+// runs that none of them gets within the budget.
 void Descent::step_down() {
     double step = kFirstStep;
     std::size_t round = 0;

@@ -38,7 +38,7 @@ class CheckmateSearch {
     }
 
   private:
-    /// Where the programme is too large to get far, the start is worth more.
+    /// The time for finding a start. It is longer where the programme is too large to get far.
     std::chrono::nanoseconds warm_up_time() const {
         const auto share = share_of(limits_.time, options_.warm_up);
         const bool large = required_once(problem_.flat).size() > kLargeProgramme;
@@ -79,11 +79,11 @@ class CheckmateSearch {
         std::vector<double> start;
         if (best_.fits())
             if (auto point = model->encode(best_.best().runs)) start = *std::move(point);
-        // The library's gap is of the objective, ours of the bound, which is rounded down besides.
+        // The library's gap is a share of the objective, and ours of the bound, which is also rounded down.
         const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kBoundRounding);
         MilpLimits limits{.relative_gap = gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = deadline_.left();
-        // Shares the ownership of the whole model.
+        // This pointer shares the ownership of the whole model.
         const std::shared_ptr<const MilpModel> milp(model, &model->milp());
         MilpThread thread(options_.library, milp, limits, std::move(start));
         watch(thread, *model);
@@ -102,7 +102,8 @@ class CheckmateSearch {
         }
     }
 
-    /// What is known of the class: schedules of at least the start's time may be missing from the model.
+    /// Raises the bound over the class, up to the overhead of the start at most: schedules of at least the
+    /// start's time may be missing from the model.
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));
@@ -132,7 +133,7 @@ class CheckmateSearch {
     const Deadline deadline_;
     Incumbent best_;
     bool proven_ = false;                ///< over all orders, before the programme is needed
-    std::optional<std::int64_t> nodes_;  ///< of its branch and bound
+    std::optional<std::int64_t> nodes_;  ///< of the programme's branch and bound
 };
 
 class Checkmate final : public Solver {

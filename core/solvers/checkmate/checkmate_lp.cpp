@@ -23,8 +23,8 @@ namespace {
 constexpr double kStartShare = 0.05;                             ///< of the time, for each start
 constexpr std::size_t kThresholds = 64;                          ///< at most so many
 constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
-constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< each
-constexpr double kRepairHeat = 0.1;                              ///< little: the start is to be kept
+constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< for each op and schedule
+constexpr double kRepairHeat = 0.1;                              ///< low, so that most of the start is kept
 constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the room beside the residents
 
 class Rounding {
@@ -44,7 +44,7 @@ class Rounding {
         const bool small = StagedModel::fits(graph_);
         for (double margin : kMargins) {
             if (!small || deadline_.passed()) break;
-            // A smaller budget only serves to find something at all.
+            // A smaller budget only serves to find a first schedule that fits.
             if (margin < 1 && rounded_) break;
             round_at(margin);
             repair();
@@ -118,7 +118,8 @@ class Rounding {
         best_.offer(std::move(candidate));
     }
 
-    /// Those that are least over the budget, by annealing that ends at the first schedule that fits.
+    /// Repairs the schedules that are least over the budget, by annealing that ends at the first schedule
+    /// that fits.
     void repair() {
         std::sort(over_.begin(), over_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);
@@ -139,7 +140,7 @@ class Rounding {
         }
     }
 
-    /// The shares that occur, thinned out evenly when they are many.
+    /// The thresholds to try: the shares that occur, thinned out evenly if they are many.
     static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
         std::set<double> shares{0.5, 1.0};
         for (double share : model.kept_shares(values))

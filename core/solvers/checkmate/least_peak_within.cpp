@@ -19,7 +19,7 @@ namespace {
 
 // Shares of the time limit.
 constexpr double kStart = 0.15;        // for the start
-constexpr double kStartOfLarge = 0.4;  // for that of a large programme
+constexpr double kStartOfLarge = 0.4;  // for the start of a large programme
 constexpr double kProof = 0.15;        // of what is left, for a bound over any order
 
 constexpr double kPrecision = 1e-3;  // of the bytes in question: where bisections end
@@ -53,7 +53,7 @@ class LeastPeakSearch {
     }
 
   private:
-    /// The programme takes the longer the larger it is, and so may its start.
+    /// The limits of the start: a larger programme takes longer, and so may its start.
     Limits start() const {
         const std::size_t ops = required_once(graph_).size();
         Limits limits = within(ops > kLargeProgramme ? kStartOfLarge : kStart);
@@ -89,7 +89,8 @@ class LeastPeakSearch {
         return decided || tight();
     }
 
-    /// The least budget at which the bound on the time leaves something: over any order.
+    /// Bisects for the least budget at which the bound on the overhead, over any order, leaves room within
+    /// the time.
     void bound_any_order(const Deadline& deadline) {
         bound_ = least_memory(graph_, {.time = deadline.left() / kRounds, .stop = limits_.stop}).bytes.value;
         std::int64_t open = best_.peak.value;
@@ -107,7 +108,8 @@ class LeastPeakSearch {
         best_.any_order = Bytes(bound_);
     }
 
-    /// Whatever the time, then by atlas: at the budget, and between what is known and proven impossible.
+    /// Searches for small peaks: first whatever the time, then by atlas at the budget, and at budgets
+    /// between the best peak and those at which nothing was found.
     void search(const Deadline& deadline) {
         if (ended()) return;
         Limits share = limits_;
@@ -127,7 +129,8 @@ class LeastPeakSearch {
         }
     }
 
-    /// That nothing keeps the budget, or that little better than what is known is possible: over any order.
+    /// Tries to prove, over any order, that nothing keeps the budget, or that hardly a smaller peak is
+    /// possible.
     void prove(double share) {
         const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
         const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);
@@ -168,7 +171,7 @@ class LeastPeakSearch {
                           .threads = limits_.threads,
                           .seed = limits_.seed};
         limits.time = deadline_.left();
-        // Shares the ownership of the whole model.
+        // This pointer shares the ownership of the whole model.
         MilpThread thread(options_.library, std::shared_ptr<const MilpModel>(model, &model->milp()), limits,
                           std::move(start));
         while (!deadline_.passed() && !ended()) {
@@ -195,7 +198,8 @@ class LeastPeakSearch {
         raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kBoundRounding))));
     }
 
-    /// To the next bytes that a schedule can have; schedules of more than the start may not be in the model.
+    /// Raises the bound to the next bytes that a schedule can have. It stays at or below the best peak,
+    /// because schedules of larger peaks may be missing from the model.
     void raise_to(std::int64_t bytes) {
         const std::int64_t unit = StagedModel::byte_unit(graph_),
                            over = (bytes - graph_.resident_bytes) % unit;

@@ -21,10 +21,10 @@ namespace rematlas {
 struct LeastPeakOptions {
     MilpLibrary library = CheckmateOptions{}.library;
     double gap = 1e-4;  ///< of the bytes beside the residents, at which the search ends
-    /// More than this is of no use: a bound above it ends the search.
+    /// A bound above this budget ends the search, because larger peaks are of no use.
     std::optional<Bytes> budget = {};
     bool first = false;   ///< the first schedule that keeps the budget ends the search, too
-    RunSequence start{};  ///< a schedule, perhaps; of any graph
+    RunSequence start{};  ///< a schedule to start from, or empty; it need not be one of this graph
 };
 
 struct LeastPeak {
@@ -37,11 +37,11 @@ struct LeastPeak {
     std::int64_t nodes = 0;            ///< of the branch and bound
 };
 
-/// A start by atlas at falling budgets, a bound over any order (best_bound.h), then the programme if that
-/// leaves something open; of more than 600 ops the first two alone. `bound` is rounded up to bytes that a
-/// schedule can have, after a margin of 1e-7 of the bytes beside the residents for the tolerances of the
-/// library. Ends within `limits.time` and 100 ms of a stop. Useful up to about 200 ops. Errors: this build
-/// lacks the library; the required ops alone take more time than `most_time`.
+/// Finds a start by atlas at falling budgets and a bound over any order (best_bound.h). Then it solves the
+/// programme if these leave something open and the graph has at most 600 ops. `bound` is rounded up to bytes
+/// that a schedule can have, after a margin of 1e-7 of the bytes beside the residents for the tolerances of
+/// the library. Ends within `limits.time` and 100 ms of a stop. Useful up to about 200 ops. Errors: this
+/// build lacks the library; the required ops alone take more time than `most_time`.
 Result<LeastPeak> least_peak_within(const Problem& problem, Nanoseconds most_time, const Limits& limits = {},
                                     const LeastPeakOptions& options = {});
 

@@ -95,14 +95,15 @@ class SegmentPlan {
         for (int t : flat_.outputs[op]) {
             if (segment_[part_.last_use[t]] != segment) continue;
             dropped_[t] = true;
-            // What the backward part reads is needed again; what only forward ops read, when one of those
-            // runs again.
+            // A tensor that the backward part reads is needed again. A tensor that only forward ops read is
+            // needed again when one of these ops runs again.
             for (int user : flat_.users[t])
                 needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
         }
     }
 
-    /// Runs again what the backward part needs of a segment, as far as it ran before `before`.
+    /// Runs again the ops of a segment that the backward part needs, as far as they ran before the op
+    /// `before`.
     void materialize(int segment, int before) {
         if (materialized_[segment]) return;
         materialized_[segment] = true;

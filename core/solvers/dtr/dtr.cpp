@@ -61,7 +61,7 @@ struct GraphTrace {
     }
 
     std::vector<int> last_use_;  // per tensor of the graph: the last required op that reads or makes it
-    std::vector<int> made_;      // per tensor of the graph: the trace's
+    std::vector<int> made_;      // per tensor of the graph: its number in the trace
 };
 
 class Dtr : public Solver {

@@ -25,9 +25,11 @@ class BlockSearch {
           deadline_(deadline),
           beside_(bytes_beside(block)) {}
 
-    /// The best sequence for the limits, from the nearest one of `known`.
+    /// The best sequence for the limits. The search starts from the option of `known` that exceeds them
+    /// least.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
-        // Saving less than the limit leaves the peak alone: `outside` takes the rest of it.
+        // The workspace of `outside` takes what the limits leave, so that saving more than `saved` exceeds
+        // the peak.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
             return std::max<std::int64_t>(0, o.saved - saved) +
@@ -89,7 +91,7 @@ class BlockSearch {
     const std::int64_t beside_;
 };
 
-/// Some forward op may run again and makes something that is not passed on.
+/// Whether some forward op may run again and makes a tensor that is not passed on.
 bool has_choice(const Subproblem& block) {
     for (int op = 0; op < block.outside; ++op)
         if (block.flat.recomputable[op])
@@ -100,7 +102,7 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// What a search found at a pair of limits: the answer at tighter ones, too, as long as it fits.
+/// The result of a search at a pair of limits. It also answers tighter limits, as long as it fits them.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 
@@ -136,7 +138,7 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
         }
         keep_best(found.options);
     }
-    // The least peak of all: where the others fail, it may fit.
+    // The last search has the least peak and no saved bytes as limits: it may fit where all others fail.
     if (!deadline.passed()) found.options.push_back(search.solve(0, least, found.options));
     keep_best(found.options);
     return found;

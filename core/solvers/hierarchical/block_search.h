@@ -1,4 +1,5 @@
-// Options of a bottom block: the fastest schedules for many limits on what is saved and on the peak.
+// Options of a bottom block: the fastest schedules for many pairs of a limit on the saved bytes and one on
+// the peak.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +9,23 @@
 
 namespace rematlas::hierarchical {
 
-/// What finds the schedule of a block for a pair of limits: annealing; Checkmate's programme, for blocks that
-/// it takes (StagedModel::fits); online eviction, which has no say in the peak of what is saved.
+/// The method that finds the schedule of a block for a pair of limits. `checkmate` is Checkmate's programme,
+/// and larger blocks than `StagedModel::fits` accepts are annealed. `dtr` is online eviction.
 enum class BlockSolver : std::uint8_t { annealing, checkmate, dtr };
 
-/// How many limits are tried, and how hard.
+/// How many limits are tried, and how much work is done for each.
 struct BlockSearchOptions {
-    int saved_limits = 10;  ///< from nothing to all (HiRemate: nb_bdg_save)
-    int peak_limits = 12;   ///< from the least to that of keeping all (HiRemate: nb_bdg_peak)
-    int moves_an_op = 60;   ///< of annealing, for each pair of limits
+    int saved_limits = 10;  ///< from nothing to what keeping all saves (HiRemate: nb_bdg_save)
+    int peak_limits = 12;   ///< from the least peak to the peak of keeping all (HiRemate: nb_bdg_peak)
+    int moves_an_op = 60;   ///< moves of the annealing for each op and pair of limits
     int least_moves = 2000;
     BlockSolver solver = BlockSolver::annealing;
     ProgrammeLimits programme{.time = std::chrono::seconds(1)};  ///< for `checkmate`
 };
 
-/// By the solver at each pair of limits, from the option nearest to it. There is always the option that runs
-/// each op once. Equal seeds give equal options unless the deadline ends it.
+/// Runs the solver for each pair of limits that no earlier result answers, from the known option that is
+/// nearest to the limits. The first known option runs each op once. Equal seeds give equal options unless
+/// the deadline ends the search.
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 

@@ -24,15 +24,16 @@ std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree&
     return forward;
 }
 
-/// Bytes of what the backward groups make for those below, by stage. What they leave until the end of the
-/// step is counted once, with the group that makes it.
+/// Bytes of the gradients that cross backward groups, by stage. A result of the step stays until the end of
+/// the step, and it is counted once, in the group that makes it.
 struct Gradients {
     explicit Gradients(std::size_t stages)
         : left(stages, 0), received(stages, 0), passing(stages, 0), received_left(stages, 0) {}
-    std::vector<std::int64_t> left;           ///< made by the group, results of the step
-    std::vector<std::int64_t> received;       ///< made above, read by the group
-    std::vector<std::int64_t> passing;        ///< made above, read below, not by the group
-    std::vector<std::int64_t> received_left;  ///< results of the step, made above and read by the group
+    std::vector<std::int64_t> left;           ///< results of the step that this group makes
+    std::vector<std::int64_t> received;       ///< made by later stages' groups, read by this group
+    std::vector<std::int64_t> passing;        ///< made by later stages' groups, read by earlier ones' only
+    std::vector<std::int64_t> received_left;  ///< results of the step, made by later stages' groups, read by
+                                              ///< this group
 };
 
 Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
@@ -103,7 +104,8 @@ class StageWriter {
         return way;
     }
 
-    /// The forward runs that make what the second part reads; with or without what is passed on.
+    /// The forward runs that make the tensors that the second part reads. The passed-on tensors are made as
+    /// well if `passed_on`; otherwise they are there already.
     RunSequence what_is_read(const BlockOption& option, bool passed_on) const {
         const FlatGraph& flat = block_.flat;
         if (block_.outside < 0) return is_last_ ? option.forward : RunSequence{};
@@ -154,10 +156,10 @@ class StageWriter {
 
     const Subproblem& block_;
     const BlockOptions& options_;
-    const std::int64_t beside_backward_;   ///< bytes that its backward peak leaves out
-    const bool is_last_;                   ///< of the sequence
+    const std::int64_t beside_backward_;   ///< bytes that are added to the backward peak of every option
+    const bool is_last_;                   ///< whether the block is the last of the sequence
     std::vector<std::uint8_t> passed_on_;  ///< by tensor of the block
-    FlatGraph beside_;                     ///< with no bytes for what is passed on
+    FlatGraph beside_;                     ///< the block's graph, in which passed-on tensors have no bytes
 };
 
 }  // namespace

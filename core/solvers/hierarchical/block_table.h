@@ -1,4 +1,4 @@
-// The options of all blocks of one training step, whatever its budget.
+// The options of all blocks of one training step. They do not depend on the step's budget.
 //
 //     BlockTable table(problem, training_tree(problem.graph, problem.flat), {});
 //     table.fill(deadline, threads);
@@ -22,48 +22,51 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 6;  ///< for options of blocks of blocks
-    int level_moves = 20'000;                           ///< of annealing, for each pair of these
-    /// After the annealing of a level, its programme; none: the annealing alone.
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< limits for blocks that have children
+    int level_moves = 20'000;                           ///< moves of the annealing for each pair of limits
+    /// The limits of a level's programme, which runs after the annealing of the level. Without a value only
+    /// the annealing runs.
     std::optional<ProgrammeLimits> programme = {};
     double tolerance = 0.02;  ///< by how much of their time equal blocks may differ
     std::uint64_t seed = 1;
 };
 
-/// What solvers on blocks have in common.
+/// Reads the options that all solvers on blocks have in common.
 void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks);
 
 class BlockTable {
   public:
-    /// `options` and the problem must outlive the table. Tensors that `always` marks (by tensor of the whole
-    /// graph; may be empty) have no bytes in the blocks: who asks counts them all along.
+    /// The options and the graphs of the problem must outlive the table. `always` marks tensors (by tensor
+    /// of the whole graph; it may be empty). The marked tensors have no bytes in the blocks, and the caller
+    /// must count them during the whole step.
     BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
                const std::vector<std::uint8_t>& always = {});
 
-    /// Options for every class of equal blocks, from the bottom up; those of one height side by side. False
-    /// when the deadline ended it: what is missing then has only what goes without a search. Equal seeds give
-    /// equal options otherwise, whatever the number of threads. What the cache knows is taken from there, and
-    /// what was found in time is kept in it.
+    /// Finds options for every class of equal blocks, from the bottom up; classes of one height are solved
+    /// side by side. Returns false when the deadline ended the search: the blocks without results then have
+    /// only options that need no search. Otherwise equal seeds give equal options, whatever the number of
+    /// threads. Options come from the cache where it knows them, and options that were found before the
+    /// deadline are kept in it.
     bool fill(const Deadline& deadline, int threads, const OptionCache& cache = OptionCache({}));
 
     const TrainingTree& tree() const { return tree_; }
-    const FlatGraph& flat() const { return flat_; }  ///< with no bytes for what is always there
-    /// Of any block but the first. Times are those of the first block of its class, so that equal blocks are
-    /// equal for who chooses between their options.
+    const FlatGraph& flat() const { return flat_; }  ///< tensors that are always there have no bytes
+    /// The subproblem of any block but the first. The times of its ops are those of the first block of its
+    /// class, so that solvers treat equal blocks alike.
     const Subproblem& part(int block) const { return parts_[block]; }
     const BlockOptions& options_of(int block) const { return options_of_[block]; }
 
-    /// The children of a block.
+    /// The level that the children of a block form.
     Level level_of(int block) const;
 
-    /// The best schedule found of a block's children: by annealing of `moves`, then by the programme where
-    /// the options ask for it.
+    /// The best schedule that was found for a block's children: annealing makes `moves` moves, and the
+    /// level's programme then improves the schedule if the options ask for the programme.
     LevelSchedule choose(int block, const Level& level, LevelSchedule start, std::int64_t budget,
                          std::uint64_t seed, std::uint64_t moves, const Deadline& deadline) const;
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
-    /// Whether something was left in the cache.
+    /// Returns whether new options were kept in the cache.
     bool solve_block(int block, const Deadline& deadline, const OptionCache& cache);
     bool take_cached(int block, const std::string& key, const OptionCache& cache);
     void keep_in(const OptionCache& cache, const std::string& key, int block) const;
@@ -73,12 +76,12 @@ class BlockTable {
     FlatGraph flat_;
     const BlockTableOptions& options_;
     const TrainingTree tree_;
-    // By block; of the first, the whole step, nothing.
+    // By block. The first block is the whole step: its entries are empty, and its class is -1.
     std::vector<Subproblem> parts_;
     std::vector<CanonicalBlock> canonical_;
     std::vector<int> class_;
     std::vector<BlockOptions> options_of_;
-    std::vector<std::vector<int>> of_class_;  ///< by class: its blocks
+    std::vector<std::vector<int>> of_class_;  ///< by class: the blocks of the class, ascending
 };
 
 }  // namespace rematlas::hierarchical

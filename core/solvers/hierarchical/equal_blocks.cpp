@@ -22,7 +22,7 @@ Hash with(Hash hash, Hash more) {
     return mixed(hash ^ mixed(more));
 }
 
-/// Of a bag: the order of its items does not matter.
+/// The hash of a bag: the order of its items does not matter.
 class BagHash {
   public:
     void add(Hash item) { sum_ += mixed(item); }
@@ -69,7 +69,8 @@ class Canonizer {
 
     Hash part_of(int op) const { return static_cast<Hash>((op > block_.outside) - (op < block_.outside)); }
 
-    /// What is before each op, then what is behind it, then who else reads what it is given.
+    /// Hashes what is before each op, then what is behind it, then which other ops read what the op is
+    /// given.
     void find_hashes() {
         for (int op = 0; op < flat_.op_count; ++op) {
             Hash hash = with(part_of(op), static_cast<Hash>(flat_.workspace[op]));
@@ -135,8 +136,8 @@ class Canonizer {
         return places;
     }
 
-    /// By place: the op, what it makes and who reads that, the tensors in the order of these; then the given
-    /// tensors by their readers.
+    /// The block as text, by place: each op with the tensors that it makes and their readers, then the
+    /// in-place pairs, then the readers of each given tensor.
     std::string written() const {
         std::string text;
         const auto append_places = [&](const std::vector<int>& places) {

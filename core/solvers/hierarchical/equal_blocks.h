@@ -1,4 +1,4 @@
-// Blocks that are equal but for the ids and the order of their ops and tensors share their options.
+// Blocks share their options if they differ only in the ids and the order of their ops and tensors.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace rematlas::hierarchical {
 
-/// A block in an order that depends on nothing but how its ops hang together: ops that stand at the same
-/// place in two blocks of equal `structure` do the same there.
+/// A block's ops in an order that depends only on how they are connected. Ops at the same place in two
+/// blocks of equal `structure` correspond to each other.
 struct CanonicalBlock {
     std::vector<std::int32_t> ops;    ///< by place
     std::vector<std::int64_t> times;  ///< by place
-    std::string structure;  ///< all that decides about the block's schedules and their bytes; not its times
+    std::string structure;            ///< all that decides about schedules and their bytes, but not the times
 };
 
-/// Places are given out in an order that ops can run in, of those that can come next by a hash of all that is
-/// before and behind them (Weisfeiler and Leman, 1968, along the edges of a DAG). Ops that it cannot tell
-/// apart, in branches that are equal, keep their order; two equal blocks may then have unequal structures,
-/// never the other way round. Cost: n log n.
+/// Places follow an order that the ops can run in. Of the ops that can come next, the one with the least
+/// hash of all that is before and behind it comes first (Weisfeiler and Leman, 1968, along the edges of a
+/// DAG). Ops of equal branches, which the hash cannot tell apart, keep their order. Two equal blocks may
+/// then have different structures, but two blocks that differ never have equal ones. Cost: n log n.
 CanonicalBlock canonical(const Subproblem& block);
 
-/// The sum of how far two blocks' times are apart, as a share of the second one's.
+/// The sum of the differences between two blocks' times, as a share of the sum of the times `of`.
 double times_apart(const std::vector<std::int64_t>& times, const std::vector<std::int64_t>& of);
 
-/// Numbers classes of equal blocks as they come.
+/// Numbers the classes of equal blocks, in the order in which blocks are asked for.
 class EqualBlocks {
   public:
     /// `tolerance`: how far the times of equal blocks may be apart (`times_apart`).
     explicit EqualBlocks(double tolerance) : tolerance_(tolerance) {}
 
-    /// The class of the block; a new one where it has no equal before it.
+    /// The class of the block, which is a new class if no block before it equals it.
     int class_of(const CanonicalBlock& block);
 
   private:
@@ -43,7 +43,7 @@ class EqualBlocks {
     };
     double tolerance_;
     int size_ = 0;
-    std::map<std::string, std::vector<Member>> members_;  ///< the first of each class, by structure
+    std::map<std::string, std::vector<Member>> members_;  ///< by structure: the first block of each class
 };
 
 }  // namespace rematlas::hierarchical

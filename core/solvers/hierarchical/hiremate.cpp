@@ -18,24 +18,24 @@ namespace {
 
 using namespace hierarchical;
 
-constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
-constexpr double kStartShare = 0.1;                      // of the time, for more starts when one fits already
-constexpr int kFirstCycles = 10, kLastCycles = 50;       // of annealing, when none fits
-constexpr double kSequenceShare = 0.3;                   // for the sequence of blocks
-constexpr double kBlockShare = 0.6;                      // of what is left, for options
-// Of the last level at the budget that came out best, times those of the others: more only while more brings
-// something.
+constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // rooms of the last level, as shares of the budget
+constexpr double kStartShare = 0.1;                      // of the time, for the first answer
+constexpr int kFirstCycles = 10, kLastCycles = 50;       // of annealing, when no schedule fits
+constexpr double kSequenceShare = 0.3;                   // of the time, for the sequence of blocks
+constexpr double kBlockShare = 0.6;                      // of the time that is left, for options of blocks
+// How many times more moves the last level gets at the room that came out best. The next number is tried
+// only if the one before it improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
-/// What the budgets of one problem share. Each part is made when it is first asked for, in the time it is
-/// then given.
+/// The parts that the budgets of one problem share. Each part is made when it is first asked for, within the
+/// limits of that call.
 class Shared {
   public:
-    /// Keeps references to both.
+    /// Keeps a reference to `options`.
     Shared(const Problem& problem, const HiremateOptions& options) : problem_(problem), options_(options) {}
 
-    /// Rotor's programme over the sequence of blocks, for budgets up to `largest`, as the paper has it beside
-    /// the nested levels; null where the step is no such sequence.
+    /// Rotor's programme over the sequence of blocks, for budgets up to `largest`: the paper has it beside
+    /// the nested levels. Null where the options do not ask for it or the step is no such sequence.
     const Solver* sequence(Bytes largest, const Limits& limits) {
         if (!is_sequence_known_) {
             is_sequence_known_ = true;
@@ -104,8 +104,8 @@ class Hiremate final : public Solver {
     }
 
   private:
-    /// An answer before there are blocks: by greedy eviction, where that keeps no budget by eviction online,
-    /// and where that does not by annealing from the best of them.
+    /// Finds an answer before there are blocks: by greedy eviction; by online eviction if that does not keep
+    /// the budget; by annealing from the better of both if neither does.
     void find_first(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
                     Incumbent& best) const {
         const FlatGraph& flat = problem.flat;
@@ -122,7 +122,8 @@ class Hiremate final : public Solver {
         anneal_until_it_fits(flat, budget, kFirstCycles, soon, best);
     }
 
-    /// By moves and not by the clock, so that a budget that cannot be kept does not take all the time.
+    /// Anneals until a schedule fits. The moves end the search and not the clock, so that a budget that
+    /// cannot be kept does not take all the time.
     void anneal_until_it_fits(const FlatGraph& flat, Bytes budget, int cycles, const Deadline& deadline,
                               Incumbent& best) const {
         if (best.fits()) return;
@@ -138,11 +139,11 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// The last level's answer to one budget.
+    /// The last level's answer for one limit on the memory.
     struct Searched {
-        std::int64_t room;  ///< bytes
+        std::int64_t room;  ///< bytes that the level may hold
         LevelSchedule schedule;
-        Candidate found;  ///< its runs, measured
+        Candidate found;  ///< the runs of the schedule, measured
     };
 
     void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
@@ -167,7 +168,7 @@ class Hiremate final : public Solver {
             Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
-        // Levels that are behind the sequence by now do not catch up.
+        // If the levels are behind the sequence by now, more moves do not let them catch up.
         if (sequence && !nearest->found.better_than(*sequence, budget.value)) return;
         for (const std::uint64_t times : kTopMoves) {
             const std::int64_t before = nearest->found.time;
@@ -176,7 +177,7 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// The whole step is one bottom block: no level to choose at.
+    /// Anneals the whole step where it is one bottom block, which has no level to choose at.
     void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
                               Incumbent& best) const {
         const AnnealingOptions options;
@@ -210,7 +211,7 @@ class Hiremate final : public Solver {
     const HiremateOptions options_;
 };
 
-/// For many budgets of one problem.
+/// Answers many budgets of one problem.
 class HiremateUpTo final : public Solver {
   public:
     HiremateUpTo(const Hiremate& solver, const HiremateOptions& options, const Problem& problem,

@@ -1,13 +1,14 @@
-// HiRemate: the training step as nested blocks, options for each, chosen and recombined level by level.
+// HiRemate: the training step as nested blocks, each with options that are chosen and recombined level by
+// level.
 //
 //     auto hiremate = make_hiremate({.polish = false});
 //     Answer answer = hiremate->solve(problem, budget, {.time = 15s}, progress);
 //
 // Source: Gusak et al., "HiRemate" (ICML 2025). Bottom blocks of about 25 forward ops get options by
-// annealing under limits on what they save and on their peak; a block of blocks gets its options from the
-// best orders and choices of its children's, found by annealing over visits; the whole step likewise, at the
-// budget. Equal blocks are solved once. The last level's schedules are measured op by op, so what the levels'
-// sums leave of the budget is used.
+// annealing under limits on the bytes that they save and on their peak. Annealing over visits finds the best
+// orders and choices of a block's children, which become the options of the block. The whole step is
+// annealed in the same way, at the budget. Equal blocks are solved once. The last level's schedules are
+// measured op by op: this makes use of the budget that the sums of the levels leave.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition{.nest_sequences = true};
     hierarchical::BlockTableOptions blocks;
-    bool sequence = true;  ///< beside the nested levels: Rotor's programme over the sequence of blocks
-    bool polish = false;   ///< anneal the flat sequence of runs for the time that is left, as atlas does
+    bool sequence = true;  ///< whether Rotor's programme over the sequence of blocks runs, too
+    bool polish = false;   ///< whether atlas's annealing of the runs uses the remaining time
 };
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});

@@ -8,7 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // Everything that some block makes for others first: what is left is given to the level.
+    // The tensors that some block makes for others get their numbers first. Other tensors have no number,
+    // because they are given to the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);
@@ -75,7 +76,8 @@ Level::BlockInterface Level::interface_of(const LevelBlock& level_block) {
     return made;
 }
 
-/// A second forward visit would leave out such an op: what it made would have to be there since the first.
+/// A second forward visit leaves out the ops that run once, so the tensors that they made would have to be
+/// there since the first visit.
 void Level::find_ops_that_run_once() {
     for (const LevelBlock& level_block : blocks_) {
         const Subproblem& block = *level_block.block;
@@ -93,8 +95,9 @@ void Level::find_ops_that_run_once() {
     }
 }
 
-/// Makes one tensor of those that all visits treat alike: a move's cost is linear in what the visits touch, and
-/// most of it are the gradients of parameters, which one visit makes and the end reads.
+/// Merges the tensors that all visits treat alike, because the cost of a move is linear in the tensors that
+/// the visits touch. Most of these tensors are gradients of parameters, which one visit makes and only the
+/// end of the step reads.
 void Level::merge_alike() {
     std::vector<Interface*> lists{&outside_};
     for (BlockInterface& block : interfaces_) {
@@ -137,7 +140,7 @@ void Level::merge_alike() {
     maker_ = std::move(makers);
 }
 
-/// Lays out what the visits read, make and cost, one behind the other.
+/// Writes what each visit reads, makes and costs into flat arrays.
 void Level::lay_out() {
     const auto add = [&](const Interface& interface, std::int64_t time, std::int64_t bytes,
                          std::int64_t saved) {

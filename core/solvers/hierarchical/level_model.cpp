@@ -24,7 +24,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
     constant += factor * other.constant;
 }
 
-/// Forward runs: in the stages of later blocks again, up to its own backward visit.
+/// A block may run forward from its own forward stage to its own backward stage. A block that runs forward
+/// once may only do so in the former.
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
@@ -55,7 +56,8 @@ void LevelModel::add_runs() {
     }
 }
 
-/// Tensors of backward visits and of `outside` are made once and there until their last reader.
+/// Finds the first and the last stage of the tensors that backward visits and `outside` make. These tensors
+/// are made once and stay until their last reader.
 void LevelModel::find_fixed() {
     made_.assign(level_.tensor_count(), -1);
     last_read_.assign(level_.tensor_count(), -1);
@@ -84,7 +86,7 @@ void LevelModel::add_kept() {
             if (end && !result) continue;
             kept_[stage][t] =
                 milp_.add_column({.lower = end ? 1.0 : 0.0, .upper = 1, .cost = 0, .integer = true});
-            // It was there before, or made in the stage before.
+            // A kept tensor was there when the previous stage began, or the previous stage made it.
             Sum from;
             from.add(kept_[stage][t]);
             from.add(kept(stage - 1, t), -1);
@@ -144,7 +146,7 @@ void LevelModel::add_stage(int stage) {
     add_memory(stage);
 }
 
-/// What a visit reads was kept, or is made before it in the stage.
+/// A tensor that a visit reads was kept for the stage, or is made before the visit in the stage.
 void LevelModel::add_reads(int stage) {
     const auto need = [&](const Sum& reader, int tensor) {
         Sum lacking = reader;
@@ -200,13 +202,14 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
     return needs;
 }
 
-/// Rows for each visit that the stage may have: what is there, and what the visit takes beside it.
+/// Adds a row for each visit that the stage may have: the tensors that are there and the bytes that the
+/// visit takes beside them fit the budget.
 void LevelModel::add_memory(int stage) {
     double fixed = 0;
     for (int t = 0; t < level_.tensor_count(); ++t)
         if (level_.maker(t) < 0 && made_[t] >= 0 && made_[t] < stage && last_read_[t] >= stage)
             fixed += static_cast<double>(level_.bytes(t)) * byte_scale_;
-    // By tensor: there right before the visit under way.
+    // By tensor: 1 if it is there right before the current visit.
     std::vector<Sum> there(level_.tensor_count());
     for (int t = 0; t < level_.tensor_count(); ++t)
         if (level_.maker(t) >= 0) there[t] = kept(stage, t);
@@ -229,7 +232,8 @@ void LevelModel::add_memory(int stage) {
                           static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
             add_row(b, visit);
         }
-        // After the visit only what something needs is there, of tensors that it or earlier blocks pass on.
+        // After the visit, the tensors that this block or an earlier one passes on are there only if they
+        // have a later use.
         for (int t = 0; t < level_.tensor_count(); ++t) {
             if (level_.maker(t) < 0 || level_.maker(t) > b) continue;
             const std::vector<Sum> needs = needs_after(stage, b, t);
@@ -310,7 +314,8 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
         if (is_forward(stage) && stage == visit.block) ++stage;
     }
     if (stage != stages()) return std::nullopt;
-    // Kept: from the last stage back, what this stage needs before it is made there, or the next keeps.
+    // A tensor is kept for a stage if a visit of the stage reads it, or the next stage keeps it, and the
+    // stage does not make it. The loop goes from the last stage to the first.
     for (int t = 0; t < level_.tensor_count(); ++t) {
         if (level_.maker(t) < 0) continue;
         for (int at = stages(); at-- > 0;) {
@@ -330,7 +335,7 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
     return values;
 }
 
-/// It fits, each block runs forward once, and each with its fastest option.
+/// Whether the schedule fits and runs each block forward once with its fastest option.
 static bool cannot_be_better(const Level& level, const LevelCost& cost) {
     std::int64_t least = 0;
     for (int b = 0; b < level.size(); ++b) least += level.options(b).front().time();
@@ -348,7 +353,7 @@ LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int6
     std::vector<double> point;
     if (std::get<1>(rank(start)) == 0)
         if (auto encoded = model->encode(start)) point = *std::move(encoded);
-    // Shares the ownership of the whole model.
+    // This pointer shares the ownership of the whole model.
     run_programme(std::shared_ptr<const MilpModel>(model, &model->milp()), std::move(point), limits, deadline,
                   [&](std::span<const double> values) {
                       LevelSchedule found = model->decode(values);

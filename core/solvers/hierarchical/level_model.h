@@ -1,10 +1,11 @@
-// The mixed-integer programme of one level (H-ILP: Gusak et al., ICML 2025): which option of which block runs
-// in which stage.
+// The mixed-integer programme of one level (H-ILP: Gusak et al., ICML 2025). It decides in which stage each
+// block runs, and with which option.
 //
-// The class of schedules: a stage for each block's first forward visit, in order, one for `outside`, and one
-// for each backward visit, in reverse order. Before its own visit a stage may run blocks forward again, in
-// order, each once at most. A block is saved once. Memory is that of `Level::cost_of`: what a visit does not
-// need any more, nor a later one of the stage or the next stage, is freed.
+// The class of schedules: there is a stage for each block's first forward visit, in order, then one for
+// `outside`, then one for each backward visit, in reverse order. Before its own visit, a stage may run
+// blocks forward again, in order and each at most once. A block is saved once. Memory is that of
+// `Level::cost_of`: a tensor is freed after a visit if no later visit of the stage needs it and the next
+// stage does not keep it.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,10 @@ namespace rematlas::hierarchical {
 
 class LevelModel {
   public:
-    /// `budget` in bytes, as `Level::cost_of` counts them. Cost: blocks^2 * options columns, and rows by the
-    /// number of tensors that blocks share. `level` must outlive the model. Times are scaled so that all
-    /// blocks once, with their fastest options, take 1,000; bytes so that the budget is 1,000.
+    /// `budget` in bytes, as `Level::cost_of` counts them. `level` must outlive the model. Times are scaled
+    /// so that running all blocks once with their fastest options takes 1,000; bytes are scaled so that the
+    /// budget is 1,000. Cost: blocks^2 * options columns; the number of rows grows with the tensors that
+    /// blocks share.
     LevelModel(const Level& level, std::int64_t budget);
 
     const MilpModel& milp() const { return milp_; }
@@ -30,7 +32,7 @@ class LevelModel {
     /// The schedule that a solution in whole numbers stands for.
     LevelSchedule decode(std::span<const double> values) const;
 
-    /// The point of the programme for a schedule, reruns sorted within their stage; nothing where the
+    /// The point of the programme for a schedule, whose reruns it sorts within their stages. Empty if the
     /// schedule is not of the class.
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
@@ -58,31 +60,33 @@ class LevelModel {
     void add_memory(int stage);
     void add_at_most(Sum sum, double most);
 
-    Sum runs(int stage, int block) const;  ///< the block runs forward in the stage
+    Sum runs(int stage, int block) const;  ///< 1 if the block runs forward in the stage
     Sum chosen(int block, int option) const;
-    Sum saved_before(int stage, int block) const;  ///< bytes saved before the visit of `block` in the stage
-    Sum kept(int stage, int tensor) const;         ///< there when the stage begins
-    /// What needs the tensor after the visit of `block`, one sum each: if one of them is 1, it stays.
+    Sum saved_before(int stage, int block) const;  ///< bytes that are saved before the visit of `block`
+    Sum kept(int stage, int tensor) const;         ///< 1 if the tensor is there when the stage begins
+    /// The uses of the tensor after the visit of `block`, one sum for each use: the tensor stays if one of
+    /// the sums is 1.
     std::vector<Sum> needs_after(int stage, int block, int tensor) const;
     double value(const Sum& sum, std::span<const double> values) const;
 
     const Level& level_;
     double time_scale_, byte_scale_;
     double budget_;
-    std::vector<std::vector<int>> advance_;            ///< [stage][block], -1
-    std::vector<std::vector<std::vector<int>>> save_;  ///< [stage][block][option], empty
-    std::vector<std::vector<int>> kept_;               ///< [stage][tensor], -1
-    std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: stages; last_read_: number of
-                                         ///< stages for results
+    std::vector<std::vector<int>> advance_;            ///< [stage][block]: the column, or -1
+    std::vector<std::vector<std::vector<int>>> save_;  ///< [stage][block][option]: the column; empty if the
+                                                       ///< block may not run
+    std::vector<std::vector<int>> kept_;               ///< [stage][tensor]: the column, or -1
+    std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: stages; `last_read_` is the
+                                         ///< number of stages for results
     struct Alive {
         int column, stage, block, tensor;
     };
-    std::vector<Alive> alive_;  ///< in the order of their columns
+    std::vector<Alive> alive_;  ///< columns for tensors after a visit, in the columns' order
     MilpModel milp_;
 };
 
-/// The best schedule of the programme where it is better than `start`, which is given to the library as far
-/// as it is of the class; else `start`. Ends within 50 ms of the deadline.
+/// The best schedule of the programme if it is better than `start`, else `start`. The library starts from
+/// `start` if `start` fits and is in the class. Ends within 50 ms of the deadline.
 LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
                               const ProgrammeLimits& limits, const Deadline& deadline);
 

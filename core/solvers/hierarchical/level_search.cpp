@@ -10,7 +10,7 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in mean times of a block
+constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in mean times of a visit
 constexpr int kAdaptEvery = 128;
 constexpr int kClockPeriod = 64;  // moves
 constexpr int kMostFeeders = 6;
@@ -49,7 +49,8 @@ class LevelAnnealer {
         next_ = now_;
         if (!change(next_)) return;
         const double most = value(cost_) - heat_ * std::log(random_.unit());
-        // Most moves take too long even if they fit, and the time is known long before the memory.
+        // Most moves take too long even if they fit. The time is much cheaper to compute than the memory, so
+        // it is tested first.
         if (value({.time = level_.time_of(next_)}) <= most) {
             const LevelCost cost = level_.cost_of(next_, task_.budget);
             if (!cost.executable) return;
@@ -133,7 +134,8 @@ class LevelAnnealer {
         return true;
     }
 
-    /// Blocks that make what a visit reads advance right before it, so that it need not be kept until then.
+    /// Lets the blocks that make what a visit reads advance right before it, so that their tensors need not
+    /// be kept until then.
     void feed(LevelSchedule& schedule, int at, int block, int& fed) {
         for (const int maker : level_.makers_of(block)) {
             if (fed >= kMostFeeders || random_.below(2) == 0) continue;
@@ -143,7 +145,7 @@ class LevelAnnealer {
         }
     }
 
-    /// The reverse: the last advance before the save takes its place.
+    /// The reverse of `save_later`: the last advance before the save becomes the save.
     bool save_earlier(LevelSchedule& schedule) {
         const int block = random_block();
         const int saved = find(schedule, {block, Visit::Kind::save});
@@ -167,7 +169,7 @@ class LevelAnnealer {
         return false;
     }
 
-    /// A block that feeds another advances once more right before it.
+    /// The visited block, or a block that feeds it, advances once more right before the visit.
     bool advance_again(LevelSchedule& schedule) {
         const int at = random_.below(static_cast<int>(schedule.visits.size()));
         const Visit visit = schedule.visits[at];
@@ -195,7 +197,7 @@ class LevelAnnealer {
         return in_order(schedule, schedule.visits[to].block);
     }
 
-    /// A block runs backward after it was saved.
+    /// Whether the block runs backward after it is saved.
     static bool in_order(const LevelSchedule& schedule, int block) {
         return find(schedule, {block, Visit::Kind::save}) < find(schedule, {block, Visit::Kind::backward});
     }

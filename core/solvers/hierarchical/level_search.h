@@ -13,14 +13,15 @@ struct LevelTask {
     std::int64_t budget = 0;  ///< bytes, as `Level::cost_of` counts them
     std::uint64_t seed = 1;
     std::uint64_t moves = 20'000;
-    const std::vector<std::int32_t>* group = nullptr;  ///< by block: equal blocks have equal numbers; or null
+    const std::vector<std::int32_t>* group = nullptr;  ///< by block: equal blocks have equal numbers; may be
+                                                       ///< null
 };
 
-/// The best schedule seen, from `start`, which must be executable and need not fit: least time within the
-/// budget, else least bytes above it. Moves: another option (of one block or of all its equals), a block
-/// saved later after having advanced first, with or without the blocks that feed it; a visit removed or
-/// moved. Depends on the seed and the moves alone, unless the deadline ends it. Cost: O(visits' tensors) a
-/// move.
+/// The best schedule that the search saw: the least time within the budget, else the least bytes above the
+/// budget. `start` must be executable and need not fit. A move chooses another option for one block or for
+/// all equal blocks, lets a block advance first and saves it later (with or without the blocks that feed
+/// it), or removes or moves a visit. The result depends on the seed and the moves alone unless the deadline
+/// ends the search. Cost of a move: O(tensors that all visits touch).
 LevelSchedule search_level(const Level& level, LevelSchedule start, const LevelTask& task,
                            const Deadline& deadline);
 

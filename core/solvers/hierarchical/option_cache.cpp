@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// To be counted up where the options of an equal block may become others: keys of old files are then not
-/// asked for any more.
+/// This version must be counted up when the options of an equal block may change. The keys of old files are
+/// then not asked for any more.
 constexpr std::string_view kCacheVersion = "rematlas options 2\n";
 constexpr std::size_t kDigest = 64;  // hexadecimal digits
 constexpr std::string_view kSuffix = ".options";
@@ -88,7 +88,7 @@ void OptionCache::shrink(std::int64_t most_bytes) const {
     std::int64_t all = 0;
     std::error_code error;
     for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
-        std::error_code gone;  // by another process: its size is then no number
+        std::error_code gone;  // set if another process removed the file
         const auto bytes = static_cast<std::int64_t>(i->file_size(gone));
         const fs::file_time_type time = gone ? fs::file_time_type() : i->last_write_time(gone);
         if (gone || i->path().extension() != kSuffix) continue;

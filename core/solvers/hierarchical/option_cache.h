@@ -1,12 +1,12 @@
-// Options of blocks that earlier runs of the program found, on disk.
+// A cache on disk of the options that earlier runs of the program found for blocks.
 //
 //     const OptionCache cache(folder);
 //     if (auto found = cache.find(key, times, 0.02)) ...      // run sequences by canonical places
 //     cache.keep(key, {.times = times, .options = ...});
 //
-// A file for each key. Several processes may share the folder: files are written whole or not at all, and of
-// two that write the same key one stays. A file that is damaged (cut off, changed, of another version) counts
-// as not there, and the next `keep` replaces it.
+// Each key has a file. Several processes may share the folder: files are written whole or not at all, and if
+// two processes write the same key, one of their files stays. A damaged file (cut off, changed, of another
+// version) counts as missing, and the next `keep` replaces it.
 #pragma once
 
 #include <atomic>
@@ -21,27 +21,27 @@
 
 namespace rematlas::hierarchical {
 
-/// What is known of one block, in the numbers of `CanonicalBlock`.
+/// The options of one block. Ops are named by their places in the `CanonicalBlock`.
 struct CachedOptions {
-    std::vector<std::int64_t> times;  ///< ns, by place: those of the block that the options were found for
+    std::vector<std::int64_t> times;  ///< ns, by place: times of the block that was searched
     std::vector<RunSequence> options;
 };
 
 class OptionCache {
   public:
-    /// The folder is made when something is kept; empty: nothing is kept, nothing found.
+    /// The first `keep` makes the folder. If the path is empty, nothing is kept or found.
     explicit OptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// `key` says all that decides about the options but the times, which may be `tolerance` apart
-    /// (`times_apart`). All places are of a block of so many ops; whether the sequences can run is not
-    /// looked at.
+    /// `key` stands for all that decides about the options except the times, which may differ by `tolerance`
+    /// (`times_apart`). All places in the result lie within the number of ops; `find` does not check whether
+    /// the sequences can run.
     std::optional<CachedOptions> find(std::string_view key, const std::vector<std::int64_t>& times,
                                       double tolerance) const;
 
-    /// A folder that cannot be written to keeps nothing: the cache is a help, not a duty.
+    /// Keeps nothing if the folder cannot be written to, because a failing cache must not stop the search.
     void keep(std::string_view key, const CachedOptions& found) const;
 
-    /// Removes the files that were kept the longest ago until at most so many bytes are left.
+    /// Removes the oldest files until at most `most_bytes` are left.
     void shrink(std::int64_t most_bytes) const;
 
     int damaged() const { return damaged_; }  ///< files that `find` could not use
@@ -53,7 +53,8 @@ class OptionCache {
     mutable std::atomic<int> damaged_ = 0;
 };
 
-/// The file's bytes, and back; nothing where they are damaged.
+/// Writes the options as a file's bytes, and reads them back. `parse_cached` returns nothing if the bytes
+/// are damaged.
 std::string cached_text(const CachedOptions& found);
 std::optional<CachedOptions> parse_cached(std::string_view bytes);
 

@@ -3,10 +3,11 @@
 //     auto rockmate = make_rockmate({});
 //     Answer answer = rockmate->solve(problem, budget, {.time = 10s}, progress);
 //
-// Source: Zhao et al., "Rockmate" (ICML 2023). The forward part is cut where one tensor at most is read
-// across; each block gets options by annealing under limits on what it saves and on its peak, equal blocks
-// once; large blocks get theirs from nested ones, as in HiRemate. The programme chooses for each block
-// between its options and running forward again later. On a chain of single ops it is Rotor.
+// Source: Zhao et al., "Rockmate" (ICML 2023). The forward part is cut where at most one tensor is read
+// across. Each block gets options by annealing under limits on the bytes that it saves and on its peak;
+// equal blocks are solved once. Large blocks get their options from nested blocks, as in HiRemate. The
+// programme chooses for each block between its options and running forward again later. On a chain of single
+// ops it is Rotor.
 #pragma once
 
 #include <memory>
@@ -19,15 +20,15 @@ namespace rematlas {
 struct RockmateOptions {
     PartitionOptions partition{.by = Partition::articulation};
     hierarchical::BlockTableOptions blocks;
-    int slots = 500;  ///< of the programme's table: see RotorTable
+    int slots = 500;  ///< slots of the programme's table, see RotorTable
 };
 
 std::unique_ptr<Solver> make_rockmate(const RockmateOptions& options = {});
 extern const SolverEntry rockmate_solver;
 void read_options(OptionReader& reader, RockmateOptions& options);
 
-/// Whether the forward part falls into a sequence of at least four blocks, none with more than half of its
-/// ops: then the programme has something to choose. Cost: near linear.
+/// Whether the forward part is a sequence of at least four blocks, none with more than half of the forward
+/// ops. Only then does the programme have something to choose. Cost: near linear.
 bool is_sequence_of_blocks(const Problem& problem);
 
 }  // namespace rematlas

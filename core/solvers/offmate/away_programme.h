@@ -1,18 +1,18 @@
-// Which tensors of a sequence of runs should be away between which of their events: a linear programme,
-// rounded.
+// A linear programme, rounded, that decides which tensors of a sequence of runs are away from the device
+// between which of their events.
 //
 //     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
 //     solve_milp(library, programme.milp()) ... programme.rounded(values)         // a decision for each gap
 //
-// The runs are cut into stages of equal numbers of runs; before them is one for the start, behind them one
-// for the end. Gaps that begin and end in the same stages are one item, of which any fraction may be away
-// (the rows: copy_flows.h). Residents that are touched in the same stages are one group, with a fraction that
-// lives on the host: it is away at the start and after its last event, and nothing that lives there needs a
-// copy out before it is changed. One that is never changed has a copy there in any case. What ops on the host
-// read leaves for good, and a step lasts at least until the host is done: the stages from each of its ops on
-// take at least the time of all that are left then. Memory is what the runs need if all stays, the most of
-// each stage, less what is away. So the budget is kept to the byte by what is rounded up: of each item whole
-// tensors, at least its fraction.
+// The runs are cut into stages of equal numbers of runs. A stage for the start comes before them and a stage
+// for the end after them. Gaps that begin and end in the same stages form one item, of which any fraction
+// may be away (copy_flows.h has the rows). Residents that are touched in the same stages form a group, of
+// which a fraction lives on the host. That fraction is away at the start and after its last event, and it
+// needs no copy to the host before it is changed. A resident that is never changed has a copy on the host in
+// any case. Tensors that ops on the host read leave for good. A step lasts at least until the host is done:
+// the stages from each of its ops on take at least the time of all host ops that are left then. The memory
+// of a stage is the most that its runs need if all tensors stay, less the bytes that are away. Rounding up
+// therefore keeps the budget to the byte: of each item whole tensors are away, at least its fraction.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ class AwayProgramme {
     /// No column is integer. Infeasible where no fractions keep the budget.
     const MilpModel& milp() const { return milp_; }
 
-    /// Whole gaps for the fractions of a point, at least as many bytes of each item.
+    /// By gap: whether it is away at a point of the programme. Of each item at least as many bytes are away
+    /// as its fraction says.
     std::vector<char> rounded(std::span<const double> values) const;
 
   private:
@@ -57,7 +58,7 @@ class AwayProgramme {
     };
 
     int stages() const { return run_stages_ + 2; }
-    int stage_of(int run) const;  ///< also of kStart and of the end
+    int stage_of(int run) const;  ///< `run` may also be kStart, or the number of runs for the end
     bool may_leave(const Gap& gap) const;
     int add_item(std::vector<std::int32_t> gaps);
     void add_made();
@@ -76,7 +77,8 @@ class AwayProgramme {
     MilpModel milp_;
     std::vector<Item> items_;
     std::vector<CopyFlows::Item> flows_;
-    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< after a stage, bytes
+    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< a stage, and the bytes that leave
+                                                                  ///< after it
     Sum on_host_;
 };
 

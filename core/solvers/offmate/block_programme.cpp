@@ -11,7 +11,7 @@ namespace {
 using hierarchical::BlockOption;
 using hierarchical::Level;
 
-/// Options whose saved bytes are as far apart as can be, the fastest first.
+/// The numbers of up to `most` options whose saved bytes are as far apart as possible, the fastest first.
 std::vector<std::int32_t> spread(const std::vector<BlockOption>& options, std::size_t most) {
     std::vector<std::int32_t> chosen{0};
     while (chosen.size() < std::min(most, options.size())) {
@@ -87,7 +87,7 @@ Sum BlockProgramme::chosen(int block, int k, double factor) const {
     return sum;
 }
 
-/// A column of bytes that are away, which is at most the sum.
+/// Adds a column for bytes that are away, which are at most the sum.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});
     Sum row;
@@ -135,7 +135,7 @@ void BlockProgramme::add_passed_on(int t) {
     int last_forward = forward_stage(level_.maker(t));
     for (int b = level_.maker(t) + 1; b < blocks(); ++b)
         if (reads(level_.forward(b))) last_forward = forward_stage(b);
-    // Backward readers by stage, with what needs them.
+    // The backward readers by stage, each with a sum that is 1 if it reads the tensor.
     std::vector<std::pair<int, Sum>> readers;
     for (int b = blocks(); b-- > 0;) {
         Sum need;
@@ -156,7 +156,7 @@ void BlockProgramme::add_passed_on(int t) {
     Sum always;
     always.constant = 1;
     add_bytes(forward_stage(level_.maker(t)) + 1, last_forward, always);
-    int needed = -1;  // by the readers behind it
+    int needed = -1;  // column: the readers behind it need the tensor; or -1
     for (std::size_t r = readers.size(); r-- > 0;) {
         const int column = milp_.add_column({.lower = 0, .upper = 1});
         Sum own;
@@ -182,7 +182,8 @@ void BlockProgramme::add_passed_on(int t) {
     flows_.push_back({away, last_forward, readers.front().first, true, true});
 }
 
-/// There from the visit that makes it to the last one that reads it.
+/// Adds the tensors that backward visits make. Each is there from the visit that makes it to the last one
+/// that reads it.
 void BlockProgramme::add_made_backward() {
     std::vector<int> made(static_cast<std::size_t>(level_.tensor_count()), -1), read(made);
     for (int b = 0; b < blocks(); ++b) {

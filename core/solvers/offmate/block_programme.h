@@ -1,22 +1,24 @@
-// OffMate's programme: with which of its options each block of the step runs, when bytes may be away meanwhile.
+// OffMate's programme: it chooses an option for each block of the step, while bytes may be away from the
+// device.
 //
 //     const BlockProgramme programme(graph, flat, level, limits);
 //     run_programme(..., [&](auto values) { runs = level.lowered(programme.decode(values)); });
 //
 // Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
-// saves some of its tensors and makes others again, and backward once: so recomputation is what the options
-// do. Columns, beside those of copy_flows.h:
+// saves some of its tensors and makes others again, and backward once, so the options do all recomputation.
+// Columns, beside those of copy_flows.h:
 //     x[b,k]   integer: block b runs with option k; one for each block
 //     u[t,r]   tensor t, which block maker(t) passes on, is needed by its backward reader r or a later one
 //     a[b]     bytes of what block b saves that are away between its forward and its backward run
 //     c[t]     bytes of a tensor passed on that are away from its last forward to its first backward reader
 //     h[g]     of residents that are touched in the same stages: the fraction that lives on the host
 //     i[g,j]   of the same: the fraction that is away between two of these stages
-// Stages: the start, the blocks forward, the blocks backward in reverse order with the optimizer's ops that
-// follow them, the end. A stage's compute is that of the chosen options, its bytes those that Level::cost_of
-// counts for them and all residents. What is made by backward runs is there until its last reader; results
-// may end on the host. Every point in whole numbers is a schedule as far as bytes are fluid: what single
-// tensors do is left to the programme on the runs themselves (away_programme.h).
+// The stages are the start, the forward runs of the blocks, their backward runs in reverse order with the
+// optimizer's ops that follow them, and the end. The compute of a stage is that of the chosen options. Its
+// bytes are those that Level::cost_of counts for the options, and all residents. A tensor that a backward
+// run makes is there until its last reader; results may end on the host. Every integral point is a schedule
+// as far as bytes are fluid: the programme on the runs themselves decides about single tensors
+// (away_programme.h).
 #pragma once
 
 #include <cstdint>
@@ -37,16 +39,17 @@ struct BlockLimits {
     std::int64_t budget = 0;
     std::optional<std::int64_t> host_budget = {};
     std::int64_t least_copy = 0;  ///< bytes: smaller residents stay
-    bool activations = true;      ///< what ops make may be away
-    bool residents = false;       ///< and what no op makes; results may end on the host
+    bool activations = true;      ///< tensors that ops make may be away
+    bool residents = false;       ///< residents may be away, and results may end on the host
     double price = 0.01;          ///< of link time, as a share of time
     int most_options = 500;       ///< of all blocks together
 };
 
 class BlockProgramme {
   public:
-    /// `runs`: each op of the level once, with the optimizer's ops between them. `blocks`: those of the
-    /// level. All but the limits must outlive it. Cost: linear in blocks, options and tensors between blocks.
+    /// `runs`: each op of the level once, with the optimizer's ops between them. `blocks`: the blocks of the
+    /// level. The graphs and the level must outlive the programme. Cost: linear in blocks, options and
+    /// tensors between blocks.
     BlockProgramme(const Graph& graph, const FlatGraph& flat, const hierarchical::Level& level,
                    const std::vector<const Subproblem*>& blocks, const std::vector<PlacedRun>& runs,
                    const BlockLimits& limits);

@@ -1,5 +1,5 @@
-// Where tensors are while steps are written, and when copies and ops of the host are done: the clock of the
-// simulator, step by step, for who decides what comes next.
+// The places of tensors while steps are written, and the times at which copies and ops on the host are done.
+// This is the clock of the simulator, step by step, for code that decides which step comes next.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace rematlas::offmate {
 
 struct Place {
     bool on_device = false, on_host = false;
-    bool lives_on_host = false;  ///< a resident with its bytes there all along
-    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< works of the queues
+    bool lives_on_host = false;  ///< a resident whose bytes count on the host all along
+    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< works of the queues, or -1
 };
 
 class ClockedPlaces {
@@ -30,33 +30,34 @@ class ClockedPlaces {
     std::int64_t now() const { return queues_.now(); }
     std::int64_t link_busy_until() const {
         return busy_until_;
-    }  ///< the one to the host, as far as one knows
+    }  ///< the link to the host, ns, if nothing slows its copies down
     std::vector<Step> take_steps() { return std::move(steps_); }
 
-    /// Of a copy that nothing else slows down, its latency included.
+    /// The time of a copy that nothing else slows down, its latency included, ns.
     std::int64_t time_out(int tensor) const;
     std::int64_t time_in(int tensor) const;
-    /// Whether bytes of the tensor are not on their way to the host any more.
+    /// Whether no copy of the tensor to the host is under way.
     bool has_left(int tensor) const { return queues_.done(places_[tensor].to_host); }
-    /// Whether no copy of it and no op of the host that has to do with it is under way.
+    /// Whether no copy of the tensor is under way, and no op on the host that reads, changes or makes it.
     bool is_settled(int tensor) const;
     /// Whether a fetch would begin as soon as the link has time.
     bool can_come(int tensor) const { return has_left(tensor) && queues_.done(places_[tensor].host_write); }
     /// Whether the host has room for an offload.
     bool fits_host(int tensor) const;
 
-    /// At the start. False: the host has no room.
+    /// Places a tensor at the start of the step. Returns false if the host has no room.
     bool begin(int tensor, bool on_device, bool lives_on_host);
 
-    // Steps, where they are possible; `offload` only where the host has room.
+    // These write steps, which must be possible. `offload` needs room on the host.
     void offload(int tensor);
     void fetch(int tensor);
     void free(int tensor);
     void drop(int tensor);
-    /// A run on the device: it waits for what it reads. `changed`: what it changes, which is copied no more.
+    /// A run on the device, which waits for the tensors that it reads. `changed`: the tensors that it
+    /// changes, of which no copy to the host may be under way.
     void run(int op, bool in_place, const std::vector<std::int32_t>& read,
              const std::vector<std::int32_t>& changed);
-    /// False: the host has no room for what it makes.
+    /// A run on the host. Returns false if the host has no room for the tensors that the op makes.
     bool run_on_host(const Op& op, int number);
 
     void wait_for_all();

@@ -24,7 +24,7 @@ Rates rates_of(const Links& links, double bytes, double copies, double byte_scal
     const auto contended = [&](double speed, double alone) { return of(speed > 0 ? speed : alone); };
     Rates rates{
         .lines = {}, .out = of(links.to_host_bytes_per_second), .in = of(links.to_device_bytes_per_second)};
-    // In a unit of time: (1/out, 0), (1/out2, 1/in2), (0, 1/in).
+    // The bytes out and in that a unit of time suffices for: (1/out, 0), (1/out2, 1/in2), (0, 1/in).
     const double out2 = contended(links.to_host_contended_bytes_per_second, links.to_host_bytes_per_second);
     const double in2 =
         contended(links.to_device_contended_bytes_per_second, links.to_device_bytes_per_second);
@@ -78,7 +78,7 @@ std::vector<int> CopyFlows::finish(const std::vector<Stage>& stages, double budg
         follow(away, leaving, kInfinite);
         follow(queue, waiting, last ? 0 : kInfinite);
         follow(early, coming, kInfinite);
-        Sum moving;  // there though it is away
+        Sum moving;  // bytes that are there though they are away by decision
         moving.add(queue);
         moving.add(out);
         moving.add(early);

@@ -6,14 +6,15 @@
 //
 // Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a
 // fraction of each tensor on each link in each stage, and a time of each stage that is at least its compute
-// and at least what either link needs. Here the bytes on a link are one sum for each stage, as it does not
-// matter whose they are: links move what leaves first first, and what is needed first first, and then all
-// that is asked of single tensors follows from what has been released so far, and what is due from a stage on
-// (as for one machine with release times or deadlines).
+// and at least what either link needs. Here the bytes on a link are one sum for each stage, because it does
+// not matter whose bytes they are. The link to the host moves those bytes first that leave first, and the
+// link to the device those that are needed first. All conditions on single tensors then follow from the
+// bytes that have been released so far, and those that are due from a stage on (as for one machine with
+// release times or deadlines).
 //
-// Columns, for each stage s, beside those of who calls:
-//     time[s]    of the stage; all together are the objective
-//     away[s]    bytes that are away in it by decision, whether they have left yet or come back already
+// Columns, for each stage s, beside those of the caller:
+//     time[s]    of the stage; their sum is the objective
+//     away[s]    bytes that are away by decision, even if they have not left yet or are back already
 //     out[s], in[s]     bytes that the links move during the stage
 //     queue[s]   bytes that still wait to leave after it
 //     early[s]   bytes that came back and are not due at s + 1
@@ -22,7 +23,7 @@
 //     queue[s] = queue[s-1] + what leaves before s and must be copied - out[s], at least 0, in the end 0
 //     early[s] = early[s-1] + in[s] - what is due at s + 1, at least 0
 //     bytes[s] - away[s] + (queue[s] + out[s]) + (early[s] + due[s+1]) <= budget
-//               what waits to leave, or leaves during the stage, is there for all of it, and so is what comes
+//               bytes that wait to leave, leave or come back during the stage are there for all of it
 //     (queue[s] + out[s]) + (early[s] + due[s+1]) <= away[s]       nothing comes back before it has left
 //     time[s] >= compute[s], and time[s] >= each way in which both links can be busy (`Rates`)
 #pragma once
@@ -43,22 +44,22 @@ struct Sum {
     void add(const Sum& other, double factor = 1);
 };
 
-/// A row of the sum, whose columns may occur more than once.
+/// Adds the row least <= sum <= most. Columns may occur in the sum more than once.
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
-/// What a byte each way takes, in units of the programme. While both links move, each has its contended
-/// speed: what they do in a stage lies between doing it one after the other and doing it side by side, and is
-/// bounded by the lines through these corners.
+/// The time of a byte each way, in units of the programme. While both links move, each has its contended
+/// speed. The time that the copies of a stage take lies between that of one link after the other and that of
+/// both side by side; the lines through these corners bound it from below.
 struct Rates {
     struct Line {
         double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in
     };
     std::vector<Line> lines;
-    double out = 0, in = 0;  ///< of one link alone
+    double out = 0, in = 0;  ///< time of a byte while the other link is idle
 };
 
-/// `bytes`, `copies`: of all that could be copied, for the share of the latency. Scales: units a byte and a
-/// nanosecond.
+/// `bytes`, `copies`: of all tensors that could be copied, so that each byte gets its share of the latency.
+/// Scales: units of the programme for a byte and for a nanosecond.
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
 
 class CopyFlows {
@@ -68,18 +69,18 @@ class CopyFlows {
 
     struct Item {
         Sum bytes;
-        int leaves = -1;  ///< the last stage that has it before; -1: none
-        int returns = 0;  ///< the first stage that has it again; the number of stages: none
-        bool out = true;  ///< it has to be copied to the host
+        int leaves = -1;  ///< the last stage that has the bytes before the gap; -1: none
+        int returns = 0;  ///< the first stage that has them again; the number of stages: none
+        bool out = true;  ///< the bytes have to be copied to the host
         bool in = true;   ///< and back
     };
     void add(const Item& item);
 
     struct Stage {
-        Sum time, bytes;  ///< of compute; held if nothing is away
+        Sum time, bytes;  ///< time of compute; bytes that are held if nothing is away
     };
-    /// `price`: of the objective, a share of the time that links are busy, so that no copies are made in vain.
-    /// The columns of the stages' times.
+    /// Adds the columns and rows of all stages, and returns the columns of the stages' times. `price`: the
+    /// objective contains this share of the time that links are busy, so that no copies are made in vain.
     std::vector<int> finish(const std::vector<Stage>& stages, double budget, double price);
 
   private:

@@ -22,7 +22,8 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
-/// In training what the step changes lives on the host where it leaves the device at all: see moves_in_training.
+/// In training a resident that the step changes lives on the host if it leaves the device at all (see
+/// moves_in_training).
 void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
     for (std::size_t g = 0; g < away.size(); ++g) {
         const std::int32_t t = lives.gaps[g].tensor;
@@ -43,7 +44,8 @@ Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
     return {problem_.graph, problem_.flat, runs, may_leave_};
 }
 
-/// Played by the simulator, whose word counts: what it refuses, or what breaks a budget, is no plan.
+/// Writes the steps and has the simulator play them. The simulator's word counts: steps that it refuses, or
+/// that break a budget, are no plan.
 std::optional<CopyingPlan> CopyPlanner::emitted(const Lifetimes& lives, std::vector<char> away) const {
     if (problem_.copies.in_training) let_changed_live_on_host(lives, away);
     EmissionLimits limits{.links = problem_.copies.links, .budget = budget_};

@@ -1,5 +1,5 @@
-// Schedules with copies for a sequence of runs: what is away by a programme or by a rule, then the steps,
-// then trials.
+// Plans schedules with copies for a sequence of runs. A programme or a rule decides which tensors are away,
+// then the steps are written, then trials improve the plan.
 //
 //     const CopyPlanner planner(problem, budget, options);
 //     std::optional<CopyingPlan> plan = planner.by_programme(runs, deadline);
@@ -17,9 +17,9 @@
 
 namespace rematlas::offmate {
 
-constexpr int kAllStages = 3;  ///< numbers of stages that there are
+constexpr int kAllStages = 3;  ///< how many numbers of stages there are to try
 
-/// Steps that keep both budgets, with what they came from.
+/// Steps that keep both budgets, with the runs and the gaps that they were written from.
 struct CopyingPlan {
     std::vector<PlacedRun> runs;
     std::vector<char> away;  ///< by gap of the runs' lifetimes
@@ -39,25 +39,26 @@ class CopyPlanner {
     /// `problem` must outlive it.
     CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options);
 
-    /// The heaviest away until the budget is kept (heaviest_away.h); nothing where it cannot be. Cost: near
-    /// linear.
+    /// Sends the heaviest tensors away until the budget is kept (heaviest_away.h). Empty if it cannot be
+    /// kept. Cost: near linear in the runs for each gap that is sent away.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
-    /// By the programme (away_programme.h) at several numbers of stages, the best of what its roundings come
-    /// to and of `by_weight`. `numbers`: how many numbers of stages, the smallest first.
+    /// The best of `by_weight` and of all roundings of the programme (away_programme.h) at several numbers
+    /// of stages. `numbers`: how many numbers of stages are tried, the smallest first.
     std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs, const Deadline& deadline,
                                             int numbers = kAllStages) const;
 
-    /// The runs without copies, where that keeps the budget and the runs are in a right order.
+    /// The runs without copies. Empty if they do not keep the budget, or the order of the runs is not
+    /// allowed.
     std::optional<CopyingPlan> without_copies(const std::vector<PlacedRun>& runs) const;
 
-    /// Tries one change of what is away after the other, from a gap that is to be kept, with another away
-    /// instead where there is no room for it, or to be away, and keeps what takes less time, or as long with
-    /// fewer bytes copied. Depends on seed and trials alone unless the deadline ends it. True where it became
-    /// faster.
+    /// Tries changes of the gaps, one after the other: a gap that is away is kept (others go away instead if
+    /// there is no room for it), or the reverse. A change stays if the step takes less time, or as much time
+    /// with fewer bytes away. The result depends on seed and trials alone unless the deadline ends the
+    /// search. Returns whether the plan became faster.
     bool improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const;
 
-    /// The least budget at which the runs have room, whatever it takes.
+    /// The least budget at which the runs have room if every tensor that may be away is away.
     std::int64_t least_budget(const std::vector<PlacedRun>& runs) const;
 
   private:

@@ -43,12 +43,12 @@ class StepWriter {
   private:
     /// What is to become of a tensor that is on the device.
     struct Leave {
-        bool waits = false;    ///< for the link to have time: it is to be offloaded
+        bool waits = false;    ///< it is to be offloaded when the link has time
         bool leaving = false;  ///< to be freed as soon as its copy is done
-        int back = 0;          ///< the run for which it must be there again
+        int back = 0;          ///< the run for which the tensor must be there again
     };
 
-    /// The gaps that end with a fetch, in the order of their ends, which is that of their numbers.
+    /// Lists the gaps that end with a fetch, in the order of their ends, which is that of their numbers.
     void find_returns() {
         for (std::size_t g = 0; g < lives_.gaps.size(); ++g) {
             const Gap& gap = lives_.gaps[g];
@@ -57,7 +57,8 @@ class StepWriter {
         }
     }
 
-    /// When runs begin if nothing waits, and from when on each fetch would come too late.
+    /// Finds when runs begin if nothing waits, and the latest time at which each fetch still arrives in
+    /// time.
     void find_clock() {
         clock_.push_back(0);
         for (const PlacedRun& run : lives_.runs())
@@ -72,7 +73,8 @@ class StepWriter {
         }
     }
 
-    /// Residents that are never changed have a copy on the host too, where they leave in between.
+    /// Places the residents. A resident that is never changed and leaves between runs also has a copy on the
+    /// host all along.
     void start() {
         std::vector<char> leaves(flat_.tensor_count, 0);
         for (std::size_t g = 0; g < away_.size(); ++g)
@@ -102,13 +104,13 @@ class StepWriter {
         return true;
     }
 
-    /// Waits for its copy to the host.
+    /// Frees the tensor once its copy to the host is done.
     void free(int t) {
         places_.free(t);
         leaves_[t].waits = leaves_[t].leaving = false;
     }
 
-    /// The gap has begun. `back`: the run that needs it again.
+    /// Begins a gap in which the tensor is away. `back`: the run that needs the tensor again.
     void leave(int t, int back) {
         leaves_[t].back = back;
         if (places_[t].on_host && places_.has_left(t)) return free(t);
@@ -125,8 +127,8 @@ class StepWriter {
         waiting_.push_back(t);
     }
 
-    /// Starts copies while the link would be idle before the run is over: of what is needed last first, and
-    /// of nothing that would not be back in time.
+    /// Starts copies to the host while the link would be idle before the run is over. The tensor that is
+    /// needed last goes first; a tensor that would not be back in time does not go.
     void offload_waiting(int run) {
         const std::int64_t idle_until = places_.now() + time_of(run);
         while (places_.link_busy_until() < idle_until) {
@@ -145,7 +147,7 @@ class StepWriter {
                clock_[static_cast<std::size_t>(leaves_[t].back)] + late;
     }
 
-    /// Of what waits for the link, or -1.
+    /// The accepted tensor that is needed last, of those that wait for the link; -1 if there is none.
     template <class Accepts>
     int latest_back(const Accepts& accepts) {
         std::erase_if(waiting_, [&](int t) { return !leaves_[t].waits; });
@@ -155,7 +157,7 @@ class StepWriter {
         return best;
     }
 
-    /// Frees what has left, and on the host what does not come back.
+    /// Frees the tensors that have left, and drops the copies on the host that are of no more use.
     void settle() {
         std::erase_if(under_way_, [&](int t) {
             if (!leaves_[t].leaving) return true;
@@ -170,7 +172,8 @@ class StepWriter {
         });
     }
 
-    /// Room for so many bytes more: waits for what is leaving, in the order in which it does.
+    /// Makes room for `more` bytes: waits for the leaving tensors, in the order of their copies. Returns
+    /// false if there is not enough room.
     bool make_room(std::int64_t more) {
         while (out_.fits && places_.held() + more > limits_.budget) {
             std::erase_if(under_way_, [&](int t) { return !leaves_[t].leaving; });
@@ -190,7 +193,8 @@ class StepWriter {
 
     // What comes back ---------------------------------------------------------------------------------------
 
-    /// Before a run, or before the end: all that it needs, and of the rest what there is room for.
+    /// Before a run, or before the end: fetches all tensors that it needs, and others ahead while there is
+    /// room.
     void fetch_ahead(int run) {
         for (; next_return_ < returns_.size(); ++next_return_) {
             const Gap& gap = lives_.gaps[returns_[next_return_]];
@@ -200,7 +204,7 @@ class StepWriter {
         }
     }
 
-    /// Whether it can be fetched now, ahead of its time, and should be.
+    /// Whether the tensor can be fetched now, ahead of its time, and should be.
     bool may_come(const Gap& gap, int run) {
         if (gap.begin >= run || gap.end - run > kLookAhead) return false;
         const bool stands = places_[gap.tensor].on_device && leaves_[gap.tensor].leaving;
@@ -233,7 +237,7 @@ class StepWriter {
         return clock_[static_cast<std::size_t>(run) + 1] - clock_[static_cast<std::size_t>(run)];
     }
 
-    /// Bytes beside what is there and what is still to be fetched for it.
+    /// The bytes that the run needs beside the tensors that are there or are still to be fetched for it.
     std::int64_t needed_by(int run) const { return run < lives_.run_count() ? lives_.made_bytes(run) : 0; }
 
     // Runs --------------------------------------------------------------------------------------------------
@@ -262,7 +266,8 @@ class StepWriter {
         for (const Touch& touch : lives_.touches(run)) begin_gap(touch.tensor, touch.next);
     }
 
-    /// A change must not come while its tensor is being copied; only steps that let go of it wait.
+    /// A run must not change a tensor that is being copied, and only steps that free or drop a tensor wait
+    /// for its copy.
     void wait_until_copied(int t) {
         if (places_.has_left(t)) return;
         if (!places_[t].lives_on_host) return places_.drop(t);
@@ -270,7 +275,7 @@ class StepWriter {
         places_.fetch(t);
     }
 
-    /// After an event of the tensor: it stays, leaves, or is of no use any more.
+    /// Decides after an event whether the tensor stays, leaves, or is of no more use.
     void begin_gap(int t, std::int32_t gap) {
         std::erase(spent_, t);
         if (gap >= 0 && away_[gap]) return leave(t, back_from(gap));
@@ -291,7 +296,7 @@ class StepWriter {
         return lives_.gaps[gap].stays_away ? lives_.run_count() + 1 : lives_.gaps[gap].end;
     }
 
-    /// The next gap in which it is away with the value that it has now, or -1.
+    /// The next gap in which the tensor is away with the value that it has now, or -1.
     std::int32_t leaves_later(int t, std::int32_t gap) const {
         while (gap >= 0 && !lives_.gaps[gap].to_end) {
             const auto touches = lives_.touches(lives_.gaps[gap].end);
@@ -339,7 +344,7 @@ class StepWriter {
     const Lifetimes& lives_;
     const std::vector<char>& away_;
     const EmissionLimits& limits_;
-    std::vector<std::int64_t> memory_;  ///< with what was fetched ahead
+    std::vector<std::int64_t> memory_;  ///< bytes by place, including tensors that were fetched ahead
     ClockedPlaces places_;
     std::vector<Leave> leaves_;          ///< by tensor
     std::vector<std::int32_t> returns_;  ///< gaps
@@ -347,9 +352,9 @@ class StepWriter {
     std::size_t next_return_ = 0;
     int blocked_until_ = 0;  ///< a run: no room before it for `blocked_bytes_`
     std::int64_t blocked_bytes_ = 0;
-    std::vector<int> waiting_;    ///< tensors, for the link to the host; some wait no longer
+    std::vector<int> waiting_;    ///< tensors that wait for the link to the host; some do so no longer
     std::vector<int> under_way_;  ///< leaving, in the order of their copies; some stay after all
-    std::vector<int> spent_;      ///< on the host, and of no use
+    std::vector<int> spent_;      ///< tensors whose copies on the host are of no more use
     Emitted out_;
 };
 

@@ -25,7 +25,8 @@ class Mender {
     }
 
   private:
-    /// A resident that lives on the host is away at both ends.
+    /// The gap that is away together with `g`, or -1: a resident that lives on the host is away in its first
+    /// and in its last gap.
     std::int32_t partner(std::int32_t g) const {
         const Gap& gap = lives_.gaps[g];
         if (!lives_.is_resident(gap.tensor)) return -1;
@@ -34,7 +35,8 @@ class Mender {
         return g == first ? last : g == last ? first : -1;
     }
 
-    /// Places of Lifetimes::memory from which it would be missing.
+    /// The places of Lifetimes::memory from which the gap's tensor would be missing: the first, and the one
+    /// behind the last.
     std::pair<int, int> places(const Gap& gap) const {
         const int end = gap.stays_away ? lives_.run_count() + 2 : gap.end + 1;
         return {gap.begin == kStart ? 0 : gap.begin + 2, end};

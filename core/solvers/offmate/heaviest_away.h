@@ -1,4 +1,4 @@
-// A first choice of what is away, and the mending of any other: until all runs have room.
+// Sends tensors away until all runs have room: as a first choice, or to mend another one.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace rematlas::offmate {
 
-/// More gaps away, until Lifetimes::memory keeps the budget: at the run that is furthest above it, the tensor
-/// with the most bytes times idle time that need not be there, again and again. False where a run is left
-/// without room. Tensors below `least_copy` only where nothing else helps. Cost: gaps * log(gaps), and near
-/// linear in the runs for each that is added.
+/// Adds gaps to `away` until Lifetimes::memory keeps the budget. At the run that is furthest above the
+/// budget, the tensor with the most bytes * idle time that the run does not need goes, again and again.
+/// Tensors below `least_copy` go only if nothing else helps. Returns false if a run is left without room.
+/// Cost: linear in the gaps and the runs for each gap that is added.
 bool mend(const FlatGraph& flat, const Lifetimes& lives, std::int64_t budget, std::int64_t least_copy,
           std::vector<char>& away);
 

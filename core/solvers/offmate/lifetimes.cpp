@@ -68,7 +68,7 @@ void Lifetimes::add_host_run(int run) {
     for (TensorId t : op.outputs) open_[t.index()] = {.run = run, .there = true, .on_host = true};
 }
 
-/// The gap from the last event to a run that needs the tensor.
+/// Adds the gap from the last event of the tensor to a run that needs it, and returns the gap's number.
 std::int32_t Lifetimes::close(int tensor, int run) {
     const Open& open = open_[tensor];
     const auto number = static_cast<std::int32_t>(gaps.size());

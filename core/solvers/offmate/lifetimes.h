@@ -1,8 +1,9 @@
-// When each tensor of a step is read, made and changed, and between which runs it could be on the host instead.
+// When each tensor of a step is read, made and changed, and between which runs it could be on the host
+// instead.
 //
 //     const Lifetimes lives(graph, flat, placed_runs, may_leave);
 //     std::vector<char> away(lives.gaps.size(), 0);          // a decision for each gap
-//     std::vector<std::int64_t> memory = lives.memory(away); // while run i - 1 runs; first the start, last the end
+//     std::vector<std::int64_t> memory = lives.memory(away); // [0]: start; [i + 1]: run i; last: end
 //
 // Lifetimes are those of run sequences (schedule/run_sequence.h): between two events a tensor is kept if the
 // second one reads it. Such a stretch is a gap. A resident has one from the start to its first event and one
@@ -23,8 +24,8 @@ constexpr int kStart = -1;  ///< as the run at which a gap begins
 struct Gap {
     std::int32_t tensor = -1;
     std::int32_t begin = kStart, end = 0;  ///< runs; the number of runs: the end of the step
-    bool to_end = false;                   ///< of a resident, or of a result: from its last event
-    bool stays_away = false;               ///< where it is away it is so at the end, too
+    bool to_end = false;                   ///< from the last event of a resident or of a result
+    bool stays_away = false;               ///< if the tensor is away in it, it is away at the end, too
     bool forced = false;                   ///< it must be away: an op on the host makes or changes the tensor
     bool movable = false;  ///< it may be away: copies of the tensor are allowed, and there is time for them
 };
@@ -34,17 +35,17 @@ struct Touch {
     enum class Kind : std::uint8_t { read, change, make };
     std::int32_t tensor = -1;
     Kind kind = Kind::read;
-    std::int32_t next = -1;  ///< gap, or -1: it is of no use any more
+    std::int32_t next = -1;  ///< gap; -1: the tensor is of no more use
 };
 
-/// What may be on the host.
+/// What may be on the host, and when.
 struct MayLeave {
     MayLeave(const Graph& graph, const Copies& copies)
         : tensors(may_leave(graph, copies)),
           at_the_end(moves_weights(copies.what)),
           ends_there(may_end_on_host(graph, copies)) {}
-    IdVector<TensorId, char> tensors;     ///< copies of these
-    bool at_the_end;                      ///< residents live there
+    IdVector<TensorId, char> tensors;     ///< tensors that may be copied
+    bool at_the_end;                      ///< residents may live there
     IdVector<TensorId, char> ends_there;  ///< results that may end there
 };
 
@@ -56,12 +57,12 @@ class Lifetimes {
 
     const std::vector<PlacedRun>& runs() const { return runs_; }
     int run_count() const { return static_cast<int>(runs_.size()); }
-    /// None of a run on the host.
+    /// The touches of a run on the device; a run on the host has none.
     std::span<const Touch> touches(int run) const {
         return {touches_.data() + begin_[run], static_cast<std::size_t>(begin_[run + 1] - begin_[run])};
     }
     bool is_resident(int tensor) const { return flat_.producer[tensor] < 0; }
-    /// Of a resident: from the start, and to the end.
+    /// The gap of a resident from the start, and the gap of a resident or a result to the end; else -1.
     std::int32_t first_gap(int tensor) const { return first_gap_[tensor]; }
     std::int32_t last_gap(int tensor) const { return last_gap_[tensor]; }
     bool is_changed(int tensor) const { return changed_[tensor]; }                      ///< by some run
@@ -71,11 +72,12 @@ class Lifetimes {
     /// Bytes that a run needs beside what it reads: outputs and workspace, less what running in place saves.
     std::int64_t made_bytes(int run) const;
 
-    /// What is away whatever is decided.
+    /// By gap: whether it is away whatever is decided.
     std::vector<char> least_away() const;
 
-    /// Bytes on the device at the start, during each run, and at the end, if copies took no time and what is
-    /// away were so all the time. `away`: by gap; the first and last of a resident alike. Cost: linear.
+    /// Bytes on the device at the start, during each run, and at the end, if copies took no time and tensors
+    /// were away during all of their gaps. `away`: by gap; equal for the first and the last gap of a
+    /// resident. Cost: linear.
     std::vector<std::int64_t> memory(const std::vector<char>& away) const;
 
     std::vector<Gap> gaps;  ///< ascending by their ends
@@ -84,7 +86,7 @@ class Lifetimes {
     /// The last event of a tensor so far.
     struct Open {
         std::int32_t run = kStart, touch = -1;
-        bool there = false;    ///< its value is somewhere
+        bool there = false;    ///< its value is on the device or on the host
         bool on_host = false;  ///< it was made or changed there since
     };
     void add_device_run(int run, std::vector<char>& has_run);

@@ -25,8 +25,8 @@ constexpr std::string_view kSummary =
 constexpr double kTableShare = 0.3;      // of the time, for options of blocks
 constexpr double kSequenceShare = 0.25;  // of what is left, for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5,
-                                  0.25};   // of the optimizer's ops, those whose turn comes first
-constexpr double kFirstShareStep = 0.125;  // between those
+                                  0.25};   // of the optimizer's ops run on the host, the first ones
+constexpr double kFirstShareStep = 0.125;  // of the search between these shares
 constexpr double kLeastShareStep = 0.015;
 
 /// Rockmate's or HiRemate's solver without copies.
@@ -46,7 +46,8 @@ bool runs_on_host(const Problem& problem) {
            std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
 }
 
-/// 0 .. count - 1, the ends first, then what lies between, ever closer: so that little time sees all of it.
+/// 0 .. count - 1: the ends first, then the numbers between them, ever closer, so that a short search sees
+/// the whole range.
 std::vector<int> spread_out(int count) {
     std::vector<int> order{0};
     int stride = 1;
@@ -57,7 +58,7 @@ std::vector<int> spread_out(int count) {
     return order;
 }
 
-/// One call.
+/// The search of one call.
 class Search {
   public:
     Search(const Problem& problem, Bytes budget, const OffmateOptions& options, const Limits& limits,
@@ -93,7 +94,8 @@ class Search {
         return limits;
     }
 
-    /// The graph's order alone: an optimizer in its midst leaves no other that is known to be right.
+    /// Plans the graph's order alone: if ops of the optimizer come in its midst, no other order is known to
+    /// be right.
     Answer in_graph_order() {
         std::vector<PlacedRun> runs;
         for (const int op : required_once(problem_.flat)) runs.push_back({op, false});
@@ -104,7 +106,8 @@ class Search {
         return answer();
     }
 
-    /// With the optimizer's ops, of which the first ones run on the host.
+    /// The runs with the optimizer's ops. Of those that can run on the host, the first ones do, by
+    /// `host_share_`.
     std::vector<PlacedRun> placed(const RunSequence& runs) const {
         const Graph& graph = problem_.graph;
         std::vector<char> on_host(graph.ops.size(), 0);
@@ -130,7 +133,7 @@ class Search {
         return true;
     }
 
-    /// Of the sequence the time with copies, or the largest number.
+    /// The time of the sequence with copies, ns, or the largest number if there is no plan.
     std::int64_t try_runs(const RunSequence& runs, int stages = kAllStages) {
         std::optional<CopyingPlan> plan = planner_.by_programme(placed(runs), deadline_, stages);
         lower_least(runs);
@@ -157,7 +160,8 @@ class Search {
         take(planner_.without_copies(step));
     }
 
-    /// At larger budgets, from the least that needs no copies on; then between the neighbours of the best.
+    /// Tries sequences at larger budgets, from the least that a schedule without copies keeps; then at
+    /// budgets between the neighbours of the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);
@@ -174,7 +178,8 @@ class Search {
             for (const int i : spread_out(options_.sequences + 1)) {
                 if (until.passed()) break;
                 const double at = from + step * i;
-                // More of them near the lower end, where what copies can take away lies when links are slow.
+                // The budgets lie closer together near the lower end, because copies over slow links take
+                // little away.
                 const auto room = low + static_cast<std::int64_t>(at * at * static_cast<double>(high - low));
                 const std::int64_t time = try_budget(plain, room, first ? 1 : kAllStages);
                 if (time >= best) continue;
@@ -199,7 +204,7 @@ class Search {
         return runs ? try_runs(*runs, stages) : std::numeric_limits<std::int64_t>::max();
     }
 
-    /// OffMate's own: all options at once.
+    /// Tries OffMate's own programme, which chooses all options at once.
     void try_programme() {
         if (milp_libraries().empty() || deadline_.passed()) return;
         const Problem plain{problem_.graph, part_};
@@ -234,11 +239,12 @@ class Search {
         for (const double share : kHostShares) try_host_share(share);
         for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
             if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
-        // Where updates take no device, other sequences may be better.
+        // If updates take no time of the device, other sequences may be better.
         if (host_share_ > 0 && curve_) try_sequences();
     }
 
-    /// Whether it is better than the share before.
+    /// Tries a share of updates on the host. Returns whether it is better than the share before, and keeps
+    /// the better one.
     bool try_host_share(double share) {
         if (share <= 0 || share > 1 || deadline_.passed()) return false;
         const double before = std::exchange(host_share_, share);
@@ -249,7 +255,8 @@ class Search {
         return better;
     }
 
-    /// No schedule takes less than its required ops on the device once.
+    /// Whether the best schedule takes no longer than all required ops once on the device, which is the
+    /// least.
     bool is_least() const {
         return best_ && !runs_on_host(problem_) &&
                best_->time <= cost_of(problem_.flat, required_once(problem_.flat)).time;
@@ -291,7 +298,7 @@ class Search {
     const FlatGraph part_;  ///< without the optimizer
     const CopyPlanner planner_;
     double host_share_ = 0;
-    std::unique_ptr<Solver> curve_;  ///< the answers without copies of all budgets
+    std::unique_ptr<Solver> curve_;  ///< answers without copies at all budgets
     std::optional<CopyingPlan> best_;
     std::optional<RunSequence> best_runs_;
     std::optional<Bytes> smallest_;

@@ -6,17 +6,17 @@
 //     Answer answer = offmate->solve(problem, budget, {.time = 10s}, {});
 //
 // Source: "OffMate" (2024), of the authors of Rockmate and HiRemate. The step is a sequence of blocks with
-// several options each, equal blocks once (hierarchical/block_table.h). A mixed-integer programme chooses the
-// options and fractions of all tensors that are away in each stage (block_programme.h). As its fractions are
-// of bytes and its stages of blocks, what it chooses is made exact in two more steps: a linear programme on
-// the runs themselves, rounded to whole tensors so that the budget is kept (away_programme.h), and the steps
-// with their copies, against a clock (copying_steps.h). Beside the programme's, sequences of runs are tried
-// that Rockmate, or HiRemate where the step is no sequence of blocks, makes at larger budgets, as if what
-// copies can take away were room: their blocks may also run forward several times. Ops of the optimizer
-// follow the backward pass of what they update, with their states streamed through the device, or run on the
-// host as many of them as pay. In the end single tensors are tried anew (`trials`). Approximate; never worse
-// than the answer without copies of Rockmate (HiRemate), which it starts from. Where nothing may be copied it
-// is that answer.
+// several options each; equal blocks are solved once (hierarchical/block_table.h). A mixed-integer programme
+// chooses the options, and the fractions of all tensors that are away in each stage (block_programme.h). Its
+// fractions are of bytes and its stages are blocks, so its choice is made exact in two more steps: a linear
+// programme on the runs themselves, rounded to whole tensors so that the budget is kept (away_programme.h),
+// and the writing of the steps with their copies, against a clock (copying_steps.h). Other sequences of runs
+// are tried, too: those that Rockmate makes at larger budgets (HiRemate if the step is no sequence of
+// blocks), as if copies could make up for the difference. Their blocks may also run forward several times.
+// Ops of the optimizer follow the backward pass of the parameters that they update, with their states
+// streamed through the device; or they run on the host, as many of them as pay. In the end single tensors
+// are tried anew (`trials`). Approximate; never worse than the answer of Rockmate (HiRemate) without copies,
+// which is one of the candidates. If nothing may be copied, that is the answer.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,9 @@ namespace rematlas {
 struct OffmateOptions {
     PartitionOptions partition{.by = Partition::articulation};
     hierarchical::BlockTableOptions blocks;
-    int slots = 500;         ///< of Rotor's table over the blocks
-    int most_options = 500;  ///< of all blocks together, in the programme (published: nb_total_sched)
-    int least_copy =
-        0;  ///< bytes: smaller tensors stay where others can go, and what the links advise against
+    int slots = 500;             ///< of Rotor's table over the blocks
+    int most_options = 500;      ///< of all blocks together, in the programme (published: nb_total_sched)
+    int least_copy = 0;          ///< bytes: smaller tensors stay where others can go (see Links::least_copy)
     double copy_price = 0.01;    ///< of link time in the objective, as a share of time
     bool host_optimizer = true;  ///< ops of the optimizer may run on the host (published: cpu_optimize)
     int sequences = 8;  ///< larger budgets that are tried for sequences of runs, and as many near the best

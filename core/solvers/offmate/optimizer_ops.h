@@ -1,5 +1,5 @@
-// Steps with an optimizer, planned in two parts: what is forward and backward first, by solvers that know
-// nothing of residents that change, then each op of the optimizer put in as early as it may run.
+// Steps with an optimizer are planned in two parts. Solvers that know nothing of residents that change plan
+// the forward and the backward pass; then each op of the optimizer is put in as early as it may run.
 //
 //     const FlatGraph part = without_optimizer(graph, flat);
 //     const RunSequence runs = ...;                                  // of `part`, with reruns
@@ -20,16 +20,17 @@ struct PlacedRun {
     bool operator==(const PlacedRun&) const = default;
 };
 
-/// Whether nothing but the optimizer comes after the optimizer: what its ops make or change, only they read
-/// behind them in the graph. Else the graph's order is the only one that this folder plans.
+/// Whether only ops of the optimizer read or change, later in the graph, the tensors that ops of the
+/// optimizer make or change. Otherwise the graph's order is the only one that this folder plans.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
-/// The same graph with no required op of the optimizer. What these read is a result; where it is none of the
-/// whole graph it has no bytes, for an update follows at once as a rule.
+/// The same graph with no required op of the optimizer. The tensors that these ops read are results. They
+/// have no bytes unless they are results of the whole graph, because the update follows at once as a rule.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
-/// All of `runs`, and each required op of the optimizer after all that it reads was made, after all runs that
-/// read what it changes, and no later. `on_host`: by op. `runs` must be executable. Cost: linear.
+/// All of `runs` with each required op of the optimizer in its earliest place: after the tensors that it
+/// reads are made, and after all runs that read the tensors that it changes. `on_host`: by op. `runs` must
+/// be executable. Cost: linear.
 std::vector<PlacedRun> with_optimizer(const Graph& graph, const FlatGraph& flat, const RunSequence& runs,
                                       const std::vector<char>& on_host);
 

@@ -13,7 +13,8 @@ namespace {
 
 using Advances = std::vector<std::vector<std::int64_t>>;
 
-/// Where the next checkpoint goes: after so many of the `stages` stages. At least one checkpoint, two stages.
+/// The number of stages after which the next checkpoint goes. There must be at least one checkpoint and two
+/// stages.
 int next_checkpoint(const Advances& least, int checkpoints, int stages) {
     for (int after = 1; after < stages; ++after) {
         const std::int64_t sum = after + least[checkpoints - 1][stages - after] + least[checkpoints][after];
@@ -32,7 +33,7 @@ class Writer {
     }
 
   private:
-    /// Stages first .. end - 1, whose input is there.
+    /// Runs the stages first .. end - 1 forward and backward. The input of the first one must be there.
     void reverse(int first, int end, int checkpoints) {
         if (end - first == 1 || checkpoints == 0) {
             for (int stage = end - 1; stage >= first; --stage) {

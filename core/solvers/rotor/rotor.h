@@ -5,16 +5,16 @@
 // The graph is read as a chain of stages: its forward part is cut at articulation points (tensors through
 // which all of the flow passes), and each backward op joins the stage whose tensors it reads. A dynamic
 // programme over (first stage, last stage, memory) chooses, for each stage, between running it with all that
-// its backward part reads kept, and running ahead to a checkpoint and coming back later. Beyond the paper:
-// where the backward part of a stage reads the stage's own output and that is the checkpoint, it may stay and
-// is not made twice.
+// its backward part reads kept, and running ahead to a checkpoint and coming back later. Beyond the paper: a
+// checkpoint may stay, and is not made twice, if the backward part of the stage that makes it reads it.
 //
-// Optimal among memory-persistent schedules of that chain, in exact bytes, up to what the chain does not see
-// (running in place, tensors freed inside a stage's neighbour): memory is tried from slightly above the
-// budget downwards and the exact peak decides. Only where a part of the chain has more than `slots`
-// trade-offs between memory and time are those of the further ones left out that gain little, so the budget is
-// kept. Captured models have up to 1,400 in a part, 150 stages whose sizes and times all differ 4,000. Any
-// graph; one without at least two stages falls back on the schedule without reruns.
+// Optimal among memory-persistent schedules of that chain, in exact bytes. The chain does not see that ops
+// run in place and that tensors are freed inside a stage's neighbour. Memory is therefore tried from
+// slightly above the budget downwards, and the exact peak decides. Trade-offs between memory and time that
+// gain little are left out only behind the first `slots` ones of a part of the chain; the budget is kept all
+// the same. Captured models have up to 1,400 trade-offs in a part, and 150 stages whose sizes and times all
+// differ have 4,000. Any graph is accepted; one without at least two stages falls back on the schedule
+// without reruns.
 //
 // One table answers all budgets up to the one it was filled for, each with the very answer of its own solve:
 //
@@ -26,9 +26,10 @@
 // are solved once: chains of equal layers cost stages^2, 3 s and 30 MB at 512 for all budgets, and are
 // solved to the optimum. Long chains of stages that differ (`RotorTable::Splits::near`) cost stages^2 too, 5
 // s at 256 and 14 s and 0.8 GB at 512 (on busy cores) for all budgets, less for small ones; the answers seen
-// were at most 0.3 % above those of the whole table at 256. At most `max_stages` stages, neighbours are
-// merged beyond. From 150 stages on, a table of 64 merged ones comes first and answers where the time ends
-// the other. `slots` are reduced to 2,900 at 150 stages that all differ; half a GiB is what that takes.
+// were at most 0.3 % above those of the whole table at 256. Beyond `max_stages` stages, neighbours are
+// merged. With more than 150 stages, a table of 64 merged stages is filled first; it answers if the time
+// ends before the other one is full. At 150 stages that all differ, `slots` is reduced to 2,900, which takes
+// half a GiB.
 #pragma once
 
 #include <memory>

@@ -53,13 +53,13 @@ class ChainReader {
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
     /// Articulation points: at most one tensor made before the cut is read by the forward part after it.
-    /// Permanent tensors are there anyway. A tensor is a boundary once: where it goes on past ops that make
-    /// nothing of the chain, those join the next stage.
+    /// Permanent tensors are there anyway. A tensor is a boundary only once: if it goes on past ops that
+    /// make no tensor of the chain, these ops join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
         std::vector<std::int64_t> sum(
-            n + 1, 0);  // of the crossing tensors' ids: the tensor itself where there is one
+            n + 1, 0);  // of the ids of crossing tensors: the id itself if there is one tensor
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];
@@ -161,8 +161,8 @@ class ChainReader {
         }
     }
 
-    /// Read by its own stage's group: saved. Read as the input of the group's stage: a boundary. Else it has
-    /// to stay all along.
+    /// A tensor that the group of its own stage reads is saved. A tensor that the group reads as the input
+    /// of its stage is a boundary. Any other tensor has to stay all along.
     void note_saved(int tensor, int group) {
         if (stage_[flat_.producer[tensor]] == group) {
             kept_[tensor] = 1;
@@ -171,8 +171,8 @@ class ChainReader {
         }
     }
 
-    /// The ops of the stage that make what `wanted_` marks, in order, without those that run once. Clears the
-    /// marks.
+    /// The ops of the stage that make the tensors that `wanted_` marks, in order, without those that run
+    /// once. Clears the marks.
     OpList makers(const OpList& members) {
         OpList list;
         for (std::size_t i = members.size(); i-- > 0;) {
@@ -189,8 +189,8 @@ class ChainReader {
         return list;
     }
 
-    /// What the first visit has to run beside its list: makers of permanent tensors, and ops that must run
-    /// but that nothing reads.
+    /// The ops that the first visit has to run beside its list: ops that run once or mutate tensors, makers
+    /// of permanent tensors, and the ops that these need.
     OpList first_visit(const OpList& members) {
         std::vector<std::uint8_t>& needed = wanted_;
         OpList list;

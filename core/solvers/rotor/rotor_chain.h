@@ -43,11 +43,11 @@ struct RotorStage {
 
 struct RotorChain {
     std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
-    std::int64_t always = 0;  ///< bytes counted all along: residents, forward results, what must not be made
-                              ///< twice or is read out of turn
+    std::int64_t always = 0;  ///< bytes held all along: residents, forward results, tensors that must not be
+                              ///< made twice or are read out of turn
 };
 
-/// Writes a schedule of a chain as runs: what the first visit of a stage must run beside is added by itself.
+/// Writes a schedule of a chain as runs. It adds the ops that only the first visit of a stage must run.
 class ChainRuns {
   public:
     explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}

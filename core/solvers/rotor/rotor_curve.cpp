@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// Ops that may run once only run at their first place.
+/// The same runs, but ops that may run only once run at their first place alone.
 RunSequence run_once_where_needed(const FlatGraph& flat, const RunSequence& runs) {
     std::vector<std::uint8_t> ran(flat.op_count, 0);
     RunSequence kept;
@@ -39,7 +39,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
         smallest = smallest ? std::min(*smallest, peak) : peak;
         return peak <= budget;
     };
-    // Steps whose bytes the budget has for sure; the last of them is there whatever the time.
+    // The first `sure` steps fit by the table's own bytes; the last of them is the answer if the time is
+    // over.
     std::size_t sure = peaks_.size();
     while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
     const bool has_sure = sure > 0 && fits(sure - 1);
@@ -49,8 +50,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
     return std::nullopt;
 }
 
-/// Beside what is always there. Memory is tried up to a little above what the budget leaves, because what the
-/// chain does not see leaves some unused.
+/// The most bytes that are tried beside those that are always there: a little more than the budget leaves,
+/// because the table counts bytes that a schedule does not need (the chain does not see everything).
 std::int64_t RotorLevel::most_beside(Bytes budget) const {
     const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
     const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);

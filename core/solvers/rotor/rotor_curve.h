@@ -22,13 +22,14 @@ class RotorLevel {
 
     bool is_chain() const { return chain_.stages.size() >= 2; }
 
-    /// For budgets up to `largest`. Nothing is found where the deadline passed before it was full.
+    /// Fills the table for budgets up to `largest`. If the deadline passes before it is full, `best_within`
+    /// finds nothing.
     void fill(Bytes largest, int slots, const Deadline& deadline);
     bool filled() const { return filled_; }
 
-    /// The time rises as memory falls, so the first sequence whose exact peak fits is the best of the table.
-    /// When the deadline passes, the best one that fits by the table's own bytes. `smallest` is lowered to
-    /// the least peak that was tried.
+    /// The best sequence within the budget. The time rises as memory falls, so the first sequence whose
+    /// exact peak fits is the best of the table. When the deadline passes, the result is the best sequence
+    /// that fits by the table's own bytes. `smallest` is lowered to the least peak that was tried.
     std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
                                            std::optional<Bytes>& smallest);
 
@@ -61,10 +62,10 @@ class RotorCurve final : public Solver {
     std::string_view name_, summary_;
     std::int64_t full_;                  ///< peak without reruns
     std::unique_ptr<RotorLevel> level_;  ///< that answers; null: the graph is no chain
-    bool whole_ = false;                 ///< it is that of the last chain
+    bool whole_ = false;                 ///< it is that of the last chain, and full
 };
 
-/// The answer of a solver whose `up_to` fills the table for one budget, within the limits of both together.
+/// The answer for one budget of a solver whose `up_to` fills the table. The limits hold for both together.
 Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress);
 

@@ -31,13 +31,13 @@ std::int64_t time_within(const TradeOffs& steps, std::int64_t m) {
     return end == 0 ? RotorTable::kNever : steps[end - 1].time;
 }
 
-/// Bytes of step i, or more than any.
+/// The bytes of step i with those beside it; kNever if there is no such step.
 std::int64_t bytes_at(const TradeOffs& steps, std::size_t i, std::int64_t beside) {
     return i < steps.size() ? steps[i].bytes + beside : RotorTable::kNever;
 }
 
-/// The checkpoint before stage `next` when stage s is the first: what going there takes at its worst moment,
-/// and its time.
+/// The way from stage s, the first one, to the checkpoint before stage `next`: the bytes at its worst
+/// moment, and its time.
 struct Advance {
     std::int64_t peak = 0, time = 0;
 
@@ -50,8 +50,8 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes
-/// and what its group leaves.
+/// All figures of a stage that the programme reads. For the first stage of a part it reads neither the peak
+/// with the input nor the bytes that the stage's group leaves.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time,
                          stage.boundary,
@@ -205,7 +205,8 @@ int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
     return -1;
 }
 
-/// What is there of the groups above t when the stages up to t run forward, and a_t.
+/// The bytes that are there while the stages up to t run forward: the gradients of the groups above t, and
+/// a_t if it is present.
 std::int64_t RotorTable::held(int t, bool present) const {
     return stages_[t].gradients + (present ? stages_[t].boundary : 0);
 }
@@ -218,7 +219,7 @@ std::int64_t RotorTable::kept_time(int s, int t) const {
     return kept_before_[t] - kept_before_[s] + last;
 }
 
-/// Stage s runs with all that its group reads kept.
+/// The way in which stage s runs with all that its group reads kept.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
     const std::int64_t least = std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak),
@@ -229,7 +230,7 @@ RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& 
     return {kNothing, kNothing, 0, 0, forward + way.backward_time, least};
 }
 
-/// False when the deadline passed.
+/// Returns false if the deadline passed.
 bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline) {
     part_.clear();
     for (const RotorWay& way : stages_[s].ways) offer(keeping(s, t, present, way));
@@ -256,7 +257,8 @@ bool RotorTable::offer_all_splits(int s, int t, bool present, const Deadline& de
     return true;
 }
 
-/// Where it pays may depend on the bytes, but not on bytes above: tables for different `most_bytes` agree.
+/// The bytes from which on a split pays do not depend on larger numbers of bytes, so tables for different
+/// `most_bytes` agree.
 void RotorTable::offer_near_splits(int s, int t, bool present) {
     worth_.assign(static_cast<std::size_t>(t - s + 2), kNever);
     const auto note = [&](int from, int part) {
@@ -325,9 +327,9 @@ void RotorTable::merge_better() {
     part_.swap(merged_);
 }
 
-/// Behind the first `exact_` steps those that gain too little are left out: a share of what the last one takes
-/// above `least`, the time where all is kept, or a smaller share of all that it takes. What is left has exact
-/// bytes and times, and does not depend on the bytes above it.
+/// Leaves out steps behind the first `exact_` ones that gain too little: less than a share of the time that
+/// the last kept step takes above `least` (the time with all kept), or than a smaller share of all its time.
+/// The steps that are left have exact bytes and times, and they do not depend on larger numbers of bytes.
 TradeOffs RotorTable::thinned(std::int64_t least) {
     std::size_t kept = 0;
     std::int64_t last = kNever;
@@ -345,7 +347,7 @@ TradeOffs RotorTable::thinned(std::int64_t least) {
     return steps;
 }
 
-/// Of the part under way.
+/// The splits that the steps of the current part use.
 std::vector<RotorTable::Split> RotorTable::splits_of(int s) const {
     std::vector<Split> splits;
     for (const Step& step : part_) {

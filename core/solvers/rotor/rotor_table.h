@@ -1,5 +1,5 @@
-// Rotor's dynamic programme with exact bytes: of every part of a chain, every trade-off between memory and
-// time.
+// Rotor's dynamic programme with exact bytes: it finds every trade-off between memory and time for every
+// part of a chain.
 //
 //     RotorTable table(chain.stages, most_bytes, 500);
 //     if (table.fill(deadline)) table.curve();
@@ -41,10 +41,10 @@ class EqualParts {
 /// t has run or is dropped at once.
 ///
 /// As a function of m this is a staircase, kept as the list of its steps, in exact bytes. Behind the first
-/// `slots` steps of a list those are left out that gain less than a share of 1 / (2 `slots`) of what the part
-/// takes above its time where all is kept. What a list holds up to some m depends on nothing above m: tables
-/// for different `most_bytes` agree wherever both have an answer. Both numbers are reduced where there are so
-/// many parts that the tables would take more than about a GiB.
+/// `slots` steps of a list, a step is left out if it gains less than 1 / (2 `slots`) of the time that the
+/// part takes beyond its time with all kept. The steps of a list up to some m depend on nothing above m:
+/// tables for different `most_bytes` agree wherever both have an answer. Both numbers are reduced if there
+/// are so many parts that the tables would take more than about a GiB.
 ///
 /// Parts whose stages are equal one by one in all bytes and times are equal: they are solved once. A chain of
 /// n equal stages has some 2 n parts (those that end at the loss differ from the others) instead of n^2 / 2.
@@ -52,9 +52,10 @@ class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// Ways to take a part apart that are tried. `near`: parts of more than 16 stages are only taken apart
-    /// where it pays, within as many bytes, in the part without the first or the last of their stages; and
-    /// steps of lists that gain little are left out from the first one on. `by_size`: all, up to
+    /// Which ways to take a part apart are tried. `near`: a part of more than 16 stages is taken apart only
+    /// where that pays, within as many bytes, in the part without its first or its last stage; and steps
+    /// that gain little are left out from the first step of a list on. `by_size`: `all` if the number of
+    /// splits times the most ways of a stage is at most `kMostSplits`, else `near`.
     /// `kMostSplits` times the most ways of a stage.
     enum class Splits { all, near, by_size };
 
@@ -74,27 +75,27 @@ class RotorTable {
     static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< 2,900 a list at 150 stages that all differ
     static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< 46 at 512 stages that all differ
 
-    /// Of the whole chain.
+    /// The trade-offs of the whole chain.
     const TradeOffs& curve() const { return of(0, last(), false); }
     int last() const { return n_ - 1; }
 
     std::int64_t least_time(int s, int t, std::int64_t m, bool present) const;
 
-    /// What reaches the least time: the stage after the checkpoint; or, where stage s keeps what its group
-    /// reads, -1 - the index of its way.
+    /// The choice that reaches the least time: the stage after the checkpoint; or -1 - the index of the way
+    /// in which stage s keeps what its group reads.
     int choice(int s, int t, std::int64_t m, bool present) const;
 
     /// Bytes that the groups of stages s .. t leave until the end of the step.
     std::int64_t left_by(int s, int t) const { return left_before_[t + 1] - left_before_[s]; }
 
-    /// Whether a_t is of no use where it is there: the part without it is as good.
+    /// Whether a_t is of no use though it is there, because the part without it is as fast.
     bool dropped(int s, int t, std::int64_t m) const {
         return least_time(s, t, m, false) <= least_time(s, t, m, true);
     }
 
   private:
-    /// One way to do a part: two others, the first above `held` bytes and the second above `left`, and `time`
-    /// on top, in no less than `least` bytes.
+    /// One way to do a part: as two other parts, of which the first has `held` bytes less and the second
+    /// `left` bytes less than the whole. It takes `time` more than both of them, and at least `least` bytes.
     struct Way {
         const TradeOffs& above;
         const TradeOffs& below;
@@ -107,7 +108,7 @@ class RotorTable {
         std::int64_t bytes = 0, time = 0;
         int next = -1;
     };
-    /// The checkpoint is worth it from so many bytes on; it is followed by stage s + `ahead`.
+    /// A checkpoint before stage s + `ahead`, which pays from `bytes` on.
     struct Split {
         int ahead = 0;
         std::int64_t bytes = 0;
@@ -134,16 +135,17 @@ class RotorTable {
     std::int64_t splits_ = 0;
     bool exhaustive_;
     std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
-    std::int64_t fineness_;                     ///< behind these
-    std::vector<std::int64_t> left_before_{0};  ///< by the groups of the stages before
-    std::vector<std::int64_t> kept_before_{0};  ///< time of the stages before, where all is kept
-    std::vector<TradeOffs> absent_, present_;   ///< by `parts_`
-    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< the same, where not all ways are tried
+    std::int64_t fineness_;                     ///< later steps must gain one part in so many of the time
+    std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups before it leave
+    std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the stages before it, with all kept
+    std::vector<TradeOffs> absent_, present_;   ///< by part
+    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that pay, if not all
+                                                              ///< are tried
     std::vector<Step> part_, better_, merged_;                ///< of the part under way
     std::vector<std::int64_t> worth_;                         ///< of `offer_near_splits`, by next stage
 };
 
-/// The runs that the table's choices for the whole chain within some bytes stand for.
+/// The runs of the table's choices for the whole chain within `bytes`.
 RunSequence runs_within(const RotorChain& chain, const RotorTable& table, std::int64_t bytes);
 
 }  // namespace rematlas

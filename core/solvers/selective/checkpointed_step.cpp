@@ -32,7 +32,8 @@ class Player {
   private:
     std::int32_t last() const { return static_cast<std::int32_t>(made_.moments.size()) - 1; }
 
-    /// The ops in the graph's order, and each region again before the first backward op that needs it.
+    /// Lists the moments: the ops in the graph's order, and each region again before the first backward op
+    /// that needs it.
     void order() {
         std::vector<std::vector<int>> triggered(flat_.op_count);
         for (auto region = save_set_.regions.rbegin(); region != save_set_.regions.rend(); ++region)
@@ -58,15 +59,15 @@ class Player {
         return again_at_[maker] >= 0 && !save_set_.saved[maker];
     }
 
-    /// The region whose rerun the op reads from at this moment; -1: what ran first.
+    /// The region whose rerun the op reads from at this moment; -1: it reads from the first runs.
     int reads_from(const Moment& moment) const {
         if (moment.again) return region_of_[moment.op];
         const std::int32_t of = forward_of(graph_, moment.op);
         return of < 0 ? -1 : region_of_[of];
     }
 
-    /// The ops of one node of autograd are backward ops in a row that belong to the same forward op: for
-    /// each, the first and the last of them.
+    /// Finds for each op the first and the last op of its node of autograd. The ops of a node are backward
+    /// ops in a row that belong to the same forward op.
     void find_nodes() {
         node_begin_.resize(flat_.op_count);
         node_end_.resize(flat_.op_count);
@@ -89,7 +90,7 @@ class Player {
             const int from = reads_from(moment);
             const bool backward = graph_.ops[OpId(moment.op)].phase == Phase::backward;
             const bool unknown = backward && forward_of(graph_, moment.op) < 0;
-            if (moment.left_out)  // what is saved is held until its op's turn
+            if (moment.left_out)  // a saved tensor is held until its op's turn
                 for (const std::int32_t t : flat_.outputs[moment.op])
                     first_use_[t] = std::max(first_use_[t], at);
             for (const std::int32_t t : flat_.inputs[moment.op]) {

@@ -34,8 +34,9 @@ struct CheckpointedStep {
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 
-/// Everything that an op reads is there until its last reader, as in a Python function that holds nothing
-/// for longer; what backward ops of one forward op read, in a row, until the last of them, for they are one
+/// Plays the step as PyTorch runs it. A tensor is there until its last reader, as in a Python function that
+/// holds nothing for longer. Backward ops in a row that belong to one forward op are one node of autograd:
+/// the tensors that they read are there until the last of them. Cost: linear.
 /// node of autograd. Cost: linear.
 CheckpointedStep play(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions,
                       const SaveSet& save_set);

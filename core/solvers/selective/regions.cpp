@@ -64,7 +64,7 @@ class Finder {
         }
     }
 
-    /// Nobody calls a list of modules.
+    /// Whether the module is a list of modules, which nobody calls.
     bool is_list(const std::string& path, const Module& module) const {
         if (module.has_own_ops || module.children.empty()) return false;
         const auto is_large = [&](const std::string& child) {
@@ -78,7 +78,8 @@ class Finder {
         });
     }
 
-    /// Its ops read a parameter twice with the same module and name: the module is called again.
+    /// Whether the module is called again, because its ops read a parameter twice with the same module and
+    /// name.
     bool is_called_again(const Module& module) const {
         std::set<std::pair<std::int32_t, std::string>> read;
         for (const std::int32_t position : module.positions) {
@@ -115,7 +116,8 @@ class Finder {
         return region;
     }
 
-    /// Which backward ops read what the region keeps, and how far it must run again for that.
+    /// Finds the backward ops that read what the region keeps, and how far the region must run again for
+    /// them.
     void find_backward(std::int32_t begin, Region& region) const {
         const std::int32_t end = begin + static_cast<std::int32_t>(region.ops.size());
         const auto within = [&](std::int32_t position) { return position >= begin && position < end; };
@@ -132,7 +134,7 @@ class Finder {
                 if (!within(own) && (of >= 0 || !made_here)) continue;
                 keeps = true;
                 if (made_here) rerun = std::max(rerun, position_[maker] - begin + 1);
-                if (within(own)) rerun = std::max(rerun, own - begin);  // up to it, it is kept before it runs
+                if (within(own)) rerun = std::max(rerun, own - begin);  // its inputs are kept before it runs
             }
             if (!keeps) continue;
             region.rerun = std::max(region.rerun, rerun);
@@ -141,7 +143,7 @@ class Finder {
         }
     }
 
-    /// Of modules with the same ops the outermost one stays. Sets the parents.
+    /// Keeps only the outermost of several modules with the same ops, and sets the parents.
     static std::vector<Region> without_copies(std::vector<Region> sorted) {
         std::vector<Region> regions;
         for (Region& region : sorted) {

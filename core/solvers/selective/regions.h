@@ -4,8 +4,8 @@
 //
 // `torch.utils.checkpoint` runs the forward of a region again, from its first op to the last one that
 // backward needs (early stop), before the first backward op that reads anything which the region keeps for
-// backward. Ops whose outputs are saved (selective checkpointing) are left out. It holds what the region
-// reads from outside until the last such backward op.
+// backward. Ops whose outputs are saved (selective checkpointing) are left out. The tensors that the region
+// reads from outside are held until the last such backward op.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,22 @@ struct Region {
     int parent = -1;                                       ///< the smallest region that holds it, or -1
 };
 
-/// In the order of their first ops, parents before their children. A module is no region where its ops are
-/// not together or run several times, where one may run once only, where none of them runs again, or where
-/// what it reads is written over. A list of modules, which nobody calls, is told by its children: they have
-/// numbers for names, and modules of their own or many ops. Cost: linear, times the depth of the modules.
+/// The regions in the order of their first ops, parents before their children. A module is no region if its
+/// ops are not together or run several times, if one of them may run once only, if none of them runs again,
+/// or if a tensor that it reads is written over. A list of modules, which nobody calls, is recognized by its
+/// children: their names are numbers, and they have modules of their own or many ops. Cost: linear, times
+/// the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
-/// By op: whether its outputs can be saved. It makes some, draws no random numbers (those behind it would
-/// draw others), writes over nothing, and nothing writes over what it makes.
+/// By op: whether its outputs can be saved. Such an op has outputs, draws no random numbers (else the ops
+/// behind it would draw others) and writes over nothing, and no op writes over its outputs.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
 /// Digits alone, as modules in lists are named.
 bool is_number(std::string_view name);
 
-/// It may run once only and makes nothing: a counter of steps, as BatchNorm has. PyTorch's rerun counts
-/// again; in a schedule it is left out.
+/// Whether the op may run once only and makes nothing, as the counter of steps that BatchNorm has. PyTorch's
+/// rerun counts again; in a schedule the op is left out.
 bool only_counts(const FlatGraph& flat, std::int32_t op);
 
 /// The forward op that a backward op belongs to, or -1.

@@ -9,7 +9,7 @@
 
 namespace rematlas {
 
-/// Bytes that are held at the moments begin .. end - 1 where its item is taken.
+/// Bytes that are held at the moments begin .. end - 1 if the item is taken.
 struct HeldBytes {
     std::int32_t begin = 0, end = 0;
     std::int64_t bytes = 0;
@@ -17,18 +17,18 @@ struct HeldBytes {
 
 struct SaveItem {
     std::vector<std::int32_t> ops = {};  ///< that are saved; empty: the region is not checkpointed
-    int region = -1;                     ///< of a single region
-    std::int64_t time = 0;               ///< that does not run again
+    int region = -1;                     ///< the region of the item; -1 for a group of ops
+    std::int64_t time = 0;               ///< ns of the ops that do not run again
     std::vector<HeldBytes> held = {};
 };
 
-/// Each op of these regions that can be saved, or each group of them. `base` is the step in which nothing
-/// is saved.
+/// An item for each op of these regions that can be saved, or for each group of such ops. `base` is the step
+/// in which nothing is saved.
 std::vector<SaveItem> items_to_save(const Graph& graph, const FlatGraph& flat,
                                     const std::vector<Region>& regions, std::span<const int> chosen,
                                     const CheckpointedStep& base, bool by_selectors);
 
-/// For each of these regions: not to checkpoint it.
+/// An item for each of these regions: the region is not checkpointed.
 std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Region>& regions,
                                      std::span<const int> chosen, const CheckpointedStep& base);
 
@@ -52,7 +52,7 @@ class Prices {
     explicit Prices(std::size_t moments) : weight_(moments, 1.0), sum_(moments + 1, 0.0) { settle(); }
 
     double of(const SaveItem& item) const;
-    /// What was full costs more from here on.
+    /// Makes the moments that were full dearer from here on.
     void raise(std::span<const std::int64_t> used);
 
   private:

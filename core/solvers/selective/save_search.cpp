@@ -54,7 +54,7 @@ class Search {
         return {.regions = std::move(chosen), .saved = std::vector<std::uint8_t>(flat_.op_count, 0)};
     }
 
-    /// Returns its peak.
+    /// Plays the save set, and takes it if it is the best so far. Returns its peak.
     std::int64_t offer(SaveSet save_set) {
         const CheckpointedStep step = play(graph_, flat_, regions_, save_set);
         result_.smallest_peak = std::min(result_.smallest_peak, step.peak);
@@ -96,8 +96,8 @@ class Search {
         return all;
     }
 
-    /// All sets of regions of which none holds another one, where those with their save sets are few; else
-    /// none.
+    /// All sets of regions of which none holds another one, if these sets with their save sets are few
+    /// enough to try all; else none.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {
@@ -148,7 +148,7 @@ class Search {
 
     bool stopped() { return stopped_ = stopped_ || deadline_.passed(); }
 
-    /// Those with the most time for the least price first.
+    /// The items, those with the most time for the least price first.
     static std::vector<const SaveItem*> by_worth(const std::vector<SaveItem>& items, const Prices& prices) {
         std::vector<std::pair<double, const SaveItem*>> ranked;
         for (const SaveItem& item : items)
@@ -160,7 +160,7 @@ class Search {
         return sorted;
     }
 
-    /// Saves what there is room for. Returns the bytes by moment.
+    /// Saves the items that there is room for. Returns the bytes by moment.
     std::vector<std::int64_t> fill(const CheckpointedStep& base, const std::vector<SaveItem>& items,
                                    const Prices& prices, SaveSet& save_set) {
         MomentRoom room(base, budget_);
@@ -170,7 +170,7 @@ class Search {
         return {room.used().begin(), room.used().end()};
     }
 
-    /// With all of these checkpointed.
+    /// Offers save sets with all regions of `chosen` checkpointed.
     void fill(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> all = items(chosen, base);
@@ -184,7 +184,7 @@ class Search {
         offer(nothing_saved(chosen));
     }
 
-    /// With all of them but some, which are worth most.
+    /// Offers save sets without some of the regions, those that are worth most, for several numbers of them.
     void leave_some(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> leave = items_to_leave(flat_, regions_, chosen, base);
@@ -202,8 +202,8 @@ class Search {
         }
     }
 
-    /// Those of the best choice, but this one: left, divided into what it holds, or taken in place of what
-    /// it holds.
+    /// The regions of the best choice, but with a change of this region: it is left, divided into the
+    /// regions that it holds, or taken in place of these.
     std::vector<std::vector<int>> varied(int region) const {
         const std::vector<int>& best = result_.best->save_set.regions;
         const auto parent = [&](int of) { return regions_[static_cast<std::size_t>(of)].parent; };

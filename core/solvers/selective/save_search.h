@@ -3,12 +3,12 @@
 // With the regions fixed, saving an op takes its bytes at the moments between the death of its outputs in
 // forward and its rerun, and saves its time, whatever else is saved. So the best save set is that of a
 // knapsack with a limit for each moment. A region that is not checkpointed is an item of such a knapsack,
-// too: all that backward reads, for the time of the whole rerun.
+// too: it takes the bytes of all tensors that backward reads, and saves the time of the whole rerun.
 //
-// Few choices are all tried: the answer is then the best of its class. Else the items are taken in the
-// order of their time by the price of their bytes, for several prices of moments (those that were full
-// before cost more) and several numbers of regions that are not checkpointed, at each level of the tree of
-// regions; and from the best of these on with other regions, one at a time.
+// If the choices are few, all are tried, and the answer is the best of its class. Else the items are taken
+// in the order of their time by the price of their bytes. This is done for several prices of moments (those
+// that were full before cost more) and several numbers of regions that are not checkpointed, at each level
+// of the tree of regions. Then the regions of the best answer are exchanged, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SaveClass {
     /// and ops are saved by selectors: all of a name in a module, or none, in all modules whose paths
     /// differ in numbers only.
     bool by_selectors = false;
-    int most_tried = 1 << 14;  ///< so many choices are all tried
+    int most_tried = 1 << 14;  ///< up to so many choices, all are tried
 };
 
 struct FoundSaveSet {
@@ -40,7 +40,8 @@ struct SaveSearchResult {
     bool is_best_of_class = false;     ///< all choices were tried
 };
 
-/// Of the least time within the budget, then of the least memory. Ends at the deadline with what it has.
+/// The save set of the least time within the budget, and among these of the least memory. At the deadline
+/// the search ends with the best so far.
 SaveSearchResult search_save_set(const Graph& graph, const FlatGraph& flat,
                                  const std::vector<Region>& regions, Bytes budget, const SaveClass& of,
                                  const Deadline& deadline);

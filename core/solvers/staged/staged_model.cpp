@@ -12,7 +12,7 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// What can be used of the room: the libraries would take a byte too many for a rounding error.
+/// The room rounded down to the unit, because a library takes one byte too many for a rounding error.
 std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }
@@ -125,7 +125,8 @@ StagedModel::Variable StagedModel::run(int stage, int place) const {
     return {run_columns_[stage][place], 0};
 }
 
-/// At the beginning of the stage; `stage` may be the number of ops: at the end.
+/// Whether the tensor is kept at the beginning of the stage. If `stage` is the number of ops, this is the
+/// end.
 StagedModel::Variable StagedModel::kept(int stage, int index) const {
     const Tensor& tensor = tensors_[index];
     const int end = static_cast<int>(ops_.size());
@@ -142,7 +143,7 @@ StagedModel::Variable StagedModel::freed(int stage, int index, int use) const {
     return {columns.empty() ? -1 : columns[use], 0};
 }
 
-/// A variable without a column when it cannot be freed there.
+/// A variable without a column if the tensor cannot be freed there.
 StagedModel::Variable StagedModel::freed_after(int stage, int index, int place) const {
     const Tensor& tensor = tensors_[index];
     if (tensor.maker == place) return freed(stage, index, 0);
@@ -196,7 +197,7 @@ void StagedModel::add_columns() {
     }
 }
 
-/// Of all reruns together.
+/// Limits the time of all reruns together.
 void StagedModel::add_time_row(double most) {
     Row time;
     double all = 0;
@@ -211,7 +212,8 @@ void StagedModel::add_time_row(double most) {
     if (all > most) time.store(milp_, -kInfinite, most);
 }
 
-/// Present at the beginning or made, freed at most once, else present at the end.
+/// A tensor that is present at the beginning of the stage or is made in it is freed at most once; if it is
+/// not freed, it is present at the end.
 void StagedModel::add_balance(int stage, const Tensor& tensor, int index) {
     const Variable before = kept(stage, index), after = kept(stage + 1, index),
                    made = run(stage, tensor.maker);

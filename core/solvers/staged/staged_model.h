@@ -37,7 +37,7 @@ namespace rematlas {
 /// Required ops beyond which the programme seldom gets far: the time is then better spent on its start.
 constexpr std::size_t kLargeProgramme = 120;
 
-/// What a bound that a library gives in doubles may be off, as a share of it.
+/// The largest error of a bound that a library gives in doubles, as a share of the bound.
 constexpr double kBoundRounding = 1e-7;
 
 /// Bytes held beside the tensors of the graph: while reruns of a stage run, while its first run does, and at
@@ -49,20 +49,22 @@ struct StageBytes {
 struct StagedModelOptions {
     /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
-    /// The peak is minimized among the schedules of at most this time, nanoseconds, and `below` is not used;
-    /// none: the time is, within the budget.
+    /// If there is a value, the peak is minimized among the schedules of at most this time, nanoseconds, and
+    /// `below` is not used. Else the time is minimized within the budget.
     std::optional<std::int64_t> most_time = {};
-    /// One a stage, or none for graphs that hold nothing else.
+    /// By stage; empty if nothing is held beside the tensors of the graph.
     std::span<const StageBytes> held = {};
     std::stop_token stop = {};  ///< ends the construction; the model is of no use then
 };
 
 class StagedModel {
   public:
-    /// Up to 600 ops: of more the programme would have millions of columns, and no library gets anywhere.
+    /// Whether the graph has at most 600 required ops. With more, the programme would have millions of
+    /// columns, and no library gets anywhere.
     static bool fits(const FlatGraph& graph);
 
-    /// What all that is held beside the residents is a multiple of, at least 1.
+    /// The largest number of bytes of which all tensors beside the residents, and all workspaces, are
+    /// multiples; at least 1.
     static std::int64_t byte_unit(const FlatGraph& graph);
 
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
@@ -73,7 +75,7 @@ class StagedModel {
 
     /// Nanoseconds of the schedule with that objective.
     double time_of(double objective) const { return objective / time_scale_; }
-    /// Bytes, where the peak is minimized.
+    /// The peak of the schedule with that objective, bytes, if the peak is minimized.
     double peak_of(double objective) const {
         return static_cast<double>(graph_.resident_bytes) + objective / byte_scale_;
     }
@@ -81,13 +83,14 @@ class StagedModel {
     /// The runs that an integer solution stands for.
     RunSequence decode(std::span<const double> values) const;
 
-    /// The runs that follow from what the values keep: S above `threshold` is kept, the least is run. The
-    /// threshold may differ per tensor. Nothing when an op would run again that must not.
+    /// The runs that follow from the tensors that the values keep. A tensor is kept where its S is positive
+    /// and at least `threshold`, which may differ per tensor, and as few ops as possible run for that.
+    /// Nothing when an op would run again that must not.
     std::optional<RunSequence> round(std::span<const double> values,
                                      const std::vector<double>& threshold) const;
 
     std::size_t tensors() const { return tensors_.size(); }
-    /// What the values keep, of every tensor and stage where that is a variable.
+    /// The values of all S that are columns.
     std::vector<double> kept_shares(std::span<const double> values) const;
 
     /// A point of the model for a sequence of runs, reruns sorted within their stage; nothing when the
@@ -137,9 +140,9 @@ class StagedModel {
     std::int64_t unit_;  ///< byte_unit
     std::int64_t room_;  ///< the budget less the residents, rounded down to `unit_` where that loses nothing
     double time_scale_, byte_scale_;
-    Variable most_alive_;        ///< what all memory rows are below: the budget, or the peak's column
-    std::vector<int> ops_;       ///< of places
-    std::vector<int> place_of_;  ///< of ops, -1
+    Variable most_alive_;        ///< the upper limit of all memory rows: the budget, or the peak's column
+    std::vector<int> ops_;       ///< by place
+    std::vector<int> place_of_;  ///< by op: place, or -1
     std::vector<Tensor> tensors_;
     std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors
     std::vector<int> last_rerun_;                  ///< per place: last stage that may run it again
