@@ -21,8 +21,8 @@
 namespace rematlas {
 
 struct AddressOptions {
-    /// Positive bytes. Offsets and the room of each tensor are multiples of them; `alignment_for` gives a
-    /// graph's alignment.
+    /// A positive number of bytes. Offsets and the room of each tensor are multiples of it; `alignment_for`
+    /// gives that of a graph.
     std::int64_t alignment = 64;
     Homes homes = {};                 ///< of the schedule
     std::optional<Links> links = {};  ///< of the schedule

@@ -34,7 +34,8 @@ struct RequestPlan {
     std::int64_t arena = 0;             ///< bytes that hold them all
     std::int64_t live_peak = 0;         ///< the most held at once, sizes rounded up: `arena` is never less
     /// Per request, the requests that had bytes of its place last before it. All of them must have been
-    /// returned when it is taken. Any earlier owner of these bytes was returned before they were taken.
+    /// returned when it is taken. Each earlier owner of these bytes was returned before those requests were
+    /// taken.
     Lists before;
 };
 

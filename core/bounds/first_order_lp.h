@@ -31,7 +31,7 @@ struct FirstOrderLimits {
 
 struct DualBest {
     DualValue value;
-    std::vector<double> multipliers;  ///< that prove it
+    std::vector<double> multipliers;  ///< the multipliers that prove `value`
     int iterations = 0;
 };
 

@@ -9,8 +9,8 @@
 
 namespace rematlas {
 
-/// Memory: two bits for each pair of ops. Cost of building: one bit operation for each input of an op and
-/// each 64 ops.
+/// Memory: two bits for each pair of ops. Cost of building: one operation on a word for each input of an op
+/// and each 64 ops.
 class Lineage {
   public:
     explicit Lineage(const FlatGraph& graph);

@@ -103,7 +103,7 @@ class RebuildCut {
     std::vector<Arc> arcs_;
     std::vector<int> maker_arc_;             ///< per tensor: the arc to its maker
     std::vector<std::int64_t> room_;         ///< per arc
-    std::vector<std::int64_t> sink_room_;    ///< per tensor: bytes less flow to the sink; 0: can be rebuilt
+    std::vector<std::int64_t> sink_room_;    ///< per tensor: bytes less its sink flow; 0 if its maker may run
     std::vector<std::int64_t> to_sink_;      ///< per tensor: flow
     std::vector<std::int64_t> from_source_;  ///< per tensor: flow
     std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there, while the flow changes

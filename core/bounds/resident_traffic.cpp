@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-constexpr int kReleaseRows = 16;  // most sets of updates with a row: those whose gradients are ready last
+constexpr int kReleaseRows = 16;  // at most so many sets of updates, each of those ready last, get a row
 
 class ResidentTraffic {
   public:
@@ -67,7 +67,7 @@ class ResidentTraffic {
         TermProgramme rows = {};
         Term time = kNever;
         std::vector<std::pair<OpId, Term>> on_host = {};     ///< h
-        Entries fetched_after = {}, fetched = {}, out = {};  ///< sums of the times of copies, negative
+        Entries fetched_after = {}, fetched = {}, out = {};  ///< times of copies, with negative factors
     };
 
     std::int64_t most_time() const { return 16 * std::max<std::int64_t>(flat_.base_time, 1); }

@@ -1,7 +1,8 @@
 // The relaxation of a chain of moments for schedules that also copy tensors to the host and back. Each link
 // must finish the copies that leave before a moment, and the copies that come back after the moment.
 //
-//     const TwoSidedMoments relaxation(flat, budget, moment_chain(flat, budget, 1), fastest_of(device.links));
+//     const MomentChain chain = moment_chain(flat, budget, 1);
+//     const TwoSidedMoments relaxation(flat, budget, chain, fastest_of(device.links));
 //     const std::int64_t time = relaxation.bound(solve_relaxation(relaxation.programme(), ...).value);
 //
 // Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are those of
@@ -10,8 +11,8 @@
 //     F[k,t]   t is not there during moment k, and the first thing that brings it back is a fetch
 //     f[k,t]   the same, and that fetch is in window k
 //     c[k,t]   some copy of t to the host was done before moment k began
-//     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and the
-//              last one ends with it, when all copies are done.
+//     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and
+//              the last W ends with it, when all copies are done.
 // The objective is the sum of all W[k], to be minimized.
 //
 // Rows, and why they hold in every valid schedule, with any order and reruns, and with any number of copies

@@ -173,7 +173,7 @@ class Freshness {
     bool begun_ = false;
 };
 
-/// Appends the op. The makers of its inputs that were made before the loss run first, after their own such
+/// Appends the op, and before it the makers of its stale inputs, each behind the makers of its own stale
 /// inputs.
 void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& fresh, RunSequence& runs) {
     for (std::int32_t t : original.inputs[op]) {

@@ -43,7 +43,7 @@ Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 /// Turns a run sequence of `step.graph` into one of the original that obeys the pins. Copies become runs of
 /// their ops. Pinned tensors that an op would read from before the loss are made again. Runs that are not
 /// needed any more are left out, if the sequence stays within the budget. The peak may be above the budget
-/// where it already is before that.
+/// where the tensors cannot be made again within it.
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
 

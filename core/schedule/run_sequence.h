@@ -43,8 +43,7 @@ RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The same sequence as steps: run or run_inplace, each tensor freed right after the last use of its
-/// lifetime.
-/// `run_inplace` is used only when every pair of the op can run in place.
+/// lifetime. `run_inplace` is used only when every pair of the op can run in place.
 std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The runs of a schedule. Returns nothing where the schedule moves tensors to the host or back, because

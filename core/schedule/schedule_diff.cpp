@@ -15,7 +15,7 @@ StepKind matched_kind(StepKind kind) {
     return kind == StepKind::run_inplace ? StepKind::run : kind;
 }
 
-/// The steps of each kind and id, in order.
+/// The indices of the steps of each kind and id, ascending.
 using StepsOf = std::map<std::pair<StepKind, std::int64_t>, std::vector<int>>;
 
 StepsOf steps_of(const std::vector<Step>& steps) {

@@ -32,7 +32,7 @@ nlohmann::json pins_json(const Pins& pins);
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
 
-/// The file that training reads. It holds the exact bytes of the graph file, so that the digest of the graph
+/// The export for training: one file with the exact bytes of the graph file, so that the digest of the graph
 /// still holds, and the schedule.
 struct Plan {
     Graph graph;

@@ -52,7 +52,7 @@ struct Reordered {
 };
 
 /// The graph with these updates behind all other ops: each update reads a tensor of 0 bytes from every op
-/// whose outputs only updates read. Once all other ops have run, no op but an update can need a rerun.
+/// whose outputs only updates read. When all other ops have run, none of them needs a rerun any more.
 Reordered with_last(const Graph& graph, std::span<const OpId> updates);
 
 }  // namespace rematlas

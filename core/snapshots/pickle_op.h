@@ -37,7 +37,8 @@ struct PickleStep {
 };
 
 /// Reads the next instruction that does something. Throws SnapshotFault where the file ends, where a length
-/// goes beyond its end, and for instructions that import code, call code or have no use for plain values.
+/// goes beyond its end, and for instructions that import code, call code or are not needed for plain
+/// values.
 PickleStep next_pickle_step(ByteStream& bytes);
 
 /// Reads the first two bytes. Throws SnapshotFault unless they announce protocol 2 to 5.

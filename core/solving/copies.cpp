@@ -63,7 +63,7 @@ ScheduleClass class_within(const Graph& graph, Offload what) {
 
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies) {
     const Offload what = copies.what;
-    // Weights are here the residents that the step uses, the results, and the inputs and outputs of updates.
+    // Marks the residents that the step uses, the results, and the inputs and outputs of updates.
     IdVector<TensorId, char> of_weights(graph.tensors.size(), 0), made(graph.tensors.size(), 0);
     for (const Op& op : graph.ops)
         for (TensorId t : op.outputs) made[t] = 1;

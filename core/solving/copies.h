@@ -68,7 +68,8 @@ IdVector<TensorId, char> may_end_on_host(const Graph& graph, const Copies& copie
 /// that prevents it, and the reason, in one line.
 Result<void> moves_in_training(const Graph& graph, std::span<const Step> steps, const Homes& homes);
 
-/// Errors: the schedule copies a tensor, keeps a tensor on the host or runs an op there against `copies`.
+/// Errors: the schedule copies a tensor, keeps a tensor on the host or runs an op there, and `copies` forbids
+/// it.
 Result<void> keeps_to(const Graph& graph, const Copies& copies, const Schedule& schedule);
 
 }  // namespace rematlas

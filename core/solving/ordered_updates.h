@@ -1,4 +1,4 @@
-// Any solver on a step whose ops update tensors that other ops read (core/schedule/update_order.h).
+// Runs any solver on a step whose ops update tensors that other ops read (core/schedule/update_order.h).
 //
 //     Answer answer = solve_in_order(problem, solver, budget, limits, progress);
 #pragma once
