@@ -1,4 +1,4 @@
-// Helpers that the readers of profiles of devices, of links and of hosts share.
+// Functions that the readers of profiles of devices, of links and of hosts share.
 #pragma once
 
 #include <algorithm>
