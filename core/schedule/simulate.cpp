@@ -131,8 +131,7 @@ class Simulator {
         return {};
     }
 
-    /// Plays one more repetition, which is like the one before, to learn when the last copies of the one
-    /// before end.
+    /// Plays one more repetition, like the one before, to learn when the last copies of that one end.
     Result<Simulation> steady(const std::vector<Step>& steps) {
         if (queues_.pending().empty()) return finish(now().value - started_.value);
         const Simulation measured = result_;
@@ -274,8 +273,7 @@ class Simulator {
         queues_.wait_for(places_[t].to_host);
     }
 
-    /// Errors: a copy of the tensor is under way, so that a step would write to bytes that are being copied
-    /// or free bytes that are arriving.
+    /// Errors: a copy of the tensor is under way, so that its bytes must not be written or freed yet.
     Result<void> is_not_copied(TensorId t) {
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         return is_over(places_[t].to_host, t, "to the host");
