@@ -119,15 +119,15 @@ class LifetimePlayer {
     bool whole_step(const Placement& life) const { return life.first < 0 && life.end == now_; }
     std::int64_t aligned(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
 
-    /// The lifetimes linked from `at` on. During a run in place the block is as wide as the larger of the
-    /// two.
+    /// Adds a block of the lifetimes linked from `at` on. During a run in place the block is as wide as the
+    /// larger of the two lifetimes.
     void add_block(std::int32_t at, std::int64_t alignment, MemoryBlocks& blocks) const {
         std::int32_t from = std::max(0, lives_[at].first);
         for (; at != kNone; at = taken_over_by_[at]) {
             const Placement& life = lives_[at];
             const std::int64_t width = round_up(life.bytes.value, alignment);
             const std::int32_t by = taken_over_by_[at];
-            // What is there at the start lies beside all else that is, even if the first step frees it.
+            // A tensor that is there at the start lies beside all others, even if the first step frees it.
             std::int32_t last = life.first < 0 ? std::max(life.end - 1, 0) : life.end - 1;
             if (by != kNone && lives_[by].bytes < life.bytes) last = lives_[by].first;
             if (from > last) continue;

@@ -5,9 +5,9 @@
 //     if (!plan) return plan.error();
 //     allocate(plan->arena);  // the first tensor of step 0 starts at plan->placements.front().offset
 //
-// A tensor that is made again or fetched again has several lifetimes, each with its own place. An output of a
-// run in place starts where its input starts, whatever their sizes: the room to grow is planned. How blocks
-// are packed, and the sources, stand in packing.h.
+// A tensor that is made again or fetched again has several lifetimes, each with its own place. An output of
+// a run in place starts where its input starts, whatever their sizes: the room to grow is planned. packing.h
+// tells how blocks are packed, and the sources.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@
 namespace rematlas {
 
 struct AddressOptions {
-    /// Bytes, positive, of offsets and of the room each tensor takes; `alignment_for` tells a graph's.
+    /// A positive number of bytes. Offsets and the room of each tensor are multiples of it; `alignment_for`
+    /// gives that of a graph.
     std::int64_t alignment = 64;
     Homes homes = {};                 ///< of the schedule
-    std::optional<Links> links = {};  ///< the same
+    std::optional<Links> links = {};  ///< of the schedule
     bool residents = true;  ///< false: residents live with the model; only copies fetched later have places
     std::int64_t effort = 100'000'000;  ///< comparisons spent on improving greedy fits, about 1 ns each
 };
@@ -43,7 +44,7 @@ struct Placement {
 
 struct AddressPlan {
     Bytes arena;              ///< holds all placements; a multiple of the alignment
-    Bytes live_peak;          ///< the most alive at once, as the simulator counts it, of what has a place
+    Bytes live_peak;          ///< the most bytes of placements alive at once, as the simulator counts
     Bytes aligned_live_peak;  ///< the same with every size rounded up: `arena` is never less
     std::vector<Placement> placements;  ///< in the order they are taken: residents, then step by step the
                                         ///< outputs in the op's order, then the workspace
@@ -55,7 +56,7 @@ struct AddressPlan {
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});
 
-/// As the graph's device says; the default of AddressOptions where the graph says nothing of its device.
+/// The alignment of the graph's device; the default of AddressOptions where the graph names no device.
 std::int64_t alignment_for(const Graph& graph);
 
 /// The plan as it is kept with a schedule.

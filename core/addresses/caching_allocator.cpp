@@ -63,7 +63,7 @@ std::int64_t CachingAllocator::new_segment(std::int64_t size, bool small) {
     return address;
 }
 
-/// A block at the end of the pool's one segment, made of the free block there and of newly mapped pages.
+/// Makes a block at the end of the pool's one segment, of the free block there and of newly mapped pages.
 std::int64_t CachingAllocator::grow(Pool& pool, std::int64_t size, bool small) {
     const std::int64_t page = small ? kSmallSegment : options_.large_segment;
     if (pool.base < 0) {
@@ -147,7 +147,7 @@ class Requests {
             make(step.tensor());
     }
 
-    /// More than any device has: addresses would overflow.
+    /// Whether more is reserved than any device has, so that addresses would overflow.
     bool too_large() const { return allocator_.reserved() > kMostReserved; }
     CachingAllocatorPeaks peaks() const { return peaks_; }
 
@@ -168,7 +168,7 @@ class Requests {
         for (const InplacePair& pair : op.inplace) drop(std::exchange(place_[pair.in], kNone));
     }
 
-    /// The output lies where its input lay, when it fits there.
+    /// Puts the output where its input lies, if it fits there.
     void take_over(const Op& op, TensorId out) {
         for (const InplacePair& pair : op.inplace) {
             if (pair.out == out && graph_.tensors[out].bytes <= graph_.tensors[pair.in].bytes)

@@ -7,11 +7,12 @@
 //
 // Source: the rules that PyTorch documents for its CUDA memory management ("CUDA semantics",
 // torch.cuda.memory) and the constants in c10/core/AllocatorConfig.h. Requests are rounded up to 512 bytes.
-// Those of at most 1 MiB come from segments of 2 MiB, larger ones from segments of 20 MiB, and from 10 MiB on
-// from a segment of their own, rounded up to 2 MiB. The smallest free block that is large enough serves; what
-// is left of it becomes a block again when it has 512 bytes or more (small), more than 1 MiB (large). Freed
-// blocks merge with free neighbours of their segment. Segments are kept. With expandable segments there is
-// one segment a pool, which grows by whole 2 MiB or 20 MiB, and every block is split.
+// Requests of at most 1 MiB come from segments of 2 MiB, larger requests from segments of 20 MiB, and
+// requests of 10 MiB or more from a segment of their own, rounded up to 2 MiB. The smallest free block that
+// is large enough serves. Its rest becomes a free block when it has 512 bytes or more (small requests), more
+// than 1 MiB (large requests). Freed blocks merge with free neighbours of their segment. Segments are kept.
+// With expandable segments there is one segment a pool, which grows by whole 2 MiB or 20 MiB, and every block
+// is split.
 //
 // Not modelled: memory that runs out (segments are then returned and searched again), several streams, and
 // settings other than these. Where two free blocks are equally large the one at the lower address serves, and
@@ -32,7 +33,7 @@
 
 namespace rematlas {
 
-/// What every request is rounded up to, in bytes.
+/// Every request is rounded up to a multiple of these bytes.
 constexpr std::int64_t cuda_granularity = 512;
 
 class CachingAllocator {

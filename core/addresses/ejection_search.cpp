@@ -35,7 +35,8 @@ class EjectionSearch {
     std::int64_t work() const { return work_; }
 
   private:
-    /// Who is displaced first matters: of so many that wait the widest goes back.
+    /// The order in which blocks go back matters: the widest of so many waiting blocks, drawn at random,
+    /// goes back next.
     static constexpr int kDrawn = 6;
     static constexpr double kDearest = 100'000;
 
@@ -51,7 +52,7 @@ class EjectionSearch {
         std::int64_t price;
     };
 
-    /// Everything in its place; the wider, the dearer to displace, with the root of the width.
+    /// Puts every block in its place. The price of displacing a block grows with the root of its width.
     void start() {
         const double most = static_cast<double>(*std::max_element(widths_.begin(), widths_.end()));
         offsets_ = best_.offsets;
@@ -138,7 +139,7 @@ class EjectionSearch {
         prices_[block] += raises_[block];
     }
 
-    /// Whether any segment of the block in place lies over the segment at `offset`.
+    /// Whether any segment of the placed block overlaps the segment at `offset`.
     bool overlaps(std::int32_t placed, const BlockSegment& s, std::int64_t offset) const {
         const std::int64_t low = offsets_[placed];
         for (const BlockSegment& other : blocks_[placed]) {
@@ -165,16 +166,17 @@ class EjectionSearch {
 
     std::vector<std::int64_t> offsets_;
     std::vector<std::uint8_t> placed_;
-    std::vector<End> lows_, highs_;  ///< of what is in place, ascending
+    std::vector<End> lows_, highs_;  ///< of the blocks in place, ascending
     std::vector<std::int32_t> waiting_, displaced_;
-    std::vector<std::int64_t> prices_, raises_;  ///< raised when a block cannot go back without displacing
+    std::vector<std::int64_t> prices_, raises_;  ///< of displacing a block; added when it displaces others
     std::vector<Edge> begins_, ends_;
     std::int64_t work_ = 0;
     std::uint64_t random_;
 };
 
-/// Beyond `at` of each of begins_ the price is to be paid, from `at` of each of ends_ on no longer. A block
-/// of several segments may pay twice for another of several: never for one that it does not displace.
+/// Fills begins_ and ends_ for the block. An offset beyond `at` of an edge of begins_ pays the price of the
+/// edge, and an offset from `at` of an edge of ends_ on no longer pays it. A block of several segments may
+/// pay twice for another block of several segments, but it never pays for a block that it does not displace.
 void EjectionSearch::find_edges(std::int32_t block) {
     const auto segments = blocks_[block];
     begins_.resize(segments.size() * lows_.size());
@@ -194,7 +196,7 @@ void EjectionSearch::find_edges(std::int32_t block) {
     begins_.resize(begins);
     ends_.resize(ends);
     work_ += static_cast<std::int64_t>(3 * segments.size() * lows_.size() + 8 * begins) + 64;
-    if (segments.size() == 1) return;  // in order as the ends are
+    if (segments.size() == 1) return;  // the edges are in the order of the ends
     const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
     std::sort(begins_.begin(), begins_.end(), lower);
     std::sort(ends_.begin(), ends_.end(), lower);

@@ -13,7 +13,7 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 enum class Fit : std::uint8_t { lowest, tightest, highest, touching };
 
-/// Who is placed before all others.
+/// Which blocks are placed before all others.
 enum class Before : std::uint8_t { nobody, long_lived, held_at_the_end, wide };
 
 /// The fits of the blocks that are held at the end, of other long-lived blocks, and of the rest.
@@ -32,8 +32,8 @@ struct Recipe {
     std::int64_t by_width = 0, by_length = 0;  ///< weights of the logarithms
     std::int64_t by_first = 0, by_last = 0;    ///< weights of the moments
     Before before = Before::nobody;
-    std::int64_t long_lived = 0;  ///< what counts as it, a logarithm
-    std::int64_t wide = 0;        ///< likewise
+    std::int64_t long_lived = 0;  ///< the least logarithm of a length that counts as long
+    std::int64_t wide = 0;        ///< the least logarithm of a width that counts as wide
     Fits fits = kFits[0];
     std::int64_t ceiling = 0;  ///< above the floor, in 4096ths of it
 };
@@ -203,7 +203,7 @@ class OrderSearch {
         return measures_[block].log_length >= recipe.long_lived ? recipe.fits.long_lived : recipe.fits.rest;
     }
 
-    /// False as soon as the top reaches `limit`.
+    /// Returns false as soon as the top reaches `limit`.
     bool place_all(Attempt& attempt, std::int64_t limit) {
         urgencies_.clear();
         for (std::size_t b = 0; b < blocks_.size(); ++b)
@@ -266,8 +266,8 @@ class OrderSearch {
         return best >= 0 ? best : free_from;
     }
 
-    /// At the lower or the upper end of a gap, wherever the block touches others, 0 or the ceiling for the
-    /// most moments.
+    /// The lower or the upper end of a gap, chosen so that the block touches other blocks, 0 or the ceiling
+    /// for the most moments.
     std::int64_t touching_offset_for(const BlockSegment& s) {
         const std::int64_t always = s.last - s.first + 1;
         std::int64_t free_from = 0, below = always, most = -1, best = 0;
@@ -296,7 +296,7 @@ class OrderSearch {
         return best;
     }
 
-    /// For a block of several widths: above every range of offsets that is forbidden.
+    /// For a block of several widths: the lowest offset outside of all forbidden ranges.
     std::int64_t lowest_offset_for(std::span<const BlockSegment> segments) {
         forbidden_.clear();
         for (const Placed& p : placed_) {

@@ -3,9 +3,9 @@
 // A block lives over an interval of moments and stays at one offset. Its width may change from one segment of
 // moments to the next: a buffer taken over by a larger or smaller one.
 //
-// Two searches after each other: order_search.h finds an order to place the blocks in, one after the other,
-// and ejection_search.h lowers the packing by moves that no order leads to. Where that gets stuck depends on
-// the start, so the two go on with another start for as long as there is effort left.
+// Two searches follow each other: order_search.h finds an order in which the blocks are placed one after
+// another, and ejection_search.h lowers the packing by moves that no order leads to. The start decides where
+// the second search gets stuck, so the two go on with another start as long as there is effort left.
 #pragma once
 
 #include <cstdint>
@@ -43,17 +43,17 @@ struct SearchLimits {
     std::int64_t patience = 0;  ///< comparisons since the last improvement; for the ejection search
 };
 
-/// The most that is alive at one moment: a lower bound on `Packing::top`.
+/// The most bytes that are alive at one moment: a lower bound on `Packing::top`.
 std::int64_t live_peak(const MemoryBlocks& blocks);
 
 /// The greatest common divisor of the widths; 1 when there are none.
 std::int64_t grain(const MemoryBlocks& blocks);
 
-/// The widths of all segments together must stay below 2^62. A packing in which no two blocks overlap and all
-/// offsets are multiples of the grain: widths that are rounded up to an alignment give aligned offsets. Stops
-/// when `top` is the live peak, or after `effort` comparisons (about a nanosecond each) of improvement; the
-/// plain orders always finish. Equal inputs give equal packings, on every machine. Cost of the plain orders:
-/// quadratic in the blocks at worst, 10,000 in about 1 s, 1,000 in 10 ms.
+/// Returns a packing in which no two blocks overlap and all offsets are multiples of the grain: widths that
+/// are rounded up to an alignment give aligned offsets. The widths of all segments together must stay below
+/// 2^62. The search stops when `top` is the live peak, or after `effort` comparisons (about a nanosecond
+/// each) of improvement; the plain orders always finish. Equal inputs give equal packings, on every machine.
+/// Cost of the plain orders: quadratic in the blocks at worst, 10,000 in about 1 s, 1,000 in 10 ms.
 Packing pack(const MemoryBlocks& blocks, std::int64_t effort);
 
 }  // namespace rematlas

@@ -13,7 +13,7 @@ namespace {
 /// Which request has each byte of the arena, or had it last.
 class Occupants {
   public:
-    /// Gives the bytes low .. high-1 to `request`; those who had some of them are added to `before`.
+    /// Gives the bytes low .. high-1 to `request`, and adds the requests that had some of them to `before`.
     void replace(std::int64_t low, std::int64_t high, std::int32_t request,
                  std::vector<std::int32_t>& before) {
         auto at = pieces_.lower_bound(low);

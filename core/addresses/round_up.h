@@ -1,4 +1,4 @@
-// Sizes as allocators give them.
+// Sizes rounded up as allocators round them.
 #pragma once
 
 #include <cstdint>

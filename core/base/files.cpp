@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
 constexpr int kDeepestJson = 200;
-constexpr int kMostLinks = 40;  // in a row, as the kernel has it
+constexpr int kMostLinks = 40;  // symbolic links in a row, as in the kernel
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     return {path.string() + ": cannot " + action + ": " + std::strerror(errno)};
@@ -42,14 +42,14 @@ bool write_all(int fd, std::string_view bytes) {
     return true;
 }
 
-/// Into a device, a pipe or a socket, which is not to be replaced by a file.
+/// Writes into a device, a pipe or a socket, which a file must not replace.
 Result<void> write_through(const std::filesystem::path& path, std::string_view bytes) {
     const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
     if (file.fd < 0 || !write_all(file.fd, bytes)) return system_error(path, "write");
     return {};
 }
 
-/// What a link points to, whether it is there or not.
+/// The path that symbolic links lead to, whether a file is there or not.
 std::filesystem::path behind_links(std::filesystem::path path) {
     std::error_code failed;
     for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)

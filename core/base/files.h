@@ -16,11 +16,13 @@ Result<std::string> read_file(const std::filesystem::path& path);
 /// Writes a temporary file beside `path`, syncs it and renames it.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// Says early, before hours of work, that a file cannot be written there: its folder is missing or not ours.
+/// Checks early, before hours of work, whether a file can be written there. Errors: its folder is missing or
+/// not ours, or the path is a folder.
 Result<void> check_can_write(const std::filesystem::path& path);
 
-/// Where programs leave what later runs can use and nobody misses: $REMATLAS_CACHE, or rematlas in
-/// $XDG_CACHE_HOME or in ~/.cache. Empty, for nowhere, where $REMATLAS_CACHE is or no home is known.
+/// The folder where programs leave files that later runs can use and that nobody misses: $REMATLAS_CACHE,
+/// else rematlas in $XDG_CACHE_HOME or in ~/.cache. The path is empty, and nothing is left anywhere, where
+/// $REMATLAS_CACHE is empty or no home is known.
 std::filesystem::path cache_folder();
 
 /// Lower-case hex SHA-256.

@@ -1,7 +1,7 @@
 // Reading fields of a JSON object with errors that name the place and the field.
 //
 //     Fields op(json, "ops[3]");
-//     Result<std::int64_t> time = op.integer("time_ns");   // "ops[3]: time_ns is not an integer"
+//     std::int64_t time = op.integer("time_ns");   // throws FieldError "ops[3]: time_ns is not an integer"
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,8 @@ struct FieldError {
     std::string message;
 };
 
-/// What a file says of itself may hold line breaks; a message that quotes it is one line.
+/// Puts a blank in place of each line break and control character, so that a message that quotes a file stays
+/// on one line.
 inline std::string on_one_line(std::string text) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';

@@ -2,9 +2,10 @@
 //
 //     Links pcie{.to_host_bytes_per_second = 25e9, .to_device_bytes_per_second = 25e9};
 //
-// core/schedule/README.md says how long a copy takes over them. In files of graphs, schedules and device profiles the
-// fields have the same names: to_host_bytes_per_second, to_device_bytes_per_second,
-// to_host_contended_bytes_per_second, to_device_contended_bytes_per_second, copy_latency_ns, least_copy_bytes.
+// core/schedule/README.md says how long a copy takes over these links. In files of graphs, schedules and
+// device profiles the fields have the same names: to_host_bytes_per_second, to_device_bytes_per_second,
+// to_host_contended_bytes_per_second, to_device_contended_bytes_per_second, copy_latency_ns,
+// least_copy_bytes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +19,7 @@ class Fields;
 struct Links {
     double to_host_bytes_per_second = 0;  ///< 0: nothing can be copied
     double to_device_bytes_per_second = 0;
-    /// While bytes move the other way too; 0: as if they did not.
+    /// The speeds while bytes move the other way too; 0: the same as while they do not.
     double to_host_contended_bytes_per_second = 0, to_device_contended_bytes_per_second = 0;
     Nanoseconds copy_latency = {};  ///< of each copy, before its first byte moves
     Bytes least_copy = {};          ///< smaller tensors are not worth a copy: advice to solvers, no rule
@@ -28,10 +29,11 @@ struct Links {
     bool operator==(const Links&) const = default;
 };
 
-/// Those that an object in a file names among its fields; what is missing is 0. Throws FieldError, as Fields does.
+/// The links that an object in a file names among its fields; a missing field is 0. Throws FieldError, as
+/// Fields does.
 Links links_from(const Fields& object);
 
-/// Both speeds, and what else is not 0.
+/// Writes both speeds, and the other fields that are not 0.
 void add_links(const Links& links, nlohmann::json& object);
 
 }  // namespace rematlas

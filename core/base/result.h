@@ -14,7 +14,7 @@
 
 namespace rematlas {
 
-/// What the caller should do about it. The command line turns these into its exit status.
+/// What kind of failure it is. The command line turns the kind into its exit status.
 enum class ErrorKind {
     input,     ///< a file, a flag or a value is wrong: exit 2
     negative,  ///< the question was well-formed and the answer is no: exit 1
@@ -24,7 +24,7 @@ enum class ErrorKind {
 struct Error {
     std::string message;  ///< one line that names the file, the field or the flag
     ErrorKind kind = ErrorKind::input;
-    std::exception_ptr thrown = nullptr;  ///< where that is why it fails: what a library threw
+    std::exception_ptr thrown = nullptr;  ///< what a library threw, where that caused the error
 };
 
 template <class T>

@@ -17,7 +17,8 @@ struct Unit {
     double factor;
 };
 
-// Without B or i the smaller meaning is taken: who meant the larger one has a budget that is kept, too.
+// A unit without B or i has the smaller meaning: a user who meant the larger one then gets a budget that is
+// kept, too.
 constexpr std::array kSizeUnits = {
     Unit{"", 1},         Unit{"B", 1},        Unit{"K", 1e3},      Unit{"KB", 1e3},     Unit{"M", 1e6},
     Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},     Unit{"T", 1e12},     Unit{"TB", 1e12},
@@ -26,7 +27,8 @@ constexpr std::array kSizeUnits = {
 constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
                                    Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
 
-/// A number and what follows it, blanks removed; no number when the text does not begin with one.
+/// A number and the text that follows it, without blanks; nothing when the text does not begin with a
+/// number.
 std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);

@@ -9,11 +9,11 @@
 
 namespace rematlas {
 
-/// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB", "300 mb"; "300M" is 300 MB, "300Mi" 300 MiB. Errors: anything
-/// else, negative, or 2^62 and more.
+/// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB", "300 mb"; "300M" is 300 MB, "300Mi" 300 MiB. Errors: any
+/// other text, a negative size, or 2^62 bytes and more.
 Result<Bytes> parse_bytes(std::string_view text);
 
-/// A budget as people say it: bytes, or a share of what only the step tells.
+/// A budget as people write it: bytes, or a share of bytes that only the step tells.
 struct Budget {
     enum class Of {
         nothing,      ///< no share: `bytes`
@@ -28,7 +28,7 @@ struct Budget {
     Of of = Of::nothing;
 };
 
-/// What the shares of budgets are of.
+/// The bytes of a step of which budgets are shares.
 struct StepBytes {
     Bytes peak;      ///< without recomputation
     Bytes resident;  ///< there for the whole step
@@ -37,11 +37,11 @@ struct StepBytes {
 /// "2GiB", "60%" or "60% of activations". Errors: anything else, not above 0, or too large.
 Result<Budget> parse_budget(std::string_view text);
 
-/// Rounded down. Errors: a share that is less than a byte, or 2^62 bytes and more.
+/// The budget in bytes, rounded down. Errors: a share that is less than a byte, or 2^62 bytes and more.
 Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step);
 
-/// Returns the smallest share, to a tenth of a percent, that is at least `bytes`, as `parse_budget` takes it.
-/// The text is empty where no share is as much, as of a step in which nothing but residents lives.
+/// Returns the smallest share, to a tenth of a percent, that is at least `bytes`, as `parse_budget` takes
+/// it. The text is empty where no share is that large, for example in a step in which only residents live.
 std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step);
 
 /// "60s", "500ms", "2m", "1h", "10" (seconds).

@@ -19,7 +19,7 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kExactDouble = std::int64_t{1} << 53;
 constexpr int kMostOpsAllMoments = 200, kMostOpsSomeMoments = 2500;
 constexpr int kSomeMoments = 16, kJoin = 4, kFewMarginRows = 6;
-constexpr double kRelaxedShare = 0.4;  // of the time that is left, where a whole solution is sought as well
+constexpr double kRelaxedShare = 0.4;  // share of the time left for a relaxation by the first-order method
 
 class BestBound {
   public:
@@ -63,7 +63,8 @@ class BestBound {
         if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
     }
 
-    /// The fullest of the chain, then in turn the next fullest of all and one of an even spread.
+    /// The moments to try: first the fullest of the chain, then in turn the next fullest of all and one of
+    /// an even spread.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;
@@ -85,7 +86,8 @@ class BestBound {
         return once;
     }
 
-    /// One moment or a few, by a library where there is one: its multipliers are as good as they can be.
+    /// Raises the bound by the relaxation of one moment or a few. A library solves it where there is one,
+    /// because its multipliers are optimal.
     std::int64_t try_two_sided(MomentChain chain) {
         const bool library = limits_.whole && !milp_libraries().empty();
         const TwoSidedMoments relaxation(graph_, budget_.value, std::move(chain), *limits_.host,

@@ -1,26 +1,29 @@
-// The chain-moment relaxation: what any schedule within a budget runs and keeps, seen at the first runs of a
-// chain of ops.
+// The chain-moment relaxation: the ops that any schedule within a budget runs and the tensors that it keeps,
+// seen at the first runs of a chain of ops.
 //
 //     const ChainMoments relaxation(flat, budget, {.moments = 16});
 //     solve_relaxation(relaxation.programme(), ...);        // a bound on the time of every schedule
 //     RunSequence runs = relaxation.decode(values);         // of a whole solution: perhaps a schedule
 //
-// Moment k is the first run of the chain's k-th op b_k, window k what runs between moments k and k + 1. Whole
-// variables: x[k,o], o runs in window k; a[k,t], t is on the device during moment k. In every schedule
+// Moment k is the first run of the chain's k-th op b_k, and window k holds the runs between moments k and
+// k + 1. Whole variables: x[k,o], o runs in window k; a[k,t], t is on the device during moment k. In every
+// schedule
 //     x[k,o] <= a[k,u] + x[k,maker of u]         for each input u of o
 //     a[k+1,t] <= a[k,t] + x[k,maker of t]       and the same after the last window for results
 //     sum over k of x[k,o] >= 1                  required o, over the windows its first run can be in
 //     sum of bytes(t) a[k,t] + workspace(b_k) - what b_k saves by running in place <= budget
-// with a[k,t] = 1 for the inputs and outputs of b_k, and the time is at least the sum of time(o) x[k,o]. With
-// I = windows i .. j and X[I,o], o runs in some window of I, the rows also hold for I in place of a window;
-// whole solutions gain nothing by that, fractional ones do: they may not make half a tensor twice.
+// with a[k,t] = 1 for the inputs and outputs of b_k, and the time is at least the sum of time(o) x[k,o]. Let
+// I be the windows i .. j, and let X[I,o] say that o runs in some window of I. The rows also hold for I in
+// place of a window. These rows exclude no whole solution, but they exclude fractional solutions that make
+// half a tensor twice.
 //
-// Any order, any number of reruns; ops with several outputs, runs in place, workspaces, results and residents
-// as the checker counts them.
+// The rows hold for any order and any number of reruns. They count ops with several outputs, runs in place,
+// workspaces, results and residents as the checker does.
 //
-// Pruned without loss of validity: variables that no row needs; input rows of reruns of ops that descend from
-// the fullest moment (their inputs are then free), which keeps the programme from unrolling the backward
-// part in every window. Sizes of a memory row are replaced by the largest subset sum of its tensors.
+// Two things are left out, which keeps the bound valid: variables that no row needs, and the input rows of
+// reruns of ops that descend from the fullest moment. Such reruns then have their inputs for free, and the
+// programme does not unroll the backward part in every window. The room in a memory row is lowered to the
+// largest subset sum of the bytes of its tensors.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments, where
 // only the order of the moments is given and not that of the graph.
@@ -39,7 +42,7 @@
 namespace rematlas {
 
 struct ChainMomentsOptions {
-    int moments = 0;        ///< at most so many of the chain; 0: all
+    int moments = 0;        ///< at most so many moments of the chain; 0: all of them
     int join = 4;           ///< so many windows or intervals make the next larger interval; 0: no intervals
     bool suffixes = false;  ///< also all intervals that end with the last window
 };
@@ -48,8 +51,9 @@ class ChainMoments {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
-    /// Minimizes nanoseconds; all columns in [0, 1] and whole, all rows at least, all numbers whole. The
-    /// offset is what runs for sure. Columns and rows of intervals come last.
+    /// The programme minimizes nanoseconds. All columns are whole and in [0, 1], all rows have a lower limit
+    /// only, and all numbers are whole. The offset is the time of the runs that every solution has. Columns
+    /// and rows of intervals come last.
     const MilpModel& programme() const { return programme_.model; }
 
     /// True when a row cannot be kept: no schedule fits the budget.
@@ -57,9 +61,9 @@ class ChainMoments {
 
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
-    /// The runs of a whole solution, window by window, in the graph's order within one. Missing inputs are
-    /// made right before. The result is executable, and may be over the budget; empty where an op would run
-    /// twice that must not.
+    /// The runs of a whole solution, window by window, in the graph's order within a window. A missing input
+    /// is made right before the run that reads it. The sequence is executable, and may be over the budget.
+    /// It is empty where an op that may run only once would run twice.
     RunSequence decode(std::span<const double> values) const;
 
   private:

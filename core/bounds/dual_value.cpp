@@ -13,7 +13,7 @@ Wide whole(double number) {
     return static_cast<Wide>(static_cast<std::int64_t>(number));
 }
 
-/// No multiplier needs to be worth more than all there is to lose, so that nothing overflows.
+/// Caps the multiplier at `most`, so that no sum overflows. A capped multiplier still proves a valid bound.
 Wide fixed_point(double multiplier, double most) {
     if (!(multiplier > 0)) return 0;
     return static_cast<Wide>(std::ldexp(std::min(multiplier, most), kFractionBits));

@@ -1,4 +1,5 @@
-// What multipliers prove of a linear programme, in whole numbers: valid whatever made them.
+// The bound that multipliers prove for a linear programme, in whole numbers. It is valid whatever made the
+// multipliers.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,15 @@
 
 namespace rematlas {
 
-/// Of programmes as `ChainMoments` makes them: columns in [0, 1], rows at least, whole numbers below 2^53.
+/// For programmes as `ChainMoments` makes them: columns in [0, 1], rows with a lower limit only, and whole
+/// numbers below 2^53.
 struct DualValue {
     std::int64_t bound = 0;   ///< no point of the programme, nor of its relaxation, has a smaller objective
-    bool infeasible = false;  ///< not even with all columns at 1 would the objective reach the bound
+    bool infeasible = false;  ///< the objective with all columns at 1 is below the dual value
 
-    /// Per column, rounded towards 0. Where it is positive, a point with the column at 1 has an objective of
-    /// more than `bound` - 1 + this; where it is negative, a point with the column at 0 has one of more than
-    /// `bound` - 1 - this.
+    /// The reduced cost of each column, rounded towards 0. Where it is positive, each point with the column
+    /// at 1 has an objective of more than `bound` - 1 + the reduced cost. Where it is negative, each point
+    /// with the column at 0 has an objective of more than `bound` - 1 - the reduced cost.
     std::vector<std::int64_t> reduced_cost;
 };
 

@@ -172,7 +172,8 @@ class Iteration {
         return size;
     }
 
-    /// One step of the hybrid gradient method to `image_`, then half way back to where the run began.
+    /// One step of the hybrid gradient method to `image_`. Then the point is reflected at `image_` and
+    /// pulled towards the start of the run, the less the longer the run is.
     void step() {
         const double primal = step_ / weight_, dual = step_ * weight_;
         double moved_x = 0, moved_y = 0;

@@ -24,19 +24,19 @@ struct FirstOrderLimits {
     int iterations = 20'000;
     std::function<bool()> stop = [] { return false; };               ///< asked in every iteration
     std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< a bound so high ends the search
-    double least_gain = 1e-6;  ///< of the bound, in 2,000 iterations; with less it ends
+    double least_gain = 1e-6;  ///< relative gain of the bound in 2,000 iterations; with less the search ends
     /// Makes multipliers better before they are evaluated, by what the caller knows of the programme.
     std::function<void(std::span<double>)> improve = {};
 };
 
 struct DualBest {
     DualValue value;
-    std::vector<double> multipliers;  ///< that prove it
+    std::vector<double> multipliers;  ///< the multipliers that prove `value`
     int iterations = 0;
 };
 
-/// The best dual value that the iteration comes by; at least that of all multipliers at 0. For programmes as
-/// `dual_value` takes them.
+/// The best dual value that the iteration finds; at least the value of multipliers that are all 0.
+/// `programme` must be one that `dual_value` takes.
 DualBest solve_relaxation(const MilpModel& programme, const FirstOrderLimits& limits);
 
 }  // namespace rematlas

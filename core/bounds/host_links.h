@@ -1,4 +1,4 @@
-// How fast bytes may move between the device and the memory of the host, as bounds take it.
+// How fast bytes may move between the device and the host, in the form that the bounds take.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace rematlas {
 
-/// Bounds hold for every link that is never faster than this: where a rate depends on what else moves, it is
-/// the fastest. Everything else that a link has (limits of host memory, other copies) can only cost time.
+/// The bounds hold for every link that is never faster than these rates. Where the rate of a link depends on
+/// other copies, its fastest rate stands here. Every other limit (host memory, other copies) can only cost
+/// time.
 struct HostLinks {
     double to_host = 0, to_device = 0;  ///< bytes per second, each way; 0: nothing is copied that way
 
@@ -23,7 +24,8 @@ inline HostLinks fastest_of(const Links& links, bool activations_only = false) {
             .activations_only = activations_only};
 }
 
-/// Nanoseconds that no copy of so many bytes takes less than, or `most` where it takes longer.
+/// A lower bound in nanoseconds on the time of a copy of so many bytes. The value is at most `most`, and
+/// `most` where nothing is copied that way.
 std::int64_t least_copy_time(std::int64_t bytes, double bytes_per_second, std::int64_t most);
 
 }  // namespace rematlas

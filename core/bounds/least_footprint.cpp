@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// As many as there can be, rather than more.
+/// The sum, or the largest number where the sum would overflow.
 Bytes plus(Bytes a, Bytes b) {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
     return Bytes(a.value > most - b.value ? most : a.value + b.value);

@@ -10,21 +10,22 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // of a reader and its next postdominators
+constexpr std::size_t kMostLater = 6;        // most ops after the set: a reader and its postdominators
 constexpr std::int64_t kPrecision = 10'000;  // the search ends when it knows the bound to 1 / kPrecision
 constexpr std::int64_t kFirstStep = 64;      // the first aim is 1 / kFirstStep above what is proven
 
 using OpLists = std::vector<std::vector<int>>;
 
-/// Where the outputs of required ops go, as far as required ops read them.
+/// Which required ops read the outputs of which required ops.
 struct Uses {
     OpLists readers, makers;         ///< per op, without duplicates
     std::vector<std::uint8_t> ends;  ///< per op: makes a result or is not read
     std::vector<int> next;           ///< per op: its nearest postdominator, -1: the end of the step
-    OpLists dominated;               ///< per op: those with this `next`
+    OpLists dominated;               ///< per op: the ops whose `next` it is
 };
 
-/// Of Cooper, Harvey and Kennedy (A simple, fast dominance algorithm, 2001), on a graph without cycles.
+/// The algorithm of Cooper, Harvey and Kennedy (A simple, fast dominance algorithm, 2001), on a graph
+/// without cycles.
 void find_postdominators(Uses& uses) {
     const int ops = static_cast<int>(uses.readers.size());
     std::vector<int> depth(uses.readers.size(), 1);
@@ -69,7 +70,8 @@ Uses uses_of(const FlatGraph& graph) {
     return uses;
 }
 
-/// A set of ops, at first all that are required, and which of them runs last at what memory.
+/// A set of ops, at first all required ops, and the memory that the step needs when a given op of the set
+/// runs last.
 class LastOfSet {
   public:
     LastOfSet(const FlatGraph& graph, const Uses& uses)
@@ -85,7 +87,7 @@ class LastOfSet {
         }
     }
 
-    /// Descending; those that were taken since are left out in `tidy`.
+    /// The ops of the set, descending. Ops that `take` has removed stay in the list until `tidy`.
     const std::vector<int>& members() const { return members_; }
     bool holds(int op) const { return in_set_[op] != 0; }
     void tidy() {
@@ -101,7 +103,7 @@ class LastOfSet {
         if (below_[op] == 0) leave(op);
     }
 
-    /// Returns whether anything was taken since the last time.
+    /// Tells the minimum cut which ops were taken. Returns whether any op was taken since the last call.
     bool settle() {
         if (taken_.empty()) return false;
         cut_.allow(taken_);
@@ -109,15 +111,15 @@ class LastOfSet {
         return true;
     }
 
-    /// What is needed where an op is the last.
+    /// The memory that the step needs when an op is the last of the set.
     struct Term {
-        std::int64_t bytes = RebuildCut::kImpossible;  ///< this: it is not the last
+        std::int64_t bytes = RebuildCut::kImpossible;  ///< kImpossible: the op is not the last
         bool in_place = false;
         std::vector<int> later;  ///< ops that run after the set
     };
 
-    /// The least over the ways to go on. Exact between `few` and `many`: a smaller term may not be the least,
-    /// and one of `many` or more may in truth be larger.
+    /// The least bytes over the ways to go on after the op. A value from `few` to `many` is exact. Below
+    /// `few`, another way may need fewer bytes; at `many` or more, the true value may be larger.
     Term term(int op, std::int64_t few, std::int64_t many) {
         Term least;
         if (!graph_->recomputable[op] && below_[op] > 0) return least;
@@ -134,7 +136,8 @@ class LastOfSet {
         return least;
     }
 
-    /// At least the term, when the op can be the last. Cost: linear in what the ops that run later read.
+    /// An upper bound on the term, where the op can be the last. Cost: linear in the inputs of the ops that
+    /// run later.
     std::int64_t most_term(int op) const {
         if (!graph_->recomputable[op] && below_[op] > 0) return RebuildCut::kImpossible;
         const std::int64_t most = held(op, false) + cut_.value();
@@ -152,7 +155,7 @@ class LastOfSet {
         return least;
     }
 
-    /// At most the term. Cost: linear in what the op reads and makes.
+    /// A lower bound on the term. Cost: linear in the inputs and outputs of the op.
     std::int64_t least_term(int op) const { return held(op, true) + cut_.least_at({.op = op}); }
 
     std::vector<std::int32_t> cut_tensors(int op, const Term& term) {
@@ -209,7 +212,7 @@ class LastOfSet {
     const Uses* uses_;
     RebuildCut cut_;
     std::vector<int> members_;
-    std::vector<int> taken_;  ///< the cut does not know of it
+    std::vector<int> taken_;  ///< ops taken from the set that the cut does not know of yet
     std::vector<std::uint8_t> in_set_;
     std::vector<std::uint8_t> open_;  ///< per op: neither it nor a postdominator is in the set
     std::vector<int> below_;          ///< per op: readers that are in the set or have a descendant there
@@ -253,8 +256,8 @@ class Search {
         return stopped_;
     }
 
-    /// Takes from the set what needs less than `aim` as the last, until nothing is left that does. Returns
-    /// the most that any of it needs at most.
+    /// Removes each op whose term is below `aim` from the set, until no such op is left. Returns the largest
+    /// term (or upper bound on a term) of the removed ops; nothing where the set loses no op.
     std::optional<std::int64_t> leave_out(LastOfSet& set, std::int64_t aim) {
         std::optional<std::int64_t> highest;
         const auto take = [&](int op, std::int64_t bytes) {
@@ -284,7 +287,8 @@ class Search {
         return highest;
     }
 
-    /// The op of the set with the least term; terms are computed as far as that and the time need it.
+    /// Writes the op of the set with the least term into `best_`. The function computes exact terms until
+    /// the least one is known or the time is over.
     void name_the_op(LastOfSet& set, std::int64_t proven) {
         std::vector<std::pair<std::int64_t, int>> least;  // negative, so that the least is on top
         for (int op : set.members()) least.push_back({-set.least_term(op), op});

@@ -1,25 +1,28 @@
-// The least memory of any schedule without offloading, from below: for every order and any number of reruns.
+// A lower bound on the peak of every schedule without offloading, for every order and any number of reruns.
 //
 //     const PeakBound bound = least_memory(flat);
-//     if (bound.bytes > budget) ...     // nothing fits, and bound.tensors says what is held where
+//     if (bound.bytes > budget) ...     // nothing fits; bound.op and bound.tensors say where and by what
 //
-// Let S be any set of required ops that is not empty, and o the one that runs last of all the runs of S. What
-// is alive during that run must be enough to make the results without S. So the peak is at least the least,
-// over all o of S, of the residents, the workspace, inputs and outputs of o and the minimum cut
-// (rebuild_cut.h) between the results and what is held beside those, where no op of S runs again.
+// Let S be any set of required ops that is not empty, and let o be the op of S whose run is the last run of
+// S. The tensors that are alive during that run must suffice to make the results without another run of S.
+// The term of o is the sum of the residents, of the workspace, inputs and outputs of o, and of the minimum
+// cut (rebuild_cut.h) between the results and the tensors held beside those, where no op of S runs again. So
+// the peak is at least the least term over all o of S.
 //
-// Three things make the terms larger. Among the schedules with the least peak take one with the fewest runs:
-// each run of it is read later or makes a result, or is of an op whose outputs no required op reads.
-// - So o makes a result, or another op reads it after that run, and something reads that, and so on up to
-//   an op that makes a result or is not read. All of these run after S did, so that none is in S, and the
-//   cut must provide their inputs as well. The least is taken over the readers of o; with a reader come
-//   those ops that every way from it to the end goes through (its postdominators).
-// - An op that may run only once is not the last of S while S holds an op that descends from it: that one
-//   runs later.
-// - When o runs in place, what it writes over is not there any more after the run.
+// Three things make the terms larger. Among the schedules with the least peak, take one with the fewest
+// runs. The outputs of each run of that schedule are read later or are results, or no required op reads the
+// op's outputs.
+// - So o makes a result, or a reader of o runs after it, then a reader of that reader, and so on up to an op
+//   that makes a result or that no op reads. All of these ops run after the last run of S, so none of them
+//   is in S, and the cut must provide their inputs as well. The term is the least over the readers of o.
+//   With a reader come its postdominators, the ops that lie on every path from the reader to the end.
+// - An op that may run only once is not the last of S while S holds a descendant of it, because the
+//   descendant runs later.
+// - When o runs in place, the inputs that it overwrites are gone after the run.
 //
-// With fewer ops in S the terms only fall and more ops can be the last. So what is proven by some S at all is
-// found by leaving out, from all required ops on, whatever has too small a term, in any order.
+// With fewer ops in S, the terms only fall and more ops can be the last. So the search starts from all
+// required ops and removes ops whose term is too small, in any order. It finds each bound that some set S
+// proves.
 #pragma once
 
 #include <chrono>
@@ -32,15 +35,15 @@ namespace rematlas {
 
 struct LeastMemoryLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(1);  ///< wall clock
-    std::stop_token stop = {};                                ///< seen within 50 ms
-    std::optional<Bytes> budget = {};                         ///< tried first: whether more is needed
-    bool only_budget = false;                                 ///< then it ends
+    std::stop_token stop = {};                                ///< a stop request is seen within 50 ms
+    std::optional<Bytes> budget = {};                         ///< first trial: is more memory needed?
+    bool only_budget = false;                                 ///< end the search after that trial
 };
 
-/// At least `least_peak`, and exact to the byte or to 1e-5 of it for what such sets prove, whichever is more.
-/// With no time left it returns what is proven so far. `op` is where it is needed: the one that runs last of
-/// its set; `tensors` are the residents, its inputs and outputs, and those of the cut. Schedules that copy
-/// tensors to the host can do with less.
+/// At least `least_peak`. Of the bounds that such sets prove it is the best, to the byte or to a relative
+/// 1e-4, whichever is more. With no time left the function returns the bound proven so far. `op` is the op
+/// that runs last of its set, where the bytes are needed; `tensors` are the residents, the inputs and
+/// outputs of `op`, and the tensors of the cut. Schedules that copy tensors to the host can do with less.
 PeakBound least_memory(const FlatGraph& graph, const LeastMemoryLimits& limits = {});
 
 }  // namespace rematlas

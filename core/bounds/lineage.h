@@ -1,4 +1,4 @@
-// What must have run before an op and what runs after it, in every valid schedule.
+// The ops that must run before an op, and the ops that must run after it, in every valid schedule.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace rematlas {
 
-/// Memory: two bits for each pair of ops. Cost: as many words as ops have inputs.
+/// Memory: two bits for each pair of ops. Cost of building: one operation on a word for each input of an op
+/// and each 64 ops.
 class Lineage {
   public:
     explicit Lineage(const FlatGraph& graph);
 
-    /// Time of those of `counted` (a flag for each op) that are the op or its ancestors: when its first run ends,
-    /// each of them has run.
+    /// The time in nanoseconds of the op and its ancestors, as far as `counted` (a flag for each op) marks
+    /// them. Each of these ops has run when the first run of `op` ends.
     std::int64_t time_until(int op, std::span<const std::uint8_t> counted) const;
 
-    /// Time of these required ops and of the required ops that descend from them: when none of these ops has
-    /// run, all that has to run yet.
+    /// The time in nanoseconds of these required ops and of the required ops that descend from them. While
+    /// none of `ops` has run, all of this time is still to come.
     std::int64_t time_from(std::span<const int> ops) const;
 
   private:

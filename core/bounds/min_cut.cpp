@@ -71,7 +71,7 @@ void MinCut::raise(int node) {
     work_ += arc_begin_[node + 1] - arc_begin_[node] + 12;
     --count_[old];
     if (count_[old] == 0) {
-        // A gap: what lies above it cannot reach the sink any more.
+        // A gap: nodes above the gap cannot reach the sink any more.
         for (int v = 0; v < nodes_; ++v) {
             if (height_[v] <= old || height_[v] >= nodes_) continue;
             --count_[height_[v]];

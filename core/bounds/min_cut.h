@@ -10,8 +10,8 @@ namespace rematlas {
 /// A network with whole capacities. Build once, set capacities and cut as often as needed.
 ///
 /// Push-relabel with the highest label first, global relabelling and gaps (Goldberg and Tarjan 1988,
-/// Cherkassky and Goldberg 1997), first phase only: what has reached the sink at any time is a lower bound on
-/// every cut, so that it may be stopped.
+/// Cherkassky and Goldberg 1997). Only the first phase runs. The flow that has reached the sink at any time
+/// is a lower bound on every cut, so that the search may be stopped.
 class MinCut {
   public:
     /// Nodes are 0 .. nodes-1. The sum of the capacities out of the source must stay below 2^62.
@@ -22,12 +22,12 @@ class MinCut {
     void set_capacity(int edge, std::int64_t capacity) { capacity_[edge] = capacity; }
 
     struct Cut {
-        std::int64_t value = 0;  ///< of the least cut; when stopped, what is proven of it
+        std::int64_t value = 0;  ///< of the minimum cut; when stopped, a lower bound on it
         bool finished = true;
-        std::vector<std::uint8_t> source_side;  ///< per node, when finished
+        std::vector<std::uint8_t> source_side;  ///< per node; empty when stopped
     };
 
-    /// `stop` is asked every few thousand pushes.
+    /// `stop` is asked every few thousand discharges of a node.
     Cut solve(const std::function<bool()>& stop);
 
   private:

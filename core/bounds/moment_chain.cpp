@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Of `count` indices `most` spread evenly, `kept` among them, ascending.
+/// Returns `most` of `count` indices, ascending, spread evenly, with `kept` among them.
 std::vector<int> spread(int count, int most, int kept) {
     std::set<int> chosen{kept};
     for (int i = 0; i < most && static_cast<int>(chosen.size()) < most; ++i)
@@ -79,8 +79,9 @@ MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most) 
                                 chain.ops.begin());
     };
     if (chain.ops.empty()) return chain;
-    // While memory still rises, what is not kept at a moment is not kept at the fullest one either: these
-    // moments would double the size of relaxations for nothing. The nearest one helps at times.
+    // While memory still rises, a tensor that is not kept at a moment is not kept at the fullest moment
+    // either. Moments before the fullest would double the size of relaxations for nothing; only the nearest
+    // of them helps at times.
     if (const int before = fullest() - 1; before > 0)
         chain.ops.erase(chain.ops.begin(), chain.ops.begin() + before);
     const int count = static_cast<int>(chain.ops.size());

@@ -17,9 +17,10 @@ struct MomentChain {
     int fullest = -1;      ///< index in `ops` of the one with the most memory without reruns; -1 when empty
 };
 
-/// A chain through ops where the step without reruns is over `budget`, the more and the larger the better,
-/// from the one before the fullest. With `most` > 0 no more than these many of it, spread evenly, the ends
-/// and the fullest among them. Empty when nothing is over the budget. Cost: linear in the graph.
+/// A chain of ops during which the step without reruns is over `budget`. The chain prefers many ops and
+/// large ops, and it begins with the op before the fullest. With `most` > 0 it has at most `most` of these
+/// ops, spread evenly, the fullest among them. It is empty when no op is over the budget. Cost: linear in
+/// the graph.
 MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most = 0);
 
 /// Windows of a chain: window k holds the runs after the first run of moment k (counted from 1) up to the

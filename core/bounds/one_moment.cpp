@@ -19,13 +19,15 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// The programme of one moment: the first run of the required op b.
 ///
-/// A required op that descends from b runs after the moment. One that is b or its ancestor has run by then,
-/// so that a run after it is an extra one. Any other required op may run before or after, at no extra cost.
-/// Whoever runs after the moment has each input from the moment (the tensor was kept) or from a run of its
-/// maker after it; so have the results. At a price for each byte kept, the cheapest choice is a minimum cut:
-/// tensor t needed -> maker runs, capacity price * bytes; op runs -> sink, capacity its time; op runs ->
-/// input needed, without limit. The cut less price * room is a bound at every price, and the best of them is
-/// the optimum of the relaxation.
+/// A required op that descends from b runs after the moment. The op b and its ancestors have run by the end
+/// of the moment, so that each run of them after the moment is an extra run. Any other required op may run
+/// before or after the moment, at no extra cost. An op that runs after the moment has each input from the
+/// moment (the tensor was kept) or from a run of the input's maker after the moment; the same holds for the
+/// results. At a price for each byte kept, the cheapest choice is a minimum cut of a network with three
+/// kinds of edges: from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op
+/// runs" to the sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut
+/// less price * room is a bound at every price, and the best of these bounds is the optimum of the
+/// relaxation.
 class MomentProgramme {
   public:
     MomentProgramme(const FlatGraph& flat, int moment)
@@ -49,9 +51,9 @@ class MomentProgramme {
     /// Bytes that the moment itself takes.
     std::int64_t held() const { return held_; }
 
-    /// Extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least
-    /// `held`. With a positive `price` only that price is tried, at a fraction of the cost of looking for the
-    /// best one, which is left in `price` otherwise.
+    /// A lower bound in nanoseconds on the extra time after the moment; infinite when the budget cannot be
+    /// kept. `budget` is at least `held`. With a positive `price` the function tries only that price, at a
+    /// fraction of the cost of a search for the best price. Otherwise it writes the best price into `price`.
     double extra_time(std::int64_t budget, double& price, const std::function<bool()>& stop) {
         collect();
         const Choice keep = keep_the_needed();
@@ -110,7 +112,7 @@ class MomentProgramme {
         }
     }
 
-    /// Tensors that may be kept and ops that may run again.
+    /// Collects the tensors that may be kept and the ops that may run again.
     void collect() {
         for (int op = 0; op < flat_.op_count; ++op) {
             if (role_[op] != Role::after) continue;
@@ -144,9 +146,9 @@ class MomentProgramme {
         return choice;
     }
 
-    /// The fewest bytes with which the step can go on, and a way to do so; nothing when stopped. A rerun may
-    /// itself need a tensor that cannot be made again, so that running all that can run again is not always
-    /// the least.
+    /// The choice that keeps the fewest bytes with which the step can go on; nothing when stopped. A rerun
+    /// may itself need a tensor that cannot be made again. So the runs of all ops that can run again are not
+    /// always the best choice.
     std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
         for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);
         for (std::size_t i = 0; i < ops_.size(); ++i)
@@ -209,9 +211,9 @@ class MomentProgramme {
         return network;
     }
 
-    /// Capacities are rounded down, so that the whole cut is not above the true one. No price of a tensor
-    /// above that of running all that can run again makes a difference: the time, and the tensors that nobody
-    /// makes again.
+    /// Capacities are rounded down, so that the cut in whole numbers is not above the true cut. A tensor's
+    /// capacity is at most `most`, the price of running every op that can run again and of keeping every
+    /// tensor that cannot be made again: a larger capacity would not change the minimum cut.
     MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) {
         double most = all_time_;
         for (const Tensor& t : tensors_)
@@ -252,7 +254,7 @@ class MomentProgramme {
     std::vector<int> ops_;
     std::int64_t held_ = 0;
     int op_edges_ = 0;
-    double all_time_ = 1;  ///< of all that can run again
+    double all_time_ = 1;  ///< nanoseconds: extra time of all ops that can run again
     double scale_ = 1;     ///< capacity of a nanosecond
 };
 
@@ -272,8 +274,8 @@ class Moments {
         value_.assign(ops_.size(), -1);
     }
 
-    /// The next moment to try as an index, -1 when all were tried: in turn one of an ever finer spread and
-    /// one beside the best so far.
+    /// The index of the next moment to try; -1 when all were tried. Moments of an ever finer spread
+    /// alternate with moments beside the best one so far.
     int next() {
         if (tried_ == static_cast<int>(ops_.size())) return -1;
         if (tried_ == 0) return fullest_;
@@ -297,7 +299,8 @@ class Moments {
         return value;
     }
 
-    /// The middle of the wider gap beside the best moment tried; else of any gap.
+    /// The middle of the wider gap of untried moments beside the best moment; the first untried moment where
+    /// there is no such gap.
     int beside_the_best() const {
         const int count = static_cast<int>(ops_.size());
         const int best = static_cast<int>(std::max_element(value_.begin(), value_.end()) - value_.begin());

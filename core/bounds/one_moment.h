@@ -1,11 +1,12 @@
 // A proven lower bound on the overhead of every schedule within a budget, for every order and any number of
 // reruns (without offloading).
 //
-// A moment is the first run of a required op b. While b runs, the tensors on the device, its outputs and its
-// workspace fit the budget; what runs later and reads a tensor that is not on the device then needs the
-// tensor's maker to run again after the moment. The cheapest choice of what is kept during b and what runs
-// after it, at a price for each byte kept, is a minimum cut; each price gives a bound, and the best price the
-// optimum of the linear relaxation. Whole capacities, rounded so that the bound holds to the last bit.
+// A moment is the first run of a required op b. While b runs, the tensors on the device, the outputs of b
+// and its workspace fit the budget. An op that runs later and reads a tensor that is not on the device
+// during the moment needs the tensor's maker to run again after the moment. The cheapest choice of the
+// tensors kept during b and of the ops that run after b, at a price for each byte kept, is a minimum cut.
+// Each price gives a bound, and the best price gives the optimum of the linear relaxation. Capacities are
+// whole numbers, rounded so that the bound holds to the last bit.
 //
 //     OverheadBound bound = overhead_lower_bound(flat, budget, {.time = 200ms});
 //     if (solution.overhead <= bound.overhead * 1.0001) ...  // nothing better is possible
@@ -32,17 +33,18 @@ struct BoundLimits {
 
 struct OverheadBound {
     double overhead = 0;  ///< no schedule within the budget has a smaller one
-    int moments = 0;      ///< moments that were evaluated; 0: only that every required op runs
-    double seconds = 0;   ///< that it took
+    int moments = 0;      ///< moments that were evaluated; at 0 the bound counts only the required runs
+    double seconds = 0;   ///< wall clock of the call
 };
 
-/// The best bound over many moments; at least the share of the required ops in the time of the step. Never
-/// fails: with no time left it returns what is known. Infinite when it proves that no schedule keeps the
-/// budget. A larger time never gives a smaller bound. Cost: about 0.1 ms a moment for 700 ops, 2 ms for
-/// 10,000; all moments of 700 ops in 0.07 s.
+/// The best bound over many moments. It is at least the time of the required ops over that of the step, and
+/// infinite when no schedule keeps the budget. The function never fails: with no time left it returns the
+/// best bound so far. A larger time never gives a smaller bound. Cost: about 0.1 ms a moment for 700 ops, 2
+/// ms for 10,000; all moments of 700 ops in 0.07 s.
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits = {});
 
-/// Whether a schedule of that time is optimal by the bound: to 1e-9, what libraries in doubles can tell.
+/// Whether `bound` proves that a schedule of `time` is optimal, to a relative 1e-9. Libraries that compute
+/// in doubles cannot tell more.
 inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
     return static_cast<double>(time) <= static_cast<double>(bound) * (1 + 1e-9);
 }

@@ -50,8 +50,8 @@ void RebuildCut::add_arcs() {
     }
 }
 
-/// Marks the distance from the starts, as far as the nearest nodes with room to the sink. False: there is
-/// none.
+/// Marks the distances from the starts, up to the nearest nodes with room to the sink. Returns whether there
+/// is such a node.
 bool RebuildCut::find_levels(const Amounts& starts) {
     ++search_;
     queue_.clear();
@@ -78,7 +78,8 @@ bool RebuildCut::find_levels(const Amounts& starts) {
     return last < std::numeric_limits<int>::max();
 }
 
-/// A way to the sink along growing distances, into `path_`. What leads nowhere is not tried again.
+/// Writes a path to the sink along growing distances into `path_`. A node that leads nowhere is not tried
+/// again.
 bool RebuildCut::find_path(int start) {
     path_.assign(1, start);
     while (!has_room_to_sink(path_.back())) {
@@ -111,8 +112,8 @@ std::int64_t RebuildCut::push_along_path(std::int64_t at_most) {
     return at_most;
 }
 
-/// Sends flow from these nodes to the sink, up to the amounts, which become what is left, and `enough` in
-/// all.
+/// Sends flow from these nodes to the sink: at most its amount from each node, and at most `enough` in all.
+/// Each amount becomes the amount that is left.
 void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     while (enough > 0 && find_levels(starts)) {
         for (auto& [node, amount] : starts) {
@@ -126,7 +127,7 @@ void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     }
 }
 
-/// More flow from the source to the needed tensors, as much as there can be.
+/// Sends as much more flow as possible, up to `enough`, from the source to the needed tensors.
 void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     Amounts starts;
     for (const int op : later) {
@@ -145,7 +146,7 @@ void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     }
 }
 
-/// Flow that ends in a node is taken away, from there up to the source.
+/// Takes away flow that ends in a node, from there up to the source.
 void RebuildCut::give_back(int node, std::int64_t amount) {
     walk_.assign(1, {node, amount});
     while (!walk_.empty()) {
@@ -171,8 +172,8 @@ void RebuildCut::give_back(int node, std::int64_t amount) {
     }
 }
 
-/// Ops that need nothing that is held can run whenever they are needed: no flow passes, no search need go
-/// there.
+/// An op that needs no held tensor can run whenever it is needed. No flow passes through such an op, and
+/// searches skip it.
 void RebuildCut::settle_idle(int op) {
     std::vector<int> walk{op};
     while (!walk.empty()) {
@@ -206,11 +207,12 @@ void RebuildCut::allow(std::span<const int> ops) {
     }
     send(ended, kImpossible);
     for (const auto& [node, left] : ended) give_back(node, left);
-    // Not before: the flow that went there leaves by ops that are idle now.
+    // This comes last, because the flow above was rerouted through ops that are idle only from now on.
     for (int op : ops) settle_idle(op);
 }
 
-/// Flow into the tensor ends there; what went on from it to the sink is taken away.
+/// Makes the flow into the tensor end there, and takes away the flow that went on from the tensor to the
+/// sink.
 void RebuildCut::stop_flow_through(int tensor) {
     Amounts walk{{tensor, through(tensor)}};
     set(excess_[tensor], excess_[tensor] + through(tensor));
@@ -290,7 +292,8 @@ std::int64_t RebuildCut::least_at(Moment moment) const {
 std::vector<std::int32_t> RebuildCut::tensors_at(Moment moment, std::span<const int> later) {
     const std::int64_t before = value_;
     change_to(moment, later, kImpossible);
-    // Where there was no way to the sink, what the last search saw is what the source still leads to.
+    // The last search found no way to the sink, so the nodes that it saw are the source's side of the
+    // minimum cut.
     std::vector<std::int32_t> tensors;
     for (int t = 0; t < graph_->tensor_count; ++t) {
         const bool held = seen_[t] == search_ && through(t) > 0;

@@ -1,16 +1,17 @@
-// The fewest bytes from which the results of a step can still be made, when some ops run no more.
+// The fewest bytes from which the results of a step can still be made, when some ops do not run again.
 //
 //     RebuildCut cut(flat);            // no op runs again: all results are held
 //     cut.allow({op});                 // from now on this one may
 //     cut.value();                     // bytes that any way to make the results starts from
 //     cut.value_at({b}, {{c}});        // the same beside the inputs and outputs of b, with c to run as well
 //
-// A way to make the results is a set of tensors that are held and a set of ops that run: a result or an input
-// of an op that runs is held or made by an op that runs. The cheapest is a minimum cut: a needed tensor is
-// held (an edge of its bytes is cut) or its maker runs and needs its inputs, without limit; where the maker
-// does not run again, the edge leads to the sink. The maximum flow is kept from one question to the next:
-// what a question changes is sent along other paths (Dinic 1970), and put back after it. All
-// questions are about required ops; others make nothing that the results need.
+// A way to make the results is a set of tensors that are held and a set of ops that run, such that each
+// result and each input of these ops is held or made by one of these ops. The cheapest way is a minimum cut:
+// a needed tensor is held (an edge of its bytes is cut) or its maker runs and needs its inputs, without
+// limit; where the maker does not run again, the edge leads to the sink. The maximum flow is kept from one
+// question to the next. The flow that a question displaces is sent along other paths (Dinic 1970), and it is
+// restored after the question. All questions are about required ops; other ops make nothing that the results
+// need.
 #pragma once
 
 #include <cstdint>
@@ -34,26 +35,26 @@ class RebuildCut {
 
     std::int64_t value() const { return value_; }
 
-    /// The moment during or right after a run of an op: its inputs and outputs are there without being
-    /// counted, but for those inputs that a run in place writes over, which are gone.
+    /// The moment during or right after a run of an op. The inputs and outputs of the op are there and are
+    /// not counted. Inputs that a run in place overwrites are gone.
     struct Moment {
         int op;
         bool in_place = false;
     };
 
     /// The fewest bytes at the moment from which the results and the inputs of the ops `later` can be made;
-    /// kImpossible when they cannot. At `enough` bytes it ends with what is proven. The object stays as it
-    /// was.
+    /// kImpossible when they cannot. At `enough` bytes the search ends and returns the bytes that are
+    /// proven. The object stays as it was.
     std::int64_t value_at(Moment moment, std::span<const int> later, std::int64_t enough = kImpossible);
 
-    /// At most `value_at`, with any `later`. Cost: linear in the inputs and outputs of the op.
+    /// A lower bound on `value_at`, with any `later`. Cost: linear in the inputs and outputs of the op.
     std::int64_t least_at(Moment moment) const;
 
-    /// Tensors of such a cut: with these held, no others need be.
+    /// The tensors of a minimum cut: while these are held, no other tensor need be held.
     std::vector<std::int32_t> tensors_at(Moment moment, std::span<const int> later);
 
   private:
-    /// Of the residual network, there and back; nodes are the tensors and then the ops.
+    /// An edge of the residual network in one direction. The nodes are the tensors, then the ops.
     struct Arc {
         int to;
         int back;  ///< the same edge the other way
@@ -95,14 +96,14 @@ class RebuildCut {
 
     const FlatGraph* graph_;
     std::vector<std::uint8_t> allowed_;  ///< per op: may run again
-    std::vector<int> live_inputs_;       ///< per op: inputs whose makers cannot all be run from nothing
-    std::vector<std::uint8_t> live_;     ///< per op: it does not run again or has such inputs
+    std::vector<int> live_inputs_;       ///< per op: inputs whose makers are live
+    std::vector<std::uint8_t> live_;     ///< per op: it does not run again or has an input with a live maker
 
     std::vector<int> arc_begin_;  ///< per node, into `arcs_`
     std::vector<Arc> arcs_;
     std::vector<int> maker_arc_;             ///< per tensor: the arc to its maker
     std::vector<std::int64_t> room_;         ///< per arc
-    std::vector<std::int64_t> sink_room_;    ///< per tensor: its bytes less the flow to the sink; or 0
+    std::vector<std::int64_t> sink_room_;    ///< per tensor: bytes less its sink flow; 0 if its maker may run
     std::vector<std::int64_t> to_sink_;      ///< per tensor: flow
     std::vector<std::int64_t> from_source_;  ///< per tensor: flow
     std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there, while the flow changes
@@ -110,10 +111,10 @@ class RebuildCut {
 
     std::vector<std::uint32_t> seen_;  ///< per node: the last search that came by
     std::vector<int> level_;           ///< per node: distance in that search
-    std::vector<int> next_arc_;        ///< per node: the first that may lead on
+    std::vector<int> next_arc_;        ///< per node: the first arc that may lead on
     std::uint32_t search_ = 0;
     std::vector<int> queue_;
-    std::vector<int> path_;  ///< nodes; the arcs between are their next ones
+    std::vector<int> path_;  ///< nodes; each node's `next_arc_` leads to the next node
     Amounts walk_;
     bool logging_ = false;
     std::vector<Change> log_;

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-constexpr int kReleaseRows = 16;  // sets of updates by when their gradients are there
+constexpr int kReleaseRows = 16;  // at most so many sets of updates, each of those ready last, get a row
 
 class ResidentTraffic {
   public:
@@ -57,7 +57,7 @@ class ResidentTraffic {
         const bool is_any_out = add_residents(moment, programme);
         if (!is_any_out) return 0;
         add_times(moment, programme);
-        if (programme.rows.impossible()) return 0;  // the memory is what other bounds are about
+        if (programme.rows.impossible()) return 0;  // other bounds judge the memory
         const DualValue value = solved(programme.rows.model, limits);
         return value.infeasible ? 0 : std::min(value.bound, most_time());
     }
@@ -67,7 +67,7 @@ class ResidentTraffic {
         TermProgramme rows = {};
         Term time = kNever;
         std::vector<std::pair<OpId, Term>> on_host = {};     ///< h
-        Entries fetched_after = {}, fetched = {}, out = {};  ///< less the times of copies
+        Entries fetched_after = {}, fetched = {}, out = {};  ///< times of copies, with negative factors
     };
 
     std::int64_t most_time() const { return 16 * std::max<std::int64_t>(flat_.base_time, 1); }
@@ -78,7 +78,7 @@ class ResidentTraffic {
         return least_copy_time(flat_.bytes[t], links_.to_device, most_time());
     }
 
-    /// Of tensors that ops make.
+    /// The bytes of a run of the op: its workspace and the tensors that ops make. Residents are not counted.
     std::int64_t footprint(std::int32_t op) const {
         std::int64_t bytes = flat_.workspace[op];
         for (const std::int32_t t : flat_.inputs[op]) bytes += flat_.bytes[t];
@@ -101,7 +101,7 @@ class ResidentTraffic {
     }
 
     void add_updates(Programme& programme) const {
-        std::vector<std::uint8_t> counted(graph_.tensors.size(), 0);  // gradients go out once
+        std::vector<std::uint8_t> counted(graph_.tensors.size(), 0);  // each gradient is copied out once
         for (const OpId id : graph_.ops.ids()) {
             if (!graph_.ops[id].host_time || !flat_.required[id.index()]) continue;
             const Term there = programme.rows.add_column(0);
@@ -112,10 +112,11 @@ class ResidentTraffic {
         }
     }
 
-    /// What reads or updates a resident: an op that must run on the device and after the moment, and updates.
+    /// Which ops read or update a resident: ops that must run on the device, before or after the moment, and
+    /// updates.
     struct Use {
         bool after_on_device = false, on_device = false;
-        OpId update_after;  ///< on the host or not, after the moment
+        OpId update_after;  ///< an update after the moment that may run on the host
         OpId changes;       ///< the op that changes it
     };
     Use use_of(TensorId t, const std::vector<std::uint8_t>& after) const {
@@ -134,7 +135,7 @@ class ResidentTraffic {
         return use;
     }
 
-    /// False: all residents have room.
+    /// Returns false where all residents have room.
     bool add_residents(OpId moment, Programme& programme) const {
         const std::vector<std::uint8_t> after = descendants(moment);
         std::vector<std::uint8_t> read(graph_.tensors.size(), 0);
@@ -240,7 +241,7 @@ class ResidentTraffic {
     const std::int64_t budget_;
     const IdVector<TensorId, char> may_leave_;
     const Lineage lineage_;
-    std::vector<std::uint8_t> on_device_;  ///< per op: it must run there
+    std::vector<std::uint8_t> on_device_;  ///< per op: it must run, and on the device
     IdVector<TensorId, std::vector<OpId>>
         touching_;  ///< of residents: ops that must run, and read or update them
 };

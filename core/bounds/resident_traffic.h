@@ -1,28 +1,28 @@
-// A lower bound on the time of schedules in which residents may leave the device: at some moment there is no
-// room for all of them, and those that are away then must be copied.
+// A lower bound on the time of schedules in which residents may leave the device. At some moment there is no
+// room for all residents, and the residents that are away at that moment must be copied.
 //
 //     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
 //     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds
 //
-// Let b be an op that must run on the device, s the time of b and of its ancestors that must run there.
-// During b's first run the device has room for what b reads, makes and needs, and for residents of what bytes
-// are left. Variables, all in [0, 1]:
+// Let b be an op that must run on the device, and s the time of b and of those of its ancestors that must
+// run there. During b's first run the device has room for the tensors that b reads and makes and for its
+// workspace, and the bytes that are left are the room for residents. Variables, all in [0, 1]:
 //     z[t]     resident t is not on the device then
 //     h[i]     update i, which can run on the host, does so
 //     f[t]     t is fetched after that run
 //     y[t]     t is fetched at some time
 //     o[t]     t is copied to the host at some time
-// Minimized is the time T of the step. Rows, and why they hold in every valid schedule:
-//   sum of bytes(t) z[t] >= what residents take beyond the room
+// The objective is the time T of the step, to be minimized. Rows, and why they hold in every valid schedule:
+//   sum of bytes(t) z[t] >= the bytes of the residents beyond the room
 //   f[t] >= z[t]
-//       Some op that reads or updates t must run on the device, and descends from b: it has not run yet, and
-//       what is not there during b is fetched after it.
+//       Some op that reads or updates t must run on the device, and descends from b. This op has not run yet,
+//       so a resident that is not on the device during b is fetched after b.
 //   f[t] >= z[t] - h[i]
-//       The same where only update i does so: it runs on the device, or on the host.
+//       The same, but only update i uses t after b, and i may run on the host instead.
 //   o[t] >= z[t] - h[i]
 //       Update i changes t on the device (h is 0 where i cannot run on the host). If t has its home on the
-//       device, then t was copied out in this step: what is freed has a copy on the host, and at the start
-//       of a step there is none. If t has its home on the host, then its new value goes there.
+//       device, then t was copied out in this step: a resident that is freed has a copy on the host, and at
+//       the start of a step there is none. If t has its home on the host, then its new value goes there.
 //   y[t] >= f[t], y[t] >= h[i]
 //       Update i changes t on the host, and ops that must run on the device read t: see HostOp::back.
 //   T >= time of what must run - sum of time(i) h[i]
@@ -30,7 +30,7 @@
 //       with r = the least time before one of the set has its inputs
 //   T >= s + sum of in(t) f[t]
 //   T >= sum of in(t) y[t]
-//   T >= sum of out(t) o[t] + sum of out(g) h[i] over gradients g that i reads first
+//   T >= sum of out(t) o[t] + sum of out(g) h[i] over the gradients g that no update before i reads
 // Steps are repeated, and copies of residents may go on in the next repetition; since a link makes one copy
 // at a time, no period is shorter than the copies of one.
 #pragma once
@@ -56,8 +56,9 @@ struct MovingResidents {
     HostLinks links;
 };
 
-/// Of schedules within the budget that copy no others: nanoseconds; 0 where that proves nothing. `flat` is
-/// the graph's, see `with_results_from_host`.
+/// A lower bound in nanoseconds on the time of schedules within the budget that copy no other residents; 0
+/// where there is nothing to prove. `flat` is the flat graph of `graph`, as `with_results_from_host` returns
+/// it.
 std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits = {});
 

@@ -1,4 +1,5 @@
-// What memory rows of relaxations can gain from tensors being whole.
+// Tightens memory rows of relaxations: a tensor is kept as a whole or not at all, so that only some sums of
+// sizes can occur.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,9 @@
 
 namespace rematlas {
 
-/// The largest sum of a subset of `sizes` that is at most `limit` (not negative), or a value between it and
-/// `limit` where finding it would take long: then only multiples of the greatest common divisor are
-/// considered. Bitset dynamic programme: at most about 10 ms.
+/// Returns the largest sum of a subset of `sizes` that is at most `limit` (not negative). Where the search
+/// would take long, it returns the largest multiple of the greatest common divisor of `sizes` up to `limit`,
+/// which is at least that sum. Method: dynamic programming on bitsets. Cost: at most about 10 ms.
 std::int64_t largest_subset_sum(std::vector<std::int64_t> sizes, std::int64_t limit);
 
 }  // namespace rematlas

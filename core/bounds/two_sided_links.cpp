@@ -1,4 +1,4 @@
-// The rows of two_sided_moments.h about time: of the device and of both links.
+// The rows of two_sided_moments.h about time: on the device and on both links.
 #include <algorithm>
 #include <utility>
 
@@ -48,7 +48,8 @@ void TwoSidedMoments::balance(std::span<double> multipliers) const {
     }
 }
 
-/// Sets of copies: those with the largest margins, of so many sizes that each row adds about as much time.
+/// Adds a row for each of several sets of copies. Each set holds the copies with the largest margins, and
+/// each set adds about the same copy time to the set before.
 void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, std::vector<Copy> copies) {
     std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.margin > b.margin; });
     double all = 0, so_far = 0;
@@ -68,7 +69,7 @@ void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, s
 }
 
 void TwoSidedMoments::add_out_rows(int moment) {
-    // Only what runs before the moment whether or not there is such a copy.
+    // Only ops that run before the moment whether or not such a copy is made.
     std::vector<std::uint8_t> before(graph_.op_count);
     for (int op = 0; op < graph_.op_count; ++op)
         before[op] = graph_.required[op] && windows_.last[op] < moment;

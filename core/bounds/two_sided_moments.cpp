@@ -42,13 +42,15 @@ std::int64_t TwoSidedMoments::most_time() const {
     return 16 * std::max<std::int64_t>(graph_.base_time, 1);
 }
 
-// A schedule that takes longer than `most_time` is no point of the programme.
+// The programme has no point for a schedule that takes longer than `most_time`, so no bound is above that
+// time.
 std::int64_t TwoSidedMoments::bound(const DualValue& value) const {
     return value.infeasible ? most_time() : std::min(value.bound, most_time());
 }
 
-// From the last window to the first: what the required runs read, what that is made or kept by, and so on.
-// Needed is marked as column 0, which is no more than a mark here.
+// Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
+// the runs that make these inputs and the moments that keep them, and so on. The mark is column 0, which
+// `add_columns` replaces by the column itself.
 void TwoSidedMoments::find_needed() {
     for (int k = 1; k <= moments(); ++k) {
         for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
@@ -68,7 +70,7 @@ void TwoSidedMoments::find_needed() {
     }
 }
 
-/// Something in the window reads the tensor, or wants it after the window.
+/// Marks the ways to provide a tensor that a run in the window reads or that is needed after the window.
 void TwoSidedMoments::need(int window, int tensor) {
     if (kept_[window][tensor] == kAlways) return;
     const int maker = graph_.producer[tensor];
@@ -99,7 +101,7 @@ void TwoSidedMoments::add_columns() {
     }
 }
 
-/// X, from the last window to the first.
+/// Adds the columns X, from the last window to the first.
 void TwoSidedMoments::add_suffixes() {
     runs_from_[moments()] = runs_[moments()];
     for (int k = moments() - 1; k >= 1; --k) {
@@ -135,7 +137,7 @@ void TwoSidedMoments::add_window_rows(int k) {
                                        fetched_[k][t]);
     }
     for (int t = 0; k < moments() && t < graph_.tensor_count; ++t) {
-        // What a moment's op reads and makes, the rows of its run see to.
+        // The rows of the run of a moment's op cover the tensors that this op reads and makes.
         if (kept_[k + 1][t] < 0) continue;
         const Term made = runs_[k][graph_.producer[t]];
         programme_.add_implication(kept_[k + 1][t], kept_[k][t], made, fetched_[k][t]);
@@ -150,8 +152,8 @@ void TwoSidedMoments::add_window_rows(int k) {
     }
 }
 
-// A late op's reruns have no input rows in the windows, so its runs from a moment on have them only where they
-// cannot be reruns, or where the first run is among them.
+// The reruns of a late op have no input rows in the windows. So its runs from a moment on have input rows
+// only where these runs cannot be reruns, or where the first run is among them.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];
@@ -177,8 +179,8 @@ void TwoSidedMoments::add_end_rows(int k, int result) {
     programme_.add_implication(kAlways, kept_[k][result], runs_from_[k][graph_.producer[result]], copied);
 }
 
-// A result made once may be written over when it can come back from the host; such pairs are not in the flat
-// graph.
+// The most bytes that a run in place can save. A result that is made only once may be overwritten when it
+// can come back from the host, but the flat graph has no pairs for such results.
 std::int64_t TwoSidedMoments::saved_in_place(int op) const {
     std::int64_t saved = 0, inputs = 0, outputs = 0;
     bool reads_result = false;

@@ -1,7 +1,8 @@
-// The relaxation of a chain of moments for schedules that also copy tensors to the host and back: every link
-// has to be done with what leaves before a moment, and with what comes back after it.
+// The relaxation of a chain of moments for schedules that also copy tensors to the host and back. Each link
+// must finish the copies that leave before a moment, and the copies that come back after the moment.
 //
-//     const TwoSidedMoments relaxation(flat, budget, moment_chain(flat, budget, 1), fastest_of(device.links));
+//     const MomentChain chain = moment_chain(flat, budget, 1);
+//     const TwoSidedMoments relaxation(flat, budget, chain, fastest_of(device.links));
 //     const std::int64_t time = relaxation.bound(solve_relaxation(relaxation.programme(), ...).value);
 //
 // Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are those of
@@ -10,53 +11,60 @@
 //     F[k,t]   t is not there during moment k, and the first thing that brings it back is a fetch
 //     f[k,t]   the same, and that fetch is in window k
 //     c[k,t]   some copy of t to the host was done before moment k began
-//     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and the
-//              last one ends with it, when all copies are done.
-// Minimized is the sum of all W[k].
+//     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and
+//              the last W ends with it, when all copies are done.
+// The objective is the sum of all W[k], to be minimized.
 //
-// Rows, and why they hold in every valid schedule, with any order and reruns, and with any number of copies of
-// a tensor each way; let b be the op of moment k, M(t) the maker of t:
-//   x[k,o] <= a[k,u] + x[k,M(u)] + f[k,u]           input u of o. u was there when the window began, or the
-//   X[k,o] <= a[k,u] + X[k,M(u)] + F[k,u]           first thing that brought it was a run or a fetch.
-//   a[k+1,t] <= a[k,t] + x[k,M(t)] + f[k,t]         The same of what is there at the end of the window.
+// Rows, and why they hold in every valid schedule, with any order and reruns, and with any number of copies
+// of a tensor each way; let b be the op of moment k, and M(t) the maker of t:
+//   x[k,o] <= a[k,u] + x[k,M(u)] + f[k,u]           u is an input of o. u was there when the window
+//   X[k,o] <= a[k,u] + X[k,M(u)] + F[k,u]           began, or a run or a fetch first brought u.
+//   a[k+1,t] <= a[k,t] + x[k,M(t)] + f[k,t]         The same holds for t at the end of the window.
 //   a[k+1,t] + F[k+1,t] <= a[k,t] + F[k,t] + x[k,M(t)]
-//                                                   What comes by a fetch after moment k + 1 without having been
-//                                                   there since that moment has its copy from before. Had it not
-//                                                   been there during moment k, nor been made in window k, then
-//                                                   the first thing that brings it after moment k is a fetch.
-//   f[k,t] <= F[k,t] <= f[k,t] + F[k+1,t]           That fetch is in window k, or nothing brings t before moment
-//                                                   k + 1, and then it is the first after that moment, too.
-//   F[k,t] <= c[k,t], c[k,t] <= c[k+1,t]            A fetch reads a copy. Since t was not there after moment k
-//                                                   until the fetch, the copy was begun before, and the step
-//                                                   that took t off the device had waited for it.
+//                                                   A fetch that brings t after moment k + 1, while t
+//                                                   was not there since that moment, reads a copy from
+//                                                   before. If t was neither there during moment k nor
+//                                                   made in window k, then the first thing that brings
+//                                                   t after moment k is a fetch.
+//   f[k,t] <= F[k,t] <= f[k,t] + F[k+1,t]           That fetch is in window k, or nothing brings t
+//                                                   before moment k + 1, and the fetch is the first
+//                                                   after that moment, too.
+//   F[k,t] <= c[k,t], c[k,t] <= c[k+1,t]            A fetch reads a copy. Since t was not there after
+//                                                   moment k until the fetch, the copy was begun before
+//                                                   the moment, and the step that took t off the device
+//                                                   had waited for the copy.
 //   W[k] >= sum of time(o) x[k,o]                   Runs follow each other on one clock.
 //   W[0] + .. + W[k-1] - time(b) >= r + sum of out(t) c[k,t] over any set of tensors, with
-//        r = the least over the set of the time of those of M(t) and its ancestors that must run before moment k.
-//        The copies are done when moment k begins; none begins before t is made, when M(t) and its ancestors
-//        have run; a link makes one copy at a time. With no copy the row is about runs alone, and holds too.
-//   W[k] + .. + W[m] >= s + sum of in(t) F[k,t] over any set of tensors, with s = the least over the set of what
-//        must run after the fetch. It begins after moment k; the required users of t that cannot run before
-//        moment k wait for it, and all that must descend from them waits for these. All this runs after moment
-//        k in any case, so that the row holds with no fetch, too.
+//        r = the least over the set of the time of the ops among M(t) and its ancestors that must run before
+//        moment k. The copies are done when moment k begins. None begins before t is made, when M(t) and its
+//        ancestors have run, and a link makes one copy at a time. With no copy the row is about runs alone,
+//        and holds too.
+//   W[k] + .. + W[m] >= s + sum of in(t) F[k,t] over any set of tensors, with
+//        s = the least over the set of the time of the ops that must run after the fetch. The fetch begins
+//        after moment k. The required users of t that cannot run before moment k wait for the fetch, and the
+//        required ops that descend from these users wait for them. All these ops run after moment k in any
+//        case, so that the row holds with no fetch, too.
 //   W[k] + .. + W[m] >= sum of in(t) f[j,t]         j >= k. Fetches in different windows are different.
-//   the memory row of chain_moments.h               A fetch takes its bytes at once, so that what is on its way
-//                                                   is there.
-//   1 <= a[m,t] + x[m,M(t)] + c[m,t]                t a result, that ends on the host if it is not on the device,
-//                                                   and so for X, k; with `activations_only` F in place of c.
-// Where ops may run on the host (host_ops.h) the graph is the step without them, and there are
-//     h[i]     op i of these runs on the host
+//   the memory row of chain_moments.h               A fetch takes its bytes at once, so a tensor on its
+//                                                   way counts as being there.
+//   1 <= a[m,t] + x[m,M(t)] + c[m,t]                t is a result, which ends on the host if it is not
+//                                                   on the device. The same holds with X at each k.
+//                                                   With `activations_only`, F stands in place of c.
+// Where ops may run on the host (host_ops.h), the graph is the step without these ops, and there are
+//     h[i]     op i of these ops runs on the host
 //     e[t]     t is copied to the host at some time
-// with these rows over the whole step, in which each of them runs once, here or there:
+// with these rows over the whole step, in which each of these ops runs once, on the device or on the host:
 //   e[t] >= c[m,t], e[t] >= h[i]                    t an input of op i, made on the device
 //   W[0] + .. + W[m] >= sum of time(o) x[k,o] + sum of time(i) (1 - h[i])
-//   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with r = the least over the set of
-//        the time of what must run before the inputs of op i are there. Ops on the host follow each other.
-//   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as before a moment.
+//   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with
+//        r = the least over the set of the time of the ops that must run before the inputs of op i are there.
+//        Ops on the host run one after another.
+//   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as in the row before a moment
 //   W[0] + .. + W[m] >= sum of in(t) f[k,t] + sum of in(t) h[i] over t in back(i)
-// Residents that may leave take no bytes and no time here. Of a link the fastest rate counts, and no latency.
-// Steps that wait for a copy and steps that are refused while it is under way make no difference: all of the
-// above uses only that nothing leaves the device while it is copied from there, and that no run reads what
-// has not arrived.
+// Residents that may leave the device take no bytes and no time here. A link counts with its fastest rate
+// and no latency. The rows hold whether a step waits for a copy or is refused while the copy is under way.
+// They use only two facts: no tensor leaves the device while it is copied from there, and no run reads a
+// tensor that has not arrived.
 //
 // Source: rows of chain_moments.h; the rows of the links are the preemptive relaxation of one machine with
 // release dates and tails (Carlier 1982, "The one-machine sequencing problem"), with choice of the jobs.
@@ -78,24 +86,24 @@ namespace rematlas {
 
 class TwoSidedMoments {
   public:
-    /// `margin_rows`: so many of the sets of tensors with the largest r, or s, get a row at each moment, of each
-    /// link; the more the stronger, but for first-order methods, which do not get to the end of many.
-    /// `host_ops`: of `graph`. The chain may be empty.
+    /// `margin_rows`: at each moment, each link gets rows for at most so many sets of tensors, those with
+    /// the largest r or s. More rows make the bound stronger, except with first-order methods, which do not
+    /// converge with many rows. `host_ops` are those of `graph`. The chain may be empty.
     TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain, const HostLinks& links,
                     int margin_rows = kAllMarginRows, std::span<const HostOp> host_ops = {});
     static constexpr int kAllMarginRows = 1000;
 
-    /// Minimizes nanoseconds, of schedules that take at most `most_time`.
+    /// The programme minimizes nanoseconds, over schedules that take at most `most_time`.
     const MilpModel& programme() const { return programme_.model; }
 
     /// True when the ops of the moments cannot run within the budget: no schedule fits.
     bool impossible() const { return programme_.impossible(); }
 
-    /// What a value of the programme proves of all schedules: nanoseconds.
+    /// The lower bound in nanoseconds that `value` proves for all schedules; at most `most_time`.
     std::int64_t bound(const DualValue& value) const;
 
-    /// Scales the multipliers of the rows of each window's time so that they sum up to at most 1, as the best
-    /// ones do: where they sum up to more, the value falls by 16 times the step for each 1 in excess.
+    /// Scales the multipliers of the time rows so that those of each window sum up to at most 1, as in the
+    /// optimum. Each 1 in excess would lower the value by 16 times the step.
     void balance(std::span<double> multipliers) const;
 
     /// 16 times the step without reruns.
@@ -105,7 +113,7 @@ class TwoSidedMoments {
     using Entry = TermProgramme::Entry;
     using Entries = std::vector<Entry>;
 
-    /// One copy of a machine that makes them one at a time, at one moment.
+    /// One job of a machine that does one job at a time: a copy on a link, or an op on the host.
     struct Copy {
         std::int64_t margin;  ///< time before its release, or after its arrival
         std::int64_t time;
@@ -152,8 +160,8 @@ class TwoSidedMoments {
     std::vector<Terms> fetched_;       ///< f[window][tensor]
     std::vector<Terms> fetched_from_;  ///< F[moment][tensor]
     std::vector<Terms> copied_;        ///< c[moment][tensor]
-    Terms time_;                       ///< W[window] beyond `least_`, over `most_time`
-    std::vector<std::int64_t> least_;  ///< per window: time of what runs in it for sure
+    Terms time_;                       ///< W[window] less `least_`, as a share of `most_time`
+    std::vector<std::int64_t> least_;  ///< per window: time of the ops that run in it for sure
     struct TimeRow {
         std::size_t row;
         int first, last;  ///< windows

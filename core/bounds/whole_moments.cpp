@@ -14,8 +14,8 @@
 namespace rematlas {
 namespace {
 
-constexpr double kLargestEntry = 1000;  // of a row, to the library; and of the objective without reruns
-constexpr double kMargin = 1e-6;        // of the objective, for what the library is off
+constexpr double kLargestEntry = 1000;  // largest entry of a scaled row, and the scaled base time
+constexpr double kMargin = 1e-6;        // of the scaled objective, for errors of the library
 
 class WholeSearch {
   public:
@@ -58,7 +58,8 @@ class WholeSearch {
                (!found_.runs.empty() && cost_.peak <= budget_ && proves_optimal(found_.bound, cost_.time));
     }
 
-    /// The programme's columns come first among those with intervals.
+    /// Fixes columns by their reduced costs. The columns of intervals, which `relaxed` may have as well,
+    /// come last, so that equal indices mean equal columns.
     void fix_columns(const DualValue& relaxed) {
         if (limits_.known == std::numeric_limits<std::int64_t>::max()) return;
         const std::int64_t room = limits_.known - (relaxed.bound - 1);
@@ -117,9 +118,9 @@ class WholeSearch {
     const ChainMoments relaxation_;
     const std::int64_t fixed_time_;
     std::shared_ptr<MilpModel> programme_;
-    double unit_ = 1;  ///< nanoseconds of one in the objective
+    double unit_ = 1;  ///< nanoseconds of a 1 in the objective
     WholeMoments found_;
-    SequenceCost cost_;  ///< of its runs
+    SequenceCost cost_;  ///< of `found_.runs`
 };
 
 }  // namespace

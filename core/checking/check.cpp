@@ -11,10 +11,10 @@
 namespace rematlas {
 namespace {
 
-constexpr double kGapRounding = 1e-6;     ///< as much as the overheads that a gap is made of may be off
-constexpr double kMostOptimalGap = 1e-6;  ///< of a schedule that is called optimal: what rounding makes
+constexpr double kGapRounding = 1e-6;     ///< relative error of the overheads that a gap is computed from
+constexpr double kMostOptimalGap = 1e-6;  ///< gap of a schedule that is called optimal: rounding only
 
-/// What the schedule says of itself, beside what it does.
+/// Compares the schedule's own figures, and the budgets, with the played schedule.
 void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport& report) {
     const auto violation = [&](const std::string& what) {
         report.violations.push_back("at the end: " + what);
@@ -32,7 +32,8 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         violation("the overhead is " + std::to_string(report.overhead) + ", the schedule predicts " +
                   std::to_string(schedule.overhead));
     }
-    // Both players count whole nanoseconds by the same rules (core/schedule/README.md): nothing is left to rounding.
+    // Both players count whole nanoseconds by the same rules (core/schedule/README.md), so nothing is left
+    // to rounding.
     if (predicts && schedule.time.value > 0 && schedule.time != report.time) {
         violation("the time is " + std::to_string(report.time.value) + " ns, the schedule predicts " +
                   std::to_string(schedule.time.value));

@@ -10,9 +10,9 @@
 
 namespace rematlas {
 
-/// What one link, or the host's ops, did in the step.
+/// The use of one link, or of the ops on the host, in the step.
 struct SideUse {
-    Bytes bytes;       ///< copied; of a link
+    Bytes bytes;       ///< copied over a link
     Nanoseconds busy;  ///< latencies included
 };
 
@@ -33,13 +33,14 @@ struct CheckReport {
 
 /// Budgets in place of the schedule's own.
 struct CheckBudgets {
-    std::optional<Bytes> device = {};  ///< else `schedule.budget` when positive
-    std::optional<Bytes> host = {};    ///< else `schedule.host_budget`
+    std::optional<Bytes> device = {};  ///< none: `schedule.budget` when positive
+    std::optional<Bytes> host = {};    ///< none: `schedule.host_budget`
 };
 
-/// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set; the time
-/// when that is set too), with the gap that it names and with the budgets. Pins and planned addresses in the
-/// schedule are checked too, and the arena of these against the budget. Stops collecting at 20 violations.
+/// Plays the schedule on the graph. Compares the outcome with the schedule's predictions (when
+/// `schedule.peak` is set; the time when `schedule.time` is set too), with its bound and its gap, and with
+/// the budgets. Pins and planned addresses in the schedule are checked too, and their arena is compared with
+/// the budget. Stops collecting at 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, const CheckBudgets& budgets);
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 

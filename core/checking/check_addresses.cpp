@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes low .. high-1 of the arena, and whose they are; nobody's when `owner` is empty.
+/// Bytes low .. high-1 of the arena and their owner. They belong to nobody when `owner` is empty.
 struct Range {
     std::int64_t low = 0, high = 0;
     std::string owner = {};
@@ -68,7 +68,8 @@ class AddressChecker {
         Range workspace;
         if (op.workspace.value > 0)
             workspace = claim("the workspace of op " + std::to_string(id.value), op.workspace.value, 0);
-        // What is held only while the op runs, against all that is held then; `claim` saw the rest.
+        // Old copies are held while the op runs, beside its outputs and its workspace. `claim` has compared
+        // all other ranges.
         for (const Range& old : old_copies) {
             for (TensorId t : op.outputs) compare(old, held_.at(t));
             compare(old, workspace);
@@ -104,7 +105,7 @@ class AddressChecker {
     const Graph& graph_;
     const Addresses& addresses_;
     std::map<TensorId, Range> held_;
-    std::size_t next_ = 0;  ///< of the offsets
+    std::size_t next_ = 0;  ///< index of the next offset
     std::size_t at_ = 0;
     std::optional<Error> failure_;
 };

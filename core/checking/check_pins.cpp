@@ -38,7 +38,8 @@ class PinCheck {
     }
 
   private:
-    /// By the lengths of the name's starts that the pattern read so far can stand for.
+    /// Whether the pattern matches the name. `ends` marks the lengths of the name's prefixes that the
+    /// pattern read so far matches.
     bool fits(std::string_view name) const {
         std::vector<char> ends(name.size() + 1, 0);
         ends[0] = 1;
@@ -54,7 +55,8 @@ class PinCheck {
         return ends.back();
     }
 
-    /// The module of the pattern that a path lies in: the path itself, or a start of it that ends before a dot.
+    /// The module that the pattern matches and the op lies in: the op's module path, or a prefix of it that
+    /// ends before a dot.
     std::optional<std::string> module_of(OpId id) const {
         const std::string& path = graph_.ops[id].module;
         if (path.empty() || graph_.ops[id].phase != Phase::forward) return std::nullopt;
@@ -84,7 +86,7 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Tensors of a matched module that another module, or the loss, reads in the forward pass.
+    /// Notes the tensors of a matched module that another module, or the loss, reads in the forward pass.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;
@@ -118,7 +120,7 @@ class PinCheck {
     const Graph& graph_;
     const Pin& pin_;
     std::map<TensorId, OpId> maker_;
-    std::map<OpId, std::optional<std::string>> module_;  ///< that the pattern matches and the op lies in
+    std::map<OpId, std::optional<std::string>> module_;  ///< per op: the matched module that it lies in
     std::set<TensorId> leaves_;  ///< read outside of their module in the forward pass, or results
     std::optional<OpId> loss_;
     bool matched_ = false;

@@ -23,7 +23,7 @@ HostTraffic::TaskId HostTraffic::copy(Way way, int tensor, std::int64_t alone, s
     return add({way, tensor, alone, contended, latency, std::move(first)});
 }
 
-/// Nothing slows an op of the host down: both of its times are one.
+/// Nothing slows an op of the host down, so both of its times are the same.
 HostTraffic::TaskId HostTraffic::run_on_host(int op, std::int64_t time, std::set<TaskId> first) {
     return add({Way::host, op, time, time, 0, std::move(first)});
 }
@@ -61,7 +61,7 @@ bool HostTraffic::contended(Way way) {
     return other && other->moving();
 }
 
-/// -1 where nothing is under way.
+/// Nanoseconds; -1 where nothing is under way.
 std::int64_t HostTraffic::until_next_change() {
     std::int64_t next = -1;
     for (Way way : kWays) {

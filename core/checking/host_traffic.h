@@ -1,5 +1,6 @@
-// The checker's own clock: what compute does, and beside it the copies on the two links and the ops on the host.
-// Follows "Beside compute" in core/schedule/README.md; shares no code with the simulator's queues.
+// The checker's own clock for compute, and beside it for the copies on the two links and the ops on the
+// host. It follows "Beside compute" in core/schedule/README.md and shares no code with the simulator's
+// queues.
 #pragma once
 
 #include <array>
@@ -19,16 +20,18 @@ class HostTraffic {
 
     std::int64_t clock() const { return clock_; }
 
-    /// Copies and ops of the host go on meanwhile.
+    /// Moves the clock by `time`. Copies and ops of the host go on meanwhile.
     void compute(std::int64_t time);
     void await(TaskId task);
 
-    /// A copy, from now on the last of its way. It begins once those before it and all of `first` are done.
+    /// Adds a copy behind all others of its way. It begins once the copies before it and all of `first` are
+    /// done.
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
 
-    /// What is under way: which way, the tensor or op, the latency still to come, and what has been moved.
+    /// The tasks under way: the way, the tensor or op, the latency still to come, and the share that has
+    /// been moved.
     using UnderWay = std::vector<std::tuple<Way, int, std::int64_t, unsigned __int128>>;
     UnderWay under_way() const;
 
@@ -44,8 +47,8 @@ class HostTraffic {
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
-        /// Moved shares are of alone * contended: a nanosecond alone is worth `contended` of it, one beside
-        /// the other way is worth `alone`.
+        /// The share moved, out of alone * contended. A nanosecond alone adds `contended` to it, and a
+        /// nanosecond beside the other way adds `alone`.
         unsigned __int128 moved() const;
         unsigned __int128 whole() const;
         bool moving() const { return begun && !done && latency == 0; }

@@ -88,7 +88,7 @@ class Player {
             tell_use(busy, 1);
             if (!sound() || !schedule_.homes.cyclic || traffic_.under_way() == before) return;
         }
-        // Never twice alike: the mean.
+        // No repetition ended as it began, so the time is the mean.
         for (const auto& [t, copy] : to_host_) traffic_.await(copy);
         for (const auto& [t, copy] : to_device_) traffic_.await(copy);
         const std::int64_t all = traffic_.clock();
@@ -213,8 +213,8 @@ class Player {
         traffic_.compute(op.time.value);
     }
 
-    /// What an op finds in residents is what it finds there in the graph's order: other ops before it have
-    /// updated them, and others after it have not.
+    /// An op must find residents as in the graph's order: the other ops before it that update them have run,
+    /// and those after it have not.
     void see_values(OpId id, const std::vector<TensorId>& tensors) {
         for (TensorId t : tensors) {
             for (OpId other : updated_by_[t]) {
@@ -228,7 +228,8 @@ class Player {
         }
     }
 
-    /// The first run of an op changes residents, and so makes what the host has of them worthless.
+    /// Plays the updates of residents by an op's first run. The copies of these residents on the host become
+    /// worthless.
     void play_updates(OpId id) {
         see_values(id, graph_.ops[id].mutates);
         for (TensorId t : graph_.ops[id].mutates) {
@@ -404,13 +405,13 @@ class Player {
     std::set<TensorId> home_on_host_, stays_;
     std::set<TensorId> on_device_, on_host_;
     Latest to_host_, to_device_;     ///< the latest copy of a tensor
-    Latest host_ops_, host_writes_;  ///< the latest op that names it, that mutates or makes it
+    Latest host_ops_, host_writes_;  ///< latest op on the host that names it; that mutates or makes it
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
-    std::set<OpId> ran_on_side_;  ///< of the graph's boundary
+    std::set<OpId> ran_on_side_;  ///< ops that ran on the present side of the graph's boundary
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
-    bool counts_ = true;  ///< in the first repetition
+    bool counts_ = true;  ///< true in the first repetition, the only one that is counted
     double step_time_ = 0;
     HostTraffic traffic_;
     CheckReport report_;

@@ -5,7 +5,7 @@
 
 namespace rematlas {
 
-/// Everything in the report but what compares it with the schedule's own figures and budgets.
+/// Fills the whole report, except for comparisons with the schedule's own figures and with budgets.
 CheckReport play_schedule(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

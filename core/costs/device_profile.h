@@ -10,8 +10,9 @@
 //      "memory_bytes_per_second": ..., "launch_ns": ..., "matmul_efficiency": 0.7,
 //      "matmul_efficiencies": {"bf16": 0.8},
 //      "convolution_efficiency": 0.5, "memory_efficiency": 0.8, "to_host_bytes_per_second": ...,
-//      "to_device_bytes_per_second": ..., "to_host_contended_bytes_per_second": ..., "to_device_contended_bytes_per_second": ...,
-//      "copy_latency_ns": ..., "least_copy_bytes": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
+//      "to_device_bytes_per_second": ..., "to_host_contended_bytes_per_second": ...,
+//      "to_device_contended_bytes_per_second": ..., "copy_latency_ns": ..., "least_copy_bytes": ...,
+//      "matmul_workspace_bytes": ..., "capability": 9.0,
 //      "host": "desktop", "sources": {"matmul_flops": "..."}}
 #pragma once
 
@@ -33,17 +34,17 @@ struct DeviceProfile {
     std::string kind = {};                                 ///< "cpu" or "cuda"
     Bytes memory = {};                                     ///< of the device
     std::map<std::string, double> matmul_flops = {};       ///< peak, per second, by type: "f32", "bf16", ...
-    std::map<std::string, double> convolution_flops = {};  ///< where they differ from those of products
+    std::map<std::string, double> convolution_flops = {};  ///< by type; by default as `matmul_flops`
     std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
     Nanoseconds launch = {};                                 ///< of any op
     double matmul_efficiency = 1;                            ///< share of the peak that large products reach
-    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, where it is another one
+    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, where another share holds
     double convolution_efficiency = 1;
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
     Links links = {};                 ///< to the memory of the host
-    HostProfile host = {};            ///< that such devices mostly have; in the file a name, or a path
+    HostProfile host = {};            ///< host that such devices mostly have; in the file a name or a path
     Bytes matmul_workspace = {};      ///< held for good by the library of matrix products
     double capability = 0;            ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources = {};
@@ -52,7 +53,8 @@ struct DeviceProfile {
 /// The names of the profiles that come with the program.
 const std::vector<std::string>& device_profile_names();
 
-/// A name, or a path that ends in .json. Errors: one line that names the file and the field.
+/// Reads a profile by its name, or by a path that ends in .json. Errors: one line that names the file and
+/// the field.
 Result<DeviceProfile> device_profile(const std::string& name_or_path);
 Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name);
 

@@ -1,15 +1,16 @@
 // How fast the host of a device updates parameters that live in its memory.
 //
 //     Result<HostProfile> host = host_profile("desktop");       // of resources/hosts, built into the program
-//     Result<HostProfile> mine = host_profile("links.json");    // a file of its own, or one that `rematlas links` wrote
+//     Result<HostProfile> mine = host_profile("links.json");    // a file, also one by `rematlas links`
 //     Nanoseconds time = update_time(*host, 14.0 * elements);
 //
 // An update of an optimizer does a few flops for each number that it moves, so that the bandwidth of the
-// memory decides (Williams, Waterman and Patterson, Roofline, 2009), or, of few cores, what these can ask
-// for. Format, with a source for each figure under "sources":
+// memory decides its time (Williams, Waterman and Patterson, Roofline, 2009). With few cores, the bandwidth
+// that these cores reach decides. Format, with a source for each figure under "sources":
 //
-//     {"format": "rematlas.host", "version": 1, "name": "a desktop with ...", "cores": 16, "memory_bytes": ...,
-//      "memory_bytes_per_second": 65e9, "core_bytes_per_second": 20e9, "launch_ns": 10000, "sources": {...}}
+//     {"format": "rematlas.host", "version": 1, "name": "a desktop with ...", "cores": 16,
+//      "memory_bytes": ..., "memory_bytes_per_second": 65e9, "core_bytes_per_second": 20e9,
+//      "launch_ns": 10000, "sources": {...}}
 //
 // In a file of links (link_profile.h) the same fields stand in the object "host", without a format.
 #pragma once
@@ -28,9 +29,9 @@ namespace rematlas {
 struct HostProfile {
     std::string name;
     int cores = 1;
-    Bytes memory = {};                   ///< 0: not said, and no limit
+    Bytes memory = {};                   ///< 0: unknown, and no limit
     double memory_bytes_per_second = 0;  ///< that all cores reach together, reading and writing
-    double core_bytes_per_second = 0;    ///< that one core reaches; 0: any number
+    double core_bytes_per_second = 0;    ///< that one core reaches; 0: no limit by cores
     Nanoseconds launch = {};             ///< of any update
     std::map<std::string, std::string> sources = {};
 };
@@ -38,19 +39,20 @@ struct HostProfile {
 /// The names of the profiles that come with the program.
 const std::vector<std::string>& host_profile_names();
 
-/// A name, or a path that ends in .json. Errors: one line that names the file and the field.
+/// Reads a profile by its name, or by a path that ends in .json. Errors: one line that names the file and
+/// the field.
 Result<HostProfile> host_profile(const std::string& name_or_path);
 Result<HostProfile> parse_host_profile(std::string_view text, std::string_view name);
 
-/// The host that an object of a file describes, and such an object. Reading throws FieldError, as Fields
-/// does.
+/// Reads the host that an object of a file describes, and writes a host into such an object. Reading throws
+/// FieldError, as Fields does.
 HostProfile host_from(const nlohmann::json& object, const std::string& place);
 void add_host(const HostProfile& host, nlohmann::json& object);
 
-/// Of an update that reads and writes so many bytes in all.
+/// The time of an update that reads and writes so many bytes in all.
 Nanoseconds update_time(const HostProfile& host, double bytes);
 
-/// For people: "a desktop with ...: updates move 65 GB/s".
+/// Returns text for people: "a desktop with ...: updates move 65 GB/s".
 std::string described(const HostProfile& host);
 
 }  // namespace rematlas

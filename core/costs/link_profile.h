@@ -7,8 +7,9 @@
 // Format of resources/links, with a source for each figure under "sources", and the fields of
 // core/base/links.h:
 //
-//     {"format": "rematlas.links", "version": 1, "name": "PCI Express 5.0 x16", "to_host_bytes_per_second": ...,
-//      "to_device_bytes_per_second": ..., "sources": {"to_host_bytes_per_second": "..."}}
+//     {"format": "rematlas.links", "version": 1, "name": "PCI Express 5.0 x16",
+//      "to_host_bytes_per_second": ..., "to_device_bytes_per_second": ...,
+//      "sources": {"to_host_bytes_per_second": "..."}}
 //
 // A file that `rematlas links` wrote has the host of the links too, under "host" (host_profile.h).
 #pragma once
@@ -29,23 +30,25 @@ struct LinkProfile {
     std::string name;
     Links links;  ///< both ways
     std::map<std::string, std::string> sources;
-    std::optional<HostProfile> host = {};  ///< at the other end
+    std::optional<HostProfile> host = {};  ///< the host of these links
 };
 
-/// Of links that come with the program; devices are not among them.
+/// The names of the links that come with the program, without those of devices.
 const std::vector<std::string>& link_profile_names();
 
 /// Errors: one line that names the file and the field.
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name);
 
-/// A file that reads as the profile.
+/// The text of a file that `parse_link_profile` reads as the profile.
 std::string link_profile_text(const LinkProfile& profile);
 
-/// Of links, of a device, or of a path that ends in .json. Errors: an unknown name; a device that has none.
+/// The links of that name, the links of a device, or those in a file whose path ends in .json. Errors: an
+/// unknown name; a device without links to its host; a file that cannot be read.
 Result<Links> links_named(const std::string& name);
 
-/// For people: the name of links that come with the program and are just these, else of a device that has such, else
-/// the slower speed, "12.5 GB/s". Empty: nothing can be copied.
+/// Returns text for people: the name of equal links that come with the program, else the name of a device
+/// with equal links, else the slower of both speeds, "12.5 GB/s". The text is empty where copies are not
+/// possible both ways.
 std::string link_name(const Links& links);
 
 }  // namespace rematlas

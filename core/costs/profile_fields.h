@@ -1,4 +1,4 @@
-// What the readers of profiles of devices and of links have in common.
+// Functions that the readers of profiles of devices, of links and of hosts share.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace rematlas {
 
-/// Fails at a key of the file that is none of these.
+/// Fails at a key of the file that is not in `known`.
 inline void refuse_unknown(const Fields& file, const nlohmann::json& object,
                            std::span<const std::string_view> known) {
     for (const auto& [key, value] : object.items())
@@ -32,7 +32,8 @@ inline std::map<std::string, std::string> sources_in(const Fields& file) {
     return found;
 }
 
-/// `read` takes the object in the text and throws FieldError. Errors start with the name.
+/// Reads the profile in a text. `read` takes the object in the text and throws FieldError. Errors start with
+/// `name`.
 template <class Profile>
 Result<Profile> profile_in(std::string_view text, std::string_view name,
                            Profile (*read)(const nlohmann::json& object)) {

@@ -12,17 +12,19 @@ double elements(const std::vector<std::int64_t>& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
 }
 
-/// Size counted from the end, 1 where there is none.
+/// The size of an axis counted from the end (1: the last); 1 where the tensor has no such axis.
 double from_end(const ShapeOf& shape, std::size_t axis) {
     return axis <= shape.sizes.size() ? static_cast<double>(shape.sizes[shape.sizes.size() - axis]) : 1.0;
 }
 
-/// 2 m k n for each matrix of the batch: the left operand has its m k, the right one its n.
+/// The flops of a product, 2 m k n for each matrix of the batch. The left operand has m k elements, and the
+/// last axis of the right operand has n.
 double product(const ShapeOf& left, const ShapeOf& right) {
     return 2.0 * elements(left.sizes) * from_end(right, 1);
 }
 
-/// Each element of the larger side of a convolution takes one product a weight of its channel.
+/// The flops of a convolution: each element of its larger side takes one product for each weight of its
+/// channel.
 double convolution(const ShapeOf& input, const ShapeOf& weight, double output_elements) {
     if (weight.sizes.empty() || input.sizes.size() < 2) return 0;
     const double per_channel = elements(weight.sizes) / static_cast<double>(weight.sizes[0]);
@@ -32,15 +34,16 @@ double convolution(const ShapeOf& input, const ShapeOf& weight, double output_el
     return 2.0 * per_channel * (transposed ? elements(input.sizes) : output_elements);
 }
 
-/// Two products of queries and keys over all heads: batch x heads x queries x keys x width each, of which the
-/// kernels of causal attention leave the half out that is masked (Dao, FlashAttention-2, 2023, section 3.1).
+/// The flops of the two products of attention over all heads, of batch x heads x queries x keys x width each.
+/// The kernels of causal attention leave out the half that is masked (Dao, FlashAttention-2, 2023, section
+/// 3.1).
 double attention(const ShapeOf& query, const ShapeOf& key, bool causal) {
     return (causal ? 2.0 : 4.0) * elements(query.sizes) * from_end(key, 2);
 }
 
 struct Elementwise {
     std::string_view word;  ///< in the name of the op
-    double flops;           ///< an element, where a transcendental function takes about twenty
+    double flops;           ///< for each element; a transcendental function takes about twenty
 };
 constexpr std::array<Elementwise, 16> elementwise{{{"gelu", 40},
                                                    {"softmax", 25},

@@ -6,8 +6,8 @@
 //                 .bytes_read = ..., .bytes_written = ..., .elements_written = ...};
 //     Nanoseconds time = roofline(profile, call);
 //
-// Products, convolutions and attention are counted from their shapes; every other op as a few flops an
-// element, which leaves most of them to the memory's bandwidth.
+// Products, convolutions and attention are counted from their shapes. Every other op counts as a few flops
+// an element, so that the bandwidth of the memory decides the time of most of them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace rematlas {
 
-/// A tensor that a kernel looks at; no sizes where the argument is none.
+/// A tensor argument of a kernel; without sizes where the argument is missing.
 struct ShapeOf {
     std::vector<std::int64_t> sizes;
     std::string dtype;
@@ -30,7 +30,7 @@ struct OpCall {
     std::vector<ShapeOf> arguments;  ///< tensors in the order of the op's arguments, lists flattened
     double bytes_read = 0, bytes_written = 0;
     double elements_written = 0;
-    int gradients = 1;    ///< of convolution_backward: how many of input and weight
+    int gradients = 1;    ///< of convolution_backward: how many gradients of input and weight
     bool causal = false;  ///< attention in which a query looks at the keys up to its own place
 };
 

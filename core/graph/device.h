@@ -1,4 +1,4 @@
-// What a graph says of the device that it was captured for.
+// The device that a graph was captured for, as far as the graph knows it.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Device {
     std::string name;
     Bytes memory = {};  ///< 0 when unknown
     Links links = {};
-    Bytes host_memory = {};       ///< 0: not said, and no limit
+    Bytes host_memory = {};       ///< 0: unknown, and no limit
     std::string kind = {};        ///< "cpu" or "cuda"; empty when unknown
     std::int64_t alignment = 64;  ///< bytes, of the addresses that its allocator gives
-    /// None where nothing is reserved beyond what is alive.
+    /// None where the allocator reserves nothing beyond the tensors that are alive.
     std::optional<CachingAllocatorOptions> allocator = {};
     bool operator==(const Device&) const = default;
 };

@@ -1,4 +1,5 @@
-// The graph as solvers see it: flat arrays of plain integers, nothing but what decides time and memory.
+// The graph as solvers see it: flat arrays of plain integers, with only the data that decides time and
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,11 @@ struct FlatGraph {
 
     struct Pair {
         std::int32_t out, in;
-        std::int64_t saved;  ///< min of the two tensors' bytes: what a run in place does not take
+        std::int64_t saved;  ///< min of the two tensors' bytes, which a run in place saves
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op, into `inplace`
-    std::vector<Pair> inplace;  ///< pairs whose input is made by an op, and again if it is a result
+    /// Pairs whose input is made by an op. Where the input is a result, that op may run again.
+    std::vector<Pair> inplace;
 
     std::vector<std::uint8_t> required;      ///< per op: runs at least once in every valid schedule
     std::vector<std::uint8_t> recomputable;  ///< per op
@@ -61,16 +63,17 @@ struct FlatGraph {
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
 
-/// `flat`, the graph's, for what holds of schedules with copies: an op may overwrite a result that is made only once,
-/// too, since a copy of it may come back from the host.
+/// Returns `flat`, the flat graph of `graph`, with the pairs that schedules with copies may use. In such
+/// schedules an op may also overwrite a result that is made only once, because a copy of the result may come
+/// back from the host.
 FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
 
 /// A proven lower bound on the peak of every valid schedule without offloading: the largest footprint of a
-/// required op (residents + inputs + outputs + workspace, less what running in place saves), and the results
-/// together.
+/// required op (residents + inputs + outputs + workspace, less what running in place saves), or residents +
+/// results where these are more.
 struct PeakBound {
     Bytes bytes;
-    OpId op;  ///< the op that sets it; the last one when the results do, all of which are held after it
+    OpId op;  ///< the op that sets the bound; the last op when the results do, which are held after it
     std::vector<TensorId> tensors;  ///< what is held there, residents included, heaviest first
 };
 PeakBound least_peak(const FlatGraph& graph);

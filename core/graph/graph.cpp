@@ -10,9 +10,8 @@ namespace {
 constexpr std::array<std::string_view, 7> kKindNames = {
     "parameter", "buffer", "input", "constant", "activation", "gradient", "optimizer_state"};
 constexpr std::array<std::string_view, 4> kPhaseNames = {"forward", "loss", "backward", "optimizer"};
-constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;  // bytes
-constexpr std::int64_t kLongestStep = std::int64_t{1}
-                                      << 52;  // ns, 52 days: a thousand times as much can be counted
+constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;   // bytes
+constexpr std::int64_t kLongestStep = std::int64_t{1} << 52;  // ns, 52 days; 1000 such steps can be counted
 
 template <class Enum, std::size_t N>
 std::optional<Enum> enum_from(std::string_view text, const std::array<std::string_view, N>& names) {

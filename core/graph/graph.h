@@ -67,7 +67,7 @@ struct Op {
     std::vector<TensorId> mutates = {};  ///< resident tensors that the first run updates (running statistics)
     bool recomputable = true;            ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
-        {};                   ///< of a run on the host; none: it cannot. Of the optimizer's ops
+        {};                   ///< of a run on the host; none: impossible. Optimizer ops only
     std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
 };
 
@@ -87,8 +87,8 @@ struct Graph {
     IdVector<TensorId, Tensor> tensors;
     IdVector<OpId, Op> ops;         ///< a valid execution order
     std::vector<TensorId> results;  ///< on the device when the step ends
-    /// The `loss` op between forward and backward of a compiled step, which are a program each: an op runs
-    /// once at most in either.
+    /// The `loss` op between the forward program and the backward program of a compiled step. Each op runs
+    /// once at most in either program.
     std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
     std::optional<Device> device;

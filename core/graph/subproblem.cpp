@@ -66,7 +66,8 @@ class SubproblemBuilder {
                            [&](int user) { return local_op_[user] >= 0 && local_op_[user] < part_.outside; });
     }
 
-    /// What others read: of the first part before or after the second one begins, of the second part after.
+    /// Notes the tensors that other ops read: those of the first part, before or after the second part
+    /// begins, and those of the second part.
     void mark_passed() {
         const std::int32_t begin = second_.empty() ? -1 : rank_[second_.front()];
         for (int t = 0; t < flat_.tensor_count; ++t) {
@@ -85,7 +86,8 @@ class SubproblemBuilder {
         }
     }
 
-    /// What lets the second part begin: without bytes, made by `outside`, read by all ops of that part.
+    /// Adds the signal that lets the second part begin: a tensor of 0 bytes that `outside` makes and each op
+    /// of that part reads.
     void add_signal() {
         if (second_.empty()) return;
         signal_ = flat_.tensor_count++;

@@ -118,8 +118,8 @@ class Decomposition {
         return dot == std::string::npos ? "" : path.substr(0, dot);
     }
 
-    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent:
-    /// such names are the ops' own.
+    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent,
+    /// because the names of such modules are the ops' own names.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
@@ -191,8 +191,8 @@ class Decomposition {
         if (blocks_[id].twin.valid()) cut_twin(blocks_[id].twin, parts);
     }
 
-    /// A part is called what its ops' modules have in common, else by the first and the last of them; the
-    /// twin takes the name too.
+    /// Names a part by the common beginning of its ops' modules, else by the first and the last of these
+    /// modules. The twin gets the same name.
     void name_by_content(BlockId id) {
         const std::vector<OpId> ops = all_ops(id);
         const std::string& first = graph_.ops[ops.front()].module;
@@ -261,7 +261,8 @@ class Decomposition {
                          [&](BlockId a, BlockId b) { return first_op(a) < first_op(b); });
     }
 
-    /// Positions after which at most one tensor of the level is alive: all of the flow passes through it.
+    /// The indices at which parts begin: 0, and those before which at most one tensor of the level is alive,
+    /// through which all of the flow passes.
     std::vector<std::size_t> articulation_starts(const std::vector<OpId>& ops) const {
         std::unordered_map<OpId, std::size_t> position;
         for (std::size_t i = 0; i < ops.size(); ++i) position[ops[i]] = i;

@@ -12,8 +12,8 @@ namespace rematlas {
 /// - From module paths: one block a module, in order of first use; chains of single children are kept (they
 ///   are names people know).
 /// - A level with more than 30 items and no module paths to go by is cut at articulation points of its
-///   forward part (tensors through which all of the flow passes; Tarjan 1972), then into runs of about the
-///   square root of its length.
+///   forward part (tensors through which all of the flow passes; Tarjan 1972). Where it has none, it is cut
+///   into groups of about the square root of its length. More than 30 parts are grouped in the same way.
 /// - Blocks with equal structure (ops, bytes, edges inside, workspaces; not times) get the same repeat_class.
 /// If the graph already has blocks they are returned as they are. Cost: near linear.
 IdVector<BlockId, Block> decompose(const Graph& graph);

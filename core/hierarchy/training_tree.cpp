@@ -14,7 +14,7 @@ constexpr std::string_view kPartitionNames[] = {"articulation", "bottom-up", "mo
 /// An interval of the forward ops, nested.
 struct Item {
     int begin = 0, end = 0;
-    std::vector<Item> inner{};  ///< empty: its ops
+    std::vector<Item> inner{};  ///< empty: the item holds its ops
 };
 using Items = std::vector<Item>;
 
@@ -46,7 +46,7 @@ class TreeBuilder {
         }
     }
 
-    /// Place in the forward part of what makes a tensor; -1: it is made elsewhere.
+    /// The place in the forward part of the op that makes a tensor; -1: the op is not in the forward part.
     int made_at(int tensor) const { return position_[flat_.producer[tensor]]; }
     int last_read_at(int tensor) const {
         int last = -1;
@@ -75,7 +75,7 @@ class TreeBuilder {
         return items;
     }
 
-    /// A block of its own where there are few ops, else what `inside` makes of them.
+    /// An item without inner items where there are few ops; otherwise `inside` makes the inner items.
     Item block(int begin, int end, const std::function<Items()>& inside) {
         Item item{begin, end};
         if (end - begin > options_.most_items) item.inner = inside();
@@ -84,8 +84,8 @@ class TreeBuilder {
 
     // Bottom-up ---------------------------------------------------------------------------------------------
 
-    /// Bytes read across the ends of an interval: what its ops read of forward ops before it, and what they
-    /// make for those behind it.
+    /// Bytes read across the ends of an interval: of the tensors that its ops read from forward ops before
+    /// it, and of those that they make for forward ops behind it.
     double interface_bytes(int begin, int end) const {
         std::set<int> crossing;
         for (int i = begin; i < end; ++i) {
@@ -99,8 +99,8 @@ class TreeBuilder {
         return bytes;
     }
 
-    /// Merges neighbours until nothing more fits a level; again, with the merged ones as items, until few
-    /// enough are left.
+    /// Merges neighbours until no merged item fits a level any more, and repeats this with the merged items
+    /// until few enough are left.
     Items gathered(Items items) {
         while (static_cast<int>(items.size()) > options_.most_items) {
             Items merged = merge_neighbours(items);
@@ -117,7 +117,7 @@ class TreeBuilder {
         const int n = static_cast<int>(items.size());
         std::vector<Group> groups;
         for (int i = 0; i < n; ++i) groups.push_back({i, 1, i + 1, i - 1});
-        // Best first; groups that have changed since are recognized by their counts.
+        // The cheapest merge comes first. Groups that have changed since are recognized by their counts.
         struct Merge {
             double cost;
             int left, right, left_count, right_count;
@@ -158,11 +158,11 @@ class TreeBuilder {
 
     // Articulation ------------------------------------------------------------------------------------------
 
-    /// Cuts where one tensor at most is read across. A tensor is the boundary of one cut: where it goes on
-    /// past ops that make nothing of the sequence, those join the next item.
+    /// Cuts where at most one tensor is read across. A tensor is the boundary of one cut. Where it goes on
+    /// past ops that make nothing for the sequence, these ops join the next item.
     Items sequence(int begin, int end) {
         std::vector<int> crossing(end - begin + 1, 0);
-        std::vector<std::int64_t> sum(end - begin + 1, 0);  // of the ids: the id itself where one crosses
+        std::vector<std::int64_t> sum(end - begin + 1, 0);  // of crossing ids: the id itself if one crosses
         for (int i = begin; i < end; ++i) {
             for (const int t : flat_.outputs[tree_.forward[i]]) {
                 const int last = std::min(last_read_at(t), end - 1);
@@ -218,7 +218,7 @@ class TreeBuilder {
 
     // Repeats -----------------------------------------------------------------------------------------------
 
-    /// Equal for ops that do the same in the same place of a repeated pattern.
+    /// Per op: a hash that is equal for ops which do the same in the same place of a repeated pattern.
     std::vector<std::size_t> tokens(int begin, int end) const {
         std::vector<std::size_t> tokens;
         for (int i = begin; i < end; ++i) {
@@ -283,7 +283,8 @@ class TreeBuilder {
         if (inner.empty()) bottom_.push_back(id);
     }
 
-    /// By places in `bottom_`: gradients go from later blocks to earlier ones only.
+    /// Gives each other required op to a bottom block, so that gradients go from later blocks to earlier
+    /// ones only. `of` holds places in `bottom_`.
     void assign_backward() {
         std::vector<int> of(flat_.op_count, 0);
         for (std::size_t i = 0; i < bottom_.size(); ++i)
@@ -313,7 +314,8 @@ class TreeBuilder {
         return latest;
     }
 
-    /// A block that has all of the forward part that the op reads: it makes or reads each of the tensors.
+    /// The block of the op's forward op, else a block that makes or reads each of the forward tensors that
+    /// the op reads.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];
@@ -332,7 +334,7 @@ class TreeBuilder {
     const Graph& graph_;
     const FlatGraph& flat_;
     const PartitionOptions& options_;
-    std::vector<int> position_;  ///< per op, in the forward part; -1: not of it
+    std::vector<int> position_;  ///< per op: its place in the forward part; -1: not in it
     std::vector<int> bottom_;    ///< ids of the bottom blocks, in order
     TrainingTree tree_;
 };

@@ -1,4 +1,5 @@
-// Steps of the graph under pins (pinned_step.h), with copies to the host, as steps of the original.
+// Translates steps of the graph under pins (pinned_step.h), with copies to the host, to steps of the
+// original.
 #pragma once
 
 #include <span>
@@ -9,10 +10,11 @@
 
 namespace rematlas {
 
-/// What an op and its copy in the graph under pins make is one tensor of the original: it is there while either is, on
-/// the device and on the host, and a step that would change nothing is left out. The bytes are at most those of
-/// `steps`. The result may be impossible, where one of the two is on its way while the other is made, and may break a
-/// recompute pin, where an op that is not pinned runs again after the loss: who calls has it played and checked.
+/// The output of an op and that of the op's copy in the graph under pins are one tensor of the original.
+/// This tensor is there, on the device or on the host, while either of the two is. A step that would change
+/// nothing is left out. The bytes held are at most those of `steps`. The result may be impossible, where one
+/// of the two is on its way while the other is made. It may break a recompute pin, where an op that is not
+/// pinned runs again after the loss. So the caller has the result played and checked.
 std::vector<Step> on_original(const PinnedStep& step, const Graph& original, std::span<const Step> steps);
 
 }  // namespace rematlas

@@ -33,11 +33,11 @@ std::optional<OpId> numbered_op(std::string_view pattern) {
 /// What one pin is about.
 struct Match {
     bool any = false;               ///< the pattern matches something that the pin can be about
-    std::vector<OpId> ops;          ///< of a keep pin: that match; else the makers of `tensors`; ascending
-    std::vector<TensorId> tensors;  ///< of a recompute pin: to be made again
+    std::vector<OpId> ops;          ///< ops that a keep pin matches, or the makers of `tensors`; ascending
+    std::vector<TensorId> tensors;  ///< tensors that a recompute pin has made again
     bool is_result = false;         ///< some tensor was left out because it is a result of the step
     bool is_late = false;           ///< some op was left out because it runs after the loss
-    TensorId resident;              ///< that the pattern names: no op makes it
+    TensorId resident;              ///< a tensor that the pattern names and no op makes
 };
 
 class Matching {
@@ -72,7 +72,8 @@ class Matching {
 
     OpId loss() const { return loss_; }
 
-    /// Whether the backward pass needs a tensor, itself or to make another one of `again` once more.
+    /// By tensor of `again`: whether the backward pass needs it, itself or to make another tensor of `again`
+    /// once more.
     IdVector<TensorId, std::uint8_t> needed(const IdVector<TensorId, std::uint8_t>& again) const {
         IdVector<TensorId, std::uint8_t> needed(graph_.tensors.size(), 0);
         for (auto id = static_cast<std::int32_t>(graph_.ops.size()) - 1; id >= 0; --id) {
@@ -166,7 +167,7 @@ Result<Match> match_of(const Graph& graph, const Matching& matching, const Pin& 
     return pin_error(pin, "matches no module, tensor or op");
 }
 
-/// Why any schedule obeys the pin; empty where some do not.
+/// Why every schedule obeys the pin; empty where some schedules do not.
 std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
                      const IdVector<TensorId, std::uint8_t>& needed) {
     const auto runs_once = [&](OpId op) { return !graph.ops[op].recomputable; };
@@ -186,7 +187,7 @@ std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
                : "";
 }
 
-/// Which pins are idle, and that none asks for a second run of an op that may run only once.
+/// Notes the idle pins. Errors: a pin asks for a second run of an op that may run only once.
 Result<void> look_at_needs(const Graph& graph, const Matching& matching, const Pins& pins,
                            const std::vector<Match>& matches, PinnedOps& pinned) {
     const auto needed = matching.needed(pinned.made_again);

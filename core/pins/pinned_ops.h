@@ -1,4 +1,4 @@
-// Which ops and tensors of a graph pins are about (core/schedule/pin.h says what patterns mean).
+// The ops and tensors of a graph that pins are about (core/schedule/pin.h says what patterns mean).
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace rematlas {
 
-/// A pin that any schedule obeys, so that it does nothing.
+/// A pin that every schedule obeys, so that the pin has no effect.
 struct IdlePin {
-    std::size_t pin;  ///< its place in the list
+    std::size_t pin;  ///< index of the pin in the list
     std::string why;  ///< "pin 'gelu=recompute' asks for nothing: ..."
 };
 
 struct PinnedOps {
     IdVector<OpId, std::uint8_t> keep;            ///< does not run a second time
     IdVector<TensorId, std::uint8_t> made_again;  ///< not handed over from the forward to the backward pass
-    OpId loss;  ///< the last op of the loss: the backward pass begins when it has run; invalid without a loss
+    OpId loss;  ///< the last op of the loss, where the backward pass begins; invalid without a loss
     std::vector<IdlePin> idle;  ///< ascending
 };
 
-/// Errors, each naming a pin: one that matches nothing, two that contradict each other, an op to be made again
-/// that may run only once, a recompute pin on what the forward pass does not make or what is a result, a parameter
-/// or another tensor that no op makes.
+/// Errors, each naming a pin: a pin that matches nothing, two pins that contradict each other, an op to be
+/// made again that may run only once, a recompute pin on a tensor that the forward pass does not make or
+/// that is a result, a pin on a parameter or another tensor that no op makes.
 Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins);
 
 /// True when the whole of `name` matches; a `*` in the pattern stands for any characters but a dot.
 bool matches_pattern(std::string_view pattern, std::string_view name);
 
-/// The ops that a pin would be about, ascending: those of `keep`, or the makers of what is to be made again.
-/// Errors: as above.
+/// The ops that a pin is about, ascending: those that a keep pin matches, or the makers of the tensors that
+/// a recompute pin has made again. Errors: the pin matches nothing that it can be about.
 Result<std::vector<OpId>> ops_of_pin(const Graph& graph, const Pin& pin);
 
 /// The last op of the loss in the graph's order; invalid where there is none.

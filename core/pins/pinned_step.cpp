@@ -14,7 +14,7 @@ class CopyBuilder {
         step_.pinned = std::move(pinned);
         step_.graph = original;
         step_.graph.ops = {};
-        step_.graph.blocks = {};  // the solvers find those of the graph with copies
+        step_.graph.blocks = {};  // solvers decompose the graph with copies themselves
         step_.graph.replay.reset();
         step_.graph.sha256.clear();
         for (TensorId t : original.tensors.ids()) step_.tensor_of.push_back(t);
@@ -32,7 +32,7 @@ class CopyBuilder {
         return std::move(step_);
     }
 
-    /// Per op of the graph: a copy.
+    /// Per op of the graph: whether it is a copy.
     const std::vector<std::uint8_t>& is_copy() const { return is_copy_; }
 
   private:
@@ -95,7 +95,8 @@ class CopyBuilder {
     PinnedStep step_;
 };
 
-/// An op that makes something that is not pinned too, so that a run of it after the loss may be for either.
+/// Whether the op makes a tensor that is not pinned too, so that its run after the loss may serve either
+/// tensor.
 bool serves_both(const PinnedStep& step, const FlatGraph& original, OpId op) {
     const auto outputs = original.outputs[op.index()];
     return std::any_of(outputs.begin(), outputs.end(), [&](std::int32_t t) {
@@ -103,7 +104,7 @@ bool serves_both(const PinnedStep& step, const FlatGraph& original, OpId op) {
     });
 }
 
-/// Per op of the original: the loss cannot run without it.
+/// Per op of the original: whether the loss needs it.
 std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
     std::vector<std::uint8_t> needed(original.op_count, 0);
     if (!loss.valid()) return needed;
@@ -115,10 +116,12 @@ std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
     return needed;
 }
 
-/// Any schedule under the pins is one of this graph: a run before the end of the loss is the op's, a later one the
-/// copy's, and both where the op makes what is not pinned too. So that none becomes dearer by that, a copy of the
-/// last kind takes no time, nor does an op that could run for the first time after the loss; what both make is
-/// counted once. Where an op of the last kind runs in place in two ways at once, its copy costs nothing at all.
+/// Every schedule under the pins is a schedule of this graph. A run before the end of the loss is a run of
+/// the op. A later run is a run of the copy, and of both where the op also makes a tensor that is not
+/// pinned. No schedule may become dearer by that. So the copy of an op that serves both takes no time, and
+/// neither does an op that could run for the first time after the loss; the bytes of a tensor that both make
+/// count once. Where an op that serves both has several pairs in place, its copy takes no bytes and no
+/// workspace either.
 FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
                   const std::vector<std::uint8_t>& is_copy) {
     FlatGraph flat = step.flat;
@@ -146,7 +149,7 @@ FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
     return flat;
 }
 
-/// What of the pinned tensors was made after the loss, while runs of the original are played.
+/// Tracks which pinned tensors were made after the loss, while runs of the original are played.
 class Freshness {
   public:
     Freshness(const PinnedOps& pinned, const FlatGraph& original)
@@ -170,7 +173,8 @@ class Freshness {
     bool begun_ = false;
 };
 
-/// Runs the makers of what would be read from before the loss, their own stale inputs first.
+/// Appends the op, and before it the makers of its stale inputs, each behind the makers of its own stale
+/// inputs.
 void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& fresh, RunSequence& runs) {
     for (std::int32_t t : original.inputs[op]) {
         if (fresh.is_stale(t)) append_with_makers(original, original.producer[t], fresh, runs);
@@ -181,8 +185,8 @@ void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& f
 
 constexpr std::int64_t kMostEvents = 400'000'000;  ///< visited while runs are left out: about a second
 
-/// Leaves out further runs of ops that were copied, the longest first, while the sequence stays within the budget
-/// and obeys the pins.
+/// Leaves out further runs of ops that were copied, the longest first, while the sequence stays within the
+/// budget and obeys the pins.
 RunSequence without_spare(const PinnedStep& step, const FlatGraph& original, RunSequence runs, Bytes budget) {
     std::vector<std::uint8_t> copied(original.op_count, 0), seen(original.op_count, 0);
     for (int op = 0; op < original.op_count; ++op) {

@@ -10,18 +10,19 @@ namespace rematlas {
 
 struct HeldTensor {
     TensorId tensor;
-    Bytes bytes;  ///< of both copies where an output is still held from an earlier run; less where another
-                  ///< tensor is being written over it
+    /// The bytes of both copies where an output is still held from an earlier run; fewer bytes where another
+    /// tensor is being written over this tensor.
+    Bytes bytes;
 };
 
 struct Held {
     std::vector<HeldTensor> tensors;  ///< by id
     Bytes workspace;                  ///< of the op that runs
-    Bytes total() const;              ///< what the simulator says of this step, `StepTrace::during`
+    Bytes total() const;              ///< the same as `StepTrace::during` of the simulator
 };
 
-/// `steps` can be played on the graph with these homes (simulate.h) and `at` is one of them. Cost: linear in the steps up to `at`
-/// and the tensors.
+/// The tensors held during step `at`, an index of `steps`. The steps must be playable on the graph with
+/// these homes (simulate.h). Cost: linear in the steps up to `at` and the tensors.
 Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at, const Homes& homes = {});
 
 }  // namespace rematlas

@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Errors: a tensor that does not exist, is named twice, or has no place in its list.
+/// Errors: a tensor that does not exist, is named twice, or does not belong in its list.
 Result<void> sound_homes(const Graph& graph, const Homes& homes);
 
 /// By tensor: whether it is on the device when the step starts.
@@ -15,7 +15,7 @@ IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& hom
 /// Bytes of residents that are on the device from the beginning of the step to its end.
 Bytes always_on_device(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {});
 
-/// Of residents, what is there then.
+/// The bytes of the residents that are on the device when the step starts.
 Bytes residents_on_device(const Graph& graph, const Homes& homes);
 
 }  // namespace rematlas

@@ -14,7 +14,8 @@ using Names = std::vector<std::string_view>;
 
 const Names kProducts{"aten::mm",     "aten::addmm",  "aten::bmm", "aten::baddbmm",
                       "aten::matmul", "aten::linear", "aten::mv",  "aten::_addmm_activation"};
-/// After these ops the part that a token has in the result is still its own, or is added to those of others.
+/// These ops keep tokens apart: a token's part of the output comes from that token alone, or is added to
+/// those of other tokens.
 const Names kByTokens{"aten::_to_copy",
                       "aten::clone",
                       "aten::copy_",
@@ -48,10 +49,10 @@ const Names kByTokens{"aten::_to_copy",
                       "aten::mean",
                       "aten::nll_loss",
                       "aten::cross_entropy_loss"};
-/// The loss of these is a sum over tokens.
+/// These ops compute a loss that is a sum over tokens.
 const Names kLosses{"aten::nll_loss_forward", "aten::nll_loss", "aten::cross_entropy_loss"};
-constexpr std::int64_t kLarge = 8;        // a tensor of an eighth of the logits is a large one
-constexpr std::int64_t kWorthAWord = 50;  // chunks that save less than this part of what is made are not
+constexpr std::int64_t kLarge = 8;        // a tensor of an eighth of the logits or more is large
+constexpr std::int64_t kWorthAWord = 50;  // chunks must save this part of the peak without residents
 
 bool is_one_of(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -80,7 +81,8 @@ class Search {
   private:
     bool is_large(TensorId t) const { return graph_.tensors[t].bytes.value * kLarge >= logits_.value; }
 
-    /// The last product, if it is one of weights with what the step has made; casts of weights are weights.
+    /// Notes the last product, if it multiplies weights with one tensor that the step has made. Casts of
+    /// weights are weights.
     void find_product() {
         for (const TensorId t : graph_.tensors.ids())
             is_weight_[t] = !producer_[t].valid() && graph_.tensors[t].kind != TensorKind::input;
@@ -105,7 +107,7 @@ class Search {
         return std::any_of(op.inputs.begin(), op.inputs.end(), [this](TensorId t) { return by_tokens_[t]; });
     }
 
-    /// Says whether the op reads a large tensor that belongs to something else.
+    /// Whether the op reads a large tensor that is not one of `by_tokens_`.
     bool reads_others(const Op& op) const {
         return std::any_of(op.inputs.begin(), op.inputs.end(),
                            [this](TensorId t) { return !by_tokens_[t] && is_large(t); });
@@ -115,7 +117,8 @@ class Search {
         for (const TensorId t : op.outputs) by_tokens_[t] = 1;
     }
 
-    /// From the logits to the loss. False where an op may treat several tokens together.
+    /// Follows the ops from the logits to the loss. Returns false where an op may treat several tokens
+    /// together.
     bool follow_forward() {
         join(graph_.ops[found_.product]);
         for (const OpId id : graph_.ops.ids()) {
@@ -128,7 +131,8 @@ class Search {
         return true;
     }
 
-    /// From the loss to the gradients of the product's operands. False where none is reached.
+    /// Follows the ops from the loss to the gradients of the product's operands. Returns false where it
+    /// reaches none.
     bool follow_backward() {
         bool reaches_operand = false;
         for (const OpId id : graph_.ops.ids()) {
@@ -148,7 +152,8 @@ class Search {
         return reaches_operand;
     }
 
-    /// The caller's loss makes the gradients of all outputs of the model.
+    /// The caller's loss makes the gradients of all outputs of the model. A gradient that has the bytes of
+    /// an input in `by_tokens_` joins these.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
@@ -177,7 +182,8 @@ class Search {
     Bytes logits_;
 };
 
-/// The step with a chunk's share of what the head makes by tokens; none of it where there are no chunks.
+/// The step with a chunk's share of the tensors and workspaces of the head; without these bytes where
+/// `chunks` is 0.
 FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t chunks) {
     const auto share = [chunks](std::int64_t bytes) {
         return chunks == 0 ? 0 : (bytes + chunks - 1) / chunks;
@@ -190,7 +196,7 @@ FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t 
     return changed;
 }
 
-/// In chunks, sums of gradients are there while the backward of the head goes on.
+/// Adds the sums of gradients, which are alive during the whole backward of a head in chunks.
 void add_sums(std::vector<std::int64_t>& memory, const FlatGraph& flat, const LossHead& head) {
     std::int64_t sums = 0;
     for (const TensorId t : head.sums) sums += flat.bytes[t.index()];

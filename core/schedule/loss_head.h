@@ -1,6 +1,7 @@
-// The loss head of a training step: the last matrix product of the forward, the logits that it makes, their
-// loss and their gradients. Its tensors grow with tokens x vocabulary, and no schedule takes them away, for
-// they are there at once; computed by chunks of tokens, those of one chunk are.
+// The loss head of a training step: the last matrix product of the forward pass, the logits that it makes,
+// their loss and their gradients. Its tensors grow with tokens x vocabulary. No schedule lowers their
+// memory, because the step needs all of them at once. When the head is computed by chunks of tokens, only
+// the tensors of one chunk are there at once.
 //
 //     if (const auto found = loss_head_at_peak(graph, flat)) std::puts(told(*found).c_str());
 #pragma once
@@ -16,25 +17,25 @@
 namespace rematlas {
 
 struct LossHead {
-    OpId product;                     ///< makes the logits of hidden states and weights
-    std::vector<TensorId> by_tokens;  ///< the logits, what the loss makes of them, and their gradients; by id
-    std::vector<OpId> backward;   ///< the ops of the loss and the backward that work on these alone; by id
+    OpId product;                     ///< makes the logits from hidden states and weights
+    std::vector<TensorId> by_tokens;  ///< logits, tensors of the loss made from them, gradients; by id
+    std::vector<OpId> backward;   ///< ops of the loss and the backward that work on `by_tokens` alone; by id
     std::vector<TensorId> sums;   ///< gradients of weights and hidden states; chunks are summed into them
-    bool loss_is_inside = false;  ///< else the caller computes it, and nobody knows whether by tokens
+    bool loss_is_inside = false;  ///< false: the caller computes the loss, perhaps not token by token
 };
 
-/// Follows what the ops read and make, not names of tensors or modules. Nothing where the last product of the
-/// forward does not read weights, or where an op between it and the loss may treat several tokens together.
-/// Cost: linear.
+/// Finds the head by the inputs and outputs of ops, not by names of tensors or modules. Returns nothing
+/// where the last product of the forward pass does not read weights, or where an op between this product and
+/// the loss may treat several tokens together. Cost: linear.
 std::optional<LossHead> loss_head(const Graph& graph);
 
 struct ChunkedLossHead {
     int chunks = 0;
-    Bytes needs;  ///< what the loss head would need at the moment of the peak
-    Bytes peak;   ///< of the whole step without recomputation; where gradients are summed over the chunks
+    Bytes needs;  ///< bytes of the loss head at the moment of the peak
+    Bytes peak;   ///< of the whole step without recomputation, with the gradients summed over the chunks
 };
 
-/// This says what the loss head takes of the peak of the step without recomputation.
+/// How many bytes of the peak of the step without recomputation the loss head takes.
 struct LossHeadMemory {
     LossHead head;
     std::string module;  ///< of the product
@@ -43,8 +44,8 @@ struct LossHeadMemory {
     std::array<ChunkedLossHead, 3> in_chunks;  ///< 2, 4 and 8
 };
 
-/// Nothing where there is no loss head, or where 8 chunks would lower the peak by less than a fiftieth of
-/// what is not resident in it. `flat` is the graph's. Cost: linear.
+/// Returns nothing where the graph has no loss head, or where 8 chunks would lower the peak by less than a
+/// fiftieth of its bytes that are not resident. `flat` is the flat graph of `graph`. Cost: linear.
 std::optional<LossHeadMemory> loss_head_at_peak(const Graph& graph, const FlatGraph& flat);
 
 /// "the loss head needs 3.43 GiB of the peak; in 8 chunks of tokens it would need 438 MiB ..."

@@ -11,12 +11,14 @@
 // pattern always matches a whole path or name.
 //
 // What a pin asks of a schedule:
-// - keep: a matched op does not run a second time. What it makes stays until its last use, or comes back from the host.
-// - recompute: what a matched op makes is not handed over from the forward pass to the backward pass. Once the
-//   last op of the loss has run, whatever reads such a tensor reads one that was made after that. Of a module
-//   this holds for its inner tensors: what ops outside of it read in the forward pass, or what is a result of
-//   the step, stays the solver's decision. This is what torch.utils.checkpoint around the module does. Of an
-//   op, or of a tensor that is named, it holds whoever reads it.
+// - keep: a matched op does not run a second time. Its outputs stay until their last use, or come back from
+//   the host.
+// - recompute: the outputs of a matched op are not handed over from the forward pass to the backward pass.
+//   After the last op of the loss has run, an op that reads such a tensor reads a value that was made after
+//   this. For a module, the pin holds for its inner tensors: a tensor that an op outside the module reads in
+//   the forward pass, or that is a result of the step, stays the solver's decision. torch.utils.checkpoint
+//   around the module does the same. For an op or a tensor that is named, the pin holds whichever ops read
+//   the tensor.
 //
 // core/pins turns pins into a graph that any solver can work on; core/checking/check_pins.h checks them.
 #pragma once
@@ -31,7 +33,7 @@ namespace rematlas {
 
 enum class PinKind { keep, recompute };
 
-/// As in files and on the command line.
+/// The word in files and on the command line.
 std::string_view to_string(PinKind kind);
 
 struct Pin {
@@ -42,13 +44,13 @@ struct Pin {
 
 using Pins = std::vector<Pin>;
 
-/// "blocks.*.attn=recompute".
+/// Returns text such as "blocks.*.attn=recompute".
 std::string to_string(const Pin& pin);
 
-/// The reverse. Errors: no pattern, or neither keep nor recompute after the last '='.
+/// The reverse of `to_string`. Errors: no pattern, or neither keep nor recompute after the last '='.
 Result<Pin> parse_pin(std::string_view text);
 
-/// From the two words of a file. Errors: an empty pattern, a decision that is not known.
+/// Makes a pin of the two words of a file. Errors: an empty pattern, a decision that is not known.
 Result<Pin> pin_of(std::string_view pattern, std::string_view kind);
 
 }  // namespace rematlas

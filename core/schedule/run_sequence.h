@@ -22,30 +22,32 @@ struct SequenceCost {
 };
 
 /// Lifetimes: between two consecutive events of a tensor (runs of its producer, uses, and the end for
-/// results), the tensor is kept if and only if the second is a use. A run is in place for a pair whose input
-/// is not used again. Cost: linear in the number of events. `runs` must be executable (see `is_executable`).
+/// results), the tensor is kept if and only if the second event is a use. A run is in place if the op has
+/// pairs and none of their inputs is kept after the run. Cost: linear in the number of events. `runs` must
+/// be executable (see `is_executable`).
 SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The bytes held during each run, under the same lifetimes and at the same cost; none above the peak.
 std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The same sequence without runs that serve nothing: whose outputs are not read before they are made again,
-/// unless the op must run and this is its last one. Cost: linear.
+/// The same sequence without useless runs. A run is useless if none of its outputs is read before it is made
+/// again, unless the op must run and this is its last run. Cost: linear.
 RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// Returns the sequence without an op's second runs on one side of the graph's boundary: what the first run has
-/// made is kept instead. In a graph without a boundary it returns all runs. Cost: linear.
+/// Returns the sequence without an op's second runs on one side of the graph's boundary: the outputs of the
+/// first run are kept instead. In a graph without a boundary it returns all runs. Cost: linear.
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 
 /// True when each run has its inputs made before it, every required op runs, ops that may run once run once,
 /// an op runs at most once on each side of a boundary, and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The same sequence as steps: run or run_inplace, each tensor freed right after its last use of a lifetime.
-/// `run_inplace` is used only when every pair of the op can run in place.
+/// The same sequence as steps: run or run_inplace, each tensor freed right after the last use of its
+/// lifetime. `run_inplace` is used only when every pair of the op can run in place.
 std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The runs of a schedule. Nothing where it moves tensors to the host or back: runs alone do not say that.
+/// The runs of a schedule. Returns nothing where the schedule moves tensors to the host or back, because
+/// runs alone do not say so.
 std::optional<RunSequence> runs_of(std::span<const Step> steps);
 
 /// Every op once, in the graph's order.

@@ -19,8 +19,8 @@ enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch, dro
 
 std::string_view to_string(StepKind kind);
 
-/// `id` is an op for run, run_inplace and run_host, a tensor for the others. core/schedule/README.md says what each
-/// means.
+/// `id` is an op for run, run_inplace and run_host, a tensor for the others. core/schedule/README.md says
+/// what each means.
 struct Step {
     StepKind kind = StepKind::run;
     std::int32_t id = -1;
@@ -33,7 +33,7 @@ struct Step {
     static Step drop(TensorId t) { return {StepKind::drop, t.value}; }
     static Step run_host(OpId op) { return {StepKind::run_host, op.value}; }
 
-    /// On the device.
+    /// Whether the step runs an op on the device.
     bool runs() const { return kind == StepKind::run || kind == StepKind::run_inplace; }
     bool names_op() const { return runs() || kind == StepKind::run_host; }
     OpId op() const { return OpId(id); }
@@ -45,16 +45,16 @@ struct Step {
 enum class ScheduleClass : std::uint8_t {
     staged,                  ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
     any_order,               ///< any order of the ops, any reruns
-    with_activation_copies,  ///< the same, with copies to the host and back of what ops make; results end on the device
+    with_activation_copies,  ///< the same, with copies of tensors made by ops; results end on the device
     with_copies,             ///< the same, with copies of any tensors
-    with_host_ops,  ///< the same, with ops that run on the host
+    with_host_ops,           ///< the same, with ops that run on the host
 };
 
-/// As in files, `bound.class`.
+/// The text in files, `bound.class`.
 std::string_view to_string(ScheduleClass of);
 std::optional<ScheduleClass> schedule_class_from(std::string_view text);
 
-/// What is proven of all schedules of `of` holds for those of `over`.
+/// Whether a bound on all schedules of class `of` holds for those of class `over`.
 constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
     return of >= over;
 }
@@ -69,9 +69,9 @@ ScheduleClass class_of(const std::vector<Step>& steps);
 struct Bound {
     double overhead = 1.0;
     double gap = 0.0;                   ///< (overhead of the schedule - bound) / bound
-    std::optional<ScheduleClass> over;  ///< none where a file names one that is not known here
-    double seconds = 0;  ///< spent on bounds for this answer, those that gave way to a better one included
-    /// Of the last branch and bound on the way to it; none where no mixed-integer programme was solved.
+    std::optional<ScheduleClass> over;  ///< none where a file names a class that is not known here
+    double seconds = 0;  ///< spent on all bounds for this answer, also on those that a better bound replaced
+    /// Nodes of the last branch and bound for this answer; none where no mixed-integer programme was solved.
     std::optional<std::int64_t> nodes = {};
 };
 
@@ -100,18 +100,19 @@ struct Schedule {
     Nanoseconds time = {};  ///< predicted
     double overhead = 1.0;  ///< predicted time over the time of the step without recomputation
     Bytes peak = {};        ///< predicted
-    std::optional<Bytes> host_budget = {};  ///< of what the host holds
+    std::optional<Bytes> host_budget = {};  ///< limit on the bytes that the host holds
     std::optional<Bytes> host_peak = {};    ///< predicted
     std::optional<Bound> bound = {};
     std::string status = {};  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
     Homes homes = {};
-    /// Between the device that it was made for and the host, where they are others than those of the graph's device.
+    /// The links for which the schedule was made, where they differ from those of the graph's device.
     std::optional<Links> links = {};
     Pins pins = {};  ///< decisions that were the user's; `bound` is over the schedules that obey them
     std::optional<Addresses> addresses = {};  ///< when they were planned: the budget then bounds the arena
-    /// Steps, all `free`, by which online eviction made room. In ascending order; none where steps were planned.
+    /// The indices, ascending, of the `free` steps by which online eviction made room. Empty where the steps
+    /// were planned.
     std::vector<std::int32_t> evicted = {};
 };
 

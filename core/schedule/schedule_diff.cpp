@@ -10,12 +10,12 @@
 namespace rematlas {
 namespace {
 
-/// In place or not, it is the same run.
+/// A run in place matches a plain run.
 StepKind matched_kind(StepKind kind) {
     return kind == StepKind::run_inplace ? StepKind::run : kind;
 }
 
-/// The steps that do a thing, in order.
+/// The indices of the steps of each kind and id, ascending.
 using StepsOf = std::map<std::pair<StepKind, std::int64_t>, std::vector<int>>;
 
 StepsOf steps_of(const std::vector<Step>& steps) {
@@ -25,7 +25,7 @@ StepsOf steps_of(const std::vector<Step>& steps) {
     return found;
 }
 
-/// The n-th step of a that does a thing belongs to the n-th of b.
+/// Matches the n-th step of a of one kind and id to the n-th such step of b.
 void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     for (const auto& [what, in_a] : a) {
         const auto other = b.find(what);
@@ -37,7 +37,8 @@ void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     }
 }
 
-/// What is held while a step runs, by tensor; what it writes and what it writes over are both held.
+/// By tensor: whether it is held while step `at` runs. The outputs of the step and the inputs that it
+/// overwrites are both held.
 IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at,
                                           const Homes& homes) {
     IdVector<TensorId, char> held = on_device_at_start(graph, homes);
@@ -75,7 +76,7 @@ HostUse host_use(const Graph& graph, const PlayedSteps& of) {
     return use;
 }
 
-/// Counts what an op does differently.
+/// Adds the difference of one op to the sums of `diff`.
 void count(const OpDifference& op, Nanoseconds time, ScheduleDiff& diff) {
     const auto add = [&](int& count, Nanoseconds& sum, int runs) {
         count += runs;

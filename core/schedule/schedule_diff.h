@@ -1,4 +1,4 @@
-// What two schedules of one graph do differently.
+// The differences between two schedules of one graph.
 //
 //     Result<ScheduleDiff> compared = compare(graph, a.steps, b.steps);
 //     for (const OpDifference& op : compared->ops) ...
@@ -12,21 +12,21 @@
 
 namespace rematlas {
 
-/// An op that runs more often in one schedule, or in another place, or whose outputs lie in memory at one's peak and not
-/// at the other's.
+/// An op that runs more often in one schedule, or in another place, or whose outputs are held at the peak of
+/// one schedule and not at that of the other.
 struct OpDifference {
     OpId op;
     int runs_a = 0, runs_b = 0;                 ///< on the device
-    bool on_host_a = false, on_host_b = false;  ///< it runs there instead
-    Nanoseconds time;                           ///< on the device, of its runs in b, less those in a
-    Bytes at_peak_a, at_peak_b;  ///< of its outputs, that are held while the schedule's peak is reached
+    bool on_host_a = false, on_host_b = false;  ///< it runs on the host instead
+    Nanoseconds time;                           ///< of its runs on the device in b, less those in a
+    Bytes at_peak_a, at_peak_b;                 ///< of its outputs that are held at the schedule's peak
 };
 
 /// What a schedule does with the host.
 struct HostUse {
-    int runs = 0;              ///< of ops, there
-    Bytes to_host, to_device;  ///< that are copied
-    Bytes peak;                ///< that lie there
+    int runs = 0;              ///< of ops on the host
+    Bytes to_host, to_device;  ///< bytes of all copies each way
+    Bytes peak;                ///< the most bytes on the host
     bool operator==(const HostUse&) const = default;
     bool any() const { return *this != HostUse{}; }
 };
@@ -35,20 +35,21 @@ struct ScheduleDiff {
     Nanoseconds time_a, time_b;
     Bytes peak_a, peak_b;
     std::size_t peak_step_a = 0, peak_step_b = 0;
-    std::vector<OpDifference>
-        ops;  ///< by what they cost or save in time, then in bytes at the peaks; the most first
-    /// Of b: runs that a does not have, and runs of a that b does not have; but for ops that run on the host in one.
+    std::vector<OpDifference> ops;  ///< the largest change of time first, then of bytes at the peaks
+    /// Runs that b alone has, and runs that a alone has. Ops that run on the host in one schedule alone are
+    /// not counted.
     int more_runs = 0, fewer_runs = 0;
-    Nanoseconds more_time, fewer_time;   ///< that those take
+    Nanoseconds more_time, fewer_time;   ///< of these runs
     int left_device = 0, came_back = 0;  ///< ops that run on the host in b alone, and in a alone
-    Nanoseconds left_time, came_time;    ///< that those take on the device
+    Nanoseconds left_time, came_time;    ///< of these ops on the device
     HostUse host_a, host_b;
-    /// For each step the one of the other schedule that does the same: the same run of the same op, counted from the
-    /// first, or the same copy or end of the same tensor; -1 where the other has none.
+    /// For each step of a, the step of b that does the same, and the reverse; -1 where there is none. The
+    /// n-th run of an op matches the n-th run of this op, and the n-th copy or free of a tensor the n-th
+    /// such step of this tensor.
     std::vector<int> in_b, in_a;
 };
 
-/// Steps, and what playing them gave.
+/// Steps with their simulation.
 struct PlayedSteps {
     const std::vector<Step>& steps;
     const Simulation& played;
@@ -61,13 +62,13 @@ ScheduleDiff compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps
 Result<ScheduleDiff> compare(const Graph& graph, const Schedule& a, const Schedule& b);
 Result<ScheduleDiff> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
 
-/// How often and where two lists of steps run an op, where it is not the same; the graph is not needed.
+/// An op that two lists of steps do not run equally often or in the same place. The graph is not needed.
 struct RunDifference {
     OpId op;
     int a = 0, b = 0;  ///< on the device
     bool on_host_a = false, on_host_b = false;
 };
-/// By op.
+/// Ascending by op.
 std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b);
 
 }  // namespace rematlas

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 5> kClassNames = {
     "any order, any reruns, copies of activations to the host", "any order, any reruns, copies to the host",
     "any order, any reruns, copies to the host, ops on the host"};
 
-/// What only the second version of the format can say.
+/// Whether only the second version of the format has this kind of step.
 bool is_new(StepKind kind) {
     return kind == StepKind::drop || kind == StepKind::run_host;
 }

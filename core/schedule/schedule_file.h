@@ -19,20 +19,21 @@ class Fields;
 Result<Schedule> read_schedule(const std::filesystem::path& path);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
 std::string schedule_text(const Schedule& schedule);
-/// The "bound" of an object in a file, where it has one; a gap that is left out is that of `overhead`. Throws FieldError, as Fields does.
+/// Reads the field "bound" of an object in a file, where the object has one. A gap that is left out is
+/// computed from `overhead`. Throws FieldError, as Fields does.
 std::optional<Bound> bound_from(const Fields& object, double overhead);
 
-/// The "pins" of an object in a file: pairs of a pattern and a decision; none where it has no such field. Throws
-/// FieldError too.
+/// Reads the field "pins" of an object in a file: pairs of a pattern and a decision. No pins where the
+/// object has no such field. Throws FieldError, as Fields does.
 Pins pins_from(const Fields& object);
 nlohmann::json pins_json(const Pins& pins);
 
-/// As it stands in files; null where no bound is known.
+/// The bound as it stands in files; null where no bound is known.
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
 
-/// What is exported for training: the graph file's exact bytes (so that its digest still holds) and the
-/// schedule, in one file.
+/// The export for training: one file with the exact bytes of the graph file, so that the digest of the graph
+/// still holds, and the schedule.
 struct Plan {
     Graph graph;
     Schedule schedule;
@@ -45,7 +46,7 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name);
 Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,
                         const std::filesystem::path& path);
 
-/// A plan, or a schedule whose graph file lies in the same folder (found by digest).
+/// Reads a plan, or a schedule whose graph file lies in the same folder (found by digest).
 Result<Plan> read_plan_or_schedule(const std::filesystem::path& path);
 
 }  // namespace rematlas

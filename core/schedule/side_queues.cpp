@@ -42,8 +42,9 @@ void SideQueues::wait_for(int work) {
     }
 }
 
-/// Of its work in a nanosecond: a copy has alone * contended to do, and while it is alone it does `contended`
-/// of that, and so takes `alone`.
+/// The work that the head of the queue does in a nanosecond. A copy has alone * contended units of work.
+/// While no bytes move the other way it does `contended` units in a nanosecond, and so takes `alone`
+/// nanoseconds.
 std::int64_t SideQueues::speed(SideQueue queue) const {
     const Line& line = lines_[static_cast<std::size_t>(queue)];
     const SideWork& head = works_[static_cast<std::size_t>(line.works[line.head])];
@@ -67,7 +68,7 @@ std::int64_t SideQueues::next_event() const {
     return next;
 }
 
-/// No line changes what it does within this time.
+/// Moves the clock by a time within which no line begins, ends or changes its speed.
 void SideQueues::progress(std::int64_t time) {
     std::array<Wide, 3> done{};
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -82,7 +83,7 @@ void SideQueues::progress(std::int64_t time) {
     now_ += time;
 }
 
-/// Ends what is done and begins what can begin, until nothing changes.
+/// Ends the work that is done and begins the work that can begin, until nothing changes.
 void SideQueues::settle() {
     for (bool changed = true; changed;) {
         changed = false;

@@ -47,9 +47,9 @@ class Simulator {
         bool on_host = false;  ///< with the value that the tensor has now
         bool lives_on_host = false;
         bool stays = false;
-        int to_device = -1, to_host = -1;  ///< the latest copies
-        int host_op = -1;                  ///< the latest that reads, mutates or makes it
-        int host_write = -1;               ///< the latest that mutates or makes it
+        int to_device = -1, to_host = -1;  ///< numbers of the latest copies; -1: none
+        int host_op = -1;                  ///< the latest op on the host that reads, mutates or makes it
+        int host_write = -1;               ///< the latest op on the host that mutates or makes it
     };
 
     void take_homes() {
@@ -60,7 +60,7 @@ class Simulator {
         for (TensorId t : homes_.stays) places_[t].stays = true;
     }
 
-    /// What is where when the step starts; copies under way go on.
+    /// Puts each tensor where it is when the step starts. Copies under way go on.
     void begin() {
         result_ = {};
         alive_ = Bytes(0);
@@ -106,8 +106,8 @@ class Simulator {
         return {};
     }
 
-    /// Everything beside compute ends within the step, but for copies of residents that live on the host where
-    /// the next step takes them over.
+    /// Waits until all work beside compute is done. In cyclic steps, copies of residents that live on the
+    /// host are not awaited, because the next step takes them over.
     void end() {
         for (TensorId t : graph_.tensors.ids()) {
             const Place& place = places_[t];
@@ -131,7 +131,7 @@ class Simulator {
         return {};
     }
 
-    /// One more repetition, like the one before, tells when its last copies end.
+    /// Plays one more repetition, like the one before, to learn when the last copies of that one end.
     Result<Simulation> steady(const std::vector<Step>& steps) {
         if (queues_.pending().empty()) return finish(now().value - started_.value);
         const Simulation measured = result_;
@@ -152,7 +152,7 @@ class Simulator {
         return finish((now().value + kMostRepetitions - 1) / kMostRepetitions);
     }
 
-    /// `time` of a step that is not cyclic is told by the clock.
+    /// `time` is that of a cyclic step. The clock tells the time of any other step.
     Simulation finish(std::int64_t time) {
         result_.time = homes_.cyclic ? Nanoseconds(time) : now();
         for (std::size_t i = 0; i < side_.size(); ++i) {
@@ -239,8 +239,8 @@ class Simulator {
         return {};
     }
 
-    /// Residents that change: nothing may be under way with them then, and what is on the host is of no use
-    /// afterwards.
+    /// Plays the updates of residents by an op's first run. No copy of such a resident to the host may be
+    /// under way, and a copy on the host has an old value afterwards.
     Result<void> update(OpId id, const Op& op) {
         if (Result<void> right = reads_right(id, op.mutates); !right) return right;
         for (TensorId t : op.mutates) {
@@ -273,7 +273,7 @@ class Simulator {
         queues_.wait_for(places_[t].to_host);
     }
 
-    /// Who would write to bytes that are being copied, or free them while they arrive, has come too early.
+    /// Errors: a copy of the tensor is under way, so that its bytes must not be written or freed yet.
     Result<void> is_not_copied(TensorId t) {
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         return is_over(places_[t].to_host, t, "to the host");
@@ -415,7 +415,7 @@ class Simulator {
     }
     static Error refuse(std::string message) { return {std::move(message), ErrorKind::negative}; }
 
-    static constexpr int kOnHost = -1;  ///< in `run_count_`, of an op that ran there
+    static constexpr int kOnHost = -1;  ///< value in `run_count_` of an op that ran on the host
 
     const Graph& graph_;
     const Homes& homes_;
@@ -427,7 +427,7 @@ class Simulator {
     int side_of_boundary_ = 1;         ///< counted on over all repetitions of the step
     IdVector<TensorId, std::vector<OpId>> updaters_;
     std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
-    std::int64_t promised_ = 0;  ///< ns, that the copies so far take at most
+    std::int64_t promised_ = 0;  ///< ns, the most that the copies so far take in all
     Bytes alive_, host_held_;
     Nanoseconds started_;
     std::size_t at_ = 0;

@@ -21,7 +21,7 @@ struct StepTrace {
 struct SideTrace {
     std::size_t step = 0;
     SideQueue queue = SideQueue::to_host;
-    Nanoseconds start, end;  ///< of cyclic steps the end may lie in the next step, after `Simulation::time`
+    Nanoseconds start, end;  ///< of cyclic steps, the end may lie in the next step, after `Simulation::time`
 };
 
 struct Simulation {
@@ -33,10 +33,11 @@ struct Simulation {
     std::vector<SideTrace> beside;  ///< in the order of their steps
 };
 
-/// Semantics: the file format's, as core/schedule/README.md spells them out. Traces of cyclic steps are of the
-/// repetition that gives the time, from its start on. Errors: the first step that is not possible, named by its index. What must
-/// hold at the end is asked of cyclic steps alone: a part of a schedule can be played. Copies go over `links`,
-/// or where there are none over those of the graph's device.
+/// Plays the steps by the rules of core/schedule/README.md. Traces of cyclic steps are those of the
+/// repetition that gives the time, from its start on. The rules for the end of the step are checked for
+/// cyclic steps alone, so that a part of a schedule can be played. Copies go over `links`, or over the links
+/// of the graph's device where `links` is empty. Errors: the first step that is not possible, named by its
+/// index.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
                             const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);

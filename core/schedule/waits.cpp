@@ -5,7 +5,7 @@
 namespace rematlas {
 
 std::vector<Wait> waits_of(const std::vector<Step>& steps, const Simulation& simulation) {
-    // What a wait is for is what ends with it.
+    // A wait ends when the work that it waits for ends.
     std::unordered_map<std::int64_t, int> ending;
     for (const SideTrace& beside : simulation.beside)
         ending.emplace(beside.end.value, static_cast<int>(beside.step));

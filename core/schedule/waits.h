@@ -1,4 +1,4 @@
-// When compute stands still for what goes on beside it.
+// The times in which compute waits for copies or for ops on the host.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,14 @@
 
 namespace rematlas {
 
-/// A time in which a step waits for what is under way.
+/// A time in which a step waits for a copy or for an op on the host.
 struct Wait {
     Nanoseconds start, end;
-    int step = 0;  ///< that waits; of a wait for the end, the last one
-    int for_step =
-        -1;  ///< whose copy or run on the host it waits for; -1: an earlier step of training began it
+    int step = 0;       ///< the step that waits; of a wait at the end, the last step
+    int for_step = -1;  ///< the step that started the awaited work; -1: an earlier training step did
 };
 
-/// In order. Cost: linear in the steps.
+/// The waits, in order. Cost: linear in the steps.
 std::vector<Wait> waits_of(const std::vector<Step>& steps, const Simulation& simulation);
 
 }  // namespace rematlas

@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// Thrown by the readers of this folder and caught where they begin, which turn it into an Error once.
-/// What is wrong is one sentence that names the position.
+/// The readers of this folder throw this. The functions in which reading begins catch it and turn it into an
+/// Error. The message is one sentence that names the position.
 struct SnapshotFault {
     std::string message;
 };
@@ -24,12 +24,13 @@ class ByteStream {
   public:
     /// The text must outlive the stream.
     explicit ByteStream(std::string_view text);
-    /// Errors name the path and the system's reason. Pieces after a request to stop are not read.
+    /// Errors name the path and the system's reason. After a request to stop, the stream reads no further
+    /// piece and throws SnapshotFault.
     static Result<ByteStream> of_file(const std::filesystem::path& path, std::stop_token stop = {});
 
     ByteStream(ByteStream&&) noexcept = default;
 
-    /// Of the next byte.
+    /// The position of the next byte.
     std::int64_t position() const { return passed_ + (at_ - begin_); }
     std::int64_t left() const { return size_ - position(); }
 
@@ -39,7 +40,7 @@ class ByteStream {
     }
     /// A little-endian number of at most eight bytes.
     std::uint64_t number(int bytes);
-    /// At most `kMostInOnePiece`; the view is valid until the next call.
+    /// The next bytes, at most `kMostInOnePiece`; the view is valid until the next call.
     std::string_view bytes(std::size_t count);
     void skip(std::uint64_t count);
 

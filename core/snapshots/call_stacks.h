@@ -1,5 +1,5 @@
-// Stacks of calls as they stand in snapshots: most of them are one of few, and many share their
-// innermost calls.
+// Stacks of calls as they stand in snapshots. Few of them are distinct, and many share their innermost
+// calls.
 //
 //     StackId stack = stacks.child(StackId(), innermost);  // then its caller, and so on outwards
 //     stacks.place(stack)                                  // where the user's own code allocated
@@ -32,7 +32,7 @@ class CallStacks {
 
     const CallFrame& operator[](FrameId id) const { return frames_[id.index()]; }
     bool contains(FrameId id) const { return id.valid() && id.index() < frames_.size(); }
-    /// From the innermost call outwards.
+    /// The frames of the stack, from the innermost call outwards.
     std::vector<FrameId> frames(StackId stack) const;
     /// The innermost call in the user's own code; where there is none, the innermost of all. Invalid for
     /// the stack without calls.
@@ -46,12 +46,13 @@ class CallStacks {
     };
 
     std::vector<CallFrame> frames_;
-    std::vector<char> users_;  ///< of each frame: its file is the user's
+    std::vector<char> users_;  ///< per frame: whether its file is the user's
     std::vector<Node> nodes_;
     DistinctIndex frame_index_, node_index_;
 };
 
-/// Python that is neither torch's, nor Rematlas's, nor made by a compiler of torch.
+/// Whether a file is the user's: Python code that is neither torch's, nor Rematlas's, nor made by a compiler
+/// of torch.
 bool is_users_file(std::string_view file);
 
 /// "train.py:12 step": the name of the file without its folders.

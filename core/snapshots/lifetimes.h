@@ -12,23 +12,22 @@ namespace rematlas {
 
 class BlockLifetimes {
   public:
-    /// `block.from` is the moment after the event.
+    /// Begins a block. `block.from` is the moment after the event.
     void begin(const MeasuredBlock& block);
-    /// The block at an address ends at a moment. One of which nothing is known was there before the
-    /// trace.
+    /// Ends the block at an address at a moment. A block that no event began was there before the trace.
     void end(std::uint64_t address, Bytes bytes, TraceMoment moment);
     bool is_open(std::uint64_t address) const { return open_.contains(address); }
 
-    /// A block that is alive when the trace ends, as the allocator says. Where no event began it, it was
-    /// there before the trace.
+    /// Notes a block that is alive when the trace ends, as the allocator says. Where no event began the
+    /// block, it was there before the trace.
     void stays(const MeasuredBlock& block);
 
     struct Ended {
         std::vector<MeasuredBlock> blocks;
         TraceGaps gaps;
     };
-    /// Blocks that no event ended are alive at the last moment. `all_stay`: all of these have been named
-    /// by `stays`, so that others are missing.
+    /// Blocks that no event ended are alive at the last moment. `all_stay`: `stays` was called for every
+    /// block that is alive at the end, so that all other open blocks are missing.
     Ended finish(TraceMoment last, bool all_stay);
 
   private:

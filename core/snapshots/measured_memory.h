@@ -1,4 +1,4 @@
-// What a program really held, over time: from a memory snapshot of torch or from a trace of its
+// The memory that a program really held over time, from a memory snapshot of torch or from a trace of its
 // profiler.
 //
 //     Result<MeasuredMemory> measured = read_measured_memory("snapshot.pickle");
@@ -26,11 +26,10 @@ using TraceMoment = std::uint32_t;
 
 struct MeasuredBlock {
     std::uint64_t address = 0;
-    Bytes bytes = {};  ///< as requested: the allocator rounds them up
-    TraceMoment from =
-        0;  ///< first moment at which it is there; 0 where it was there before the trace begins
-    TraceMoment until = 0;  ///< first moment at which it is not; past the last one where it stays
-    StackId stack = {};     ///< of its allocation; invalid where that is not known
+    Bytes bytes = {};       ///< as requested: the allocator rounds them up
+    TraceMoment from = 0;   ///< first moment at which it is there; 0: since before the trace
+    TraceMoment until = 0;  ///< first moment at which it is gone; past the last one where it stays
+    StackId stack = {};     ///< of its allocation; invalid where unknown
     TextId metadata = {};   ///< the program's own words at its allocation
 
     bool alive_at(TraceMoment moment) const { return from <= moment && moment < until; }
@@ -47,7 +46,7 @@ struct HeldBlock {
     std::uint64_t address = 0;
     Bytes bytes = {};
     bool allocated = false;  ///< a tensor lies here
-    bool awaiting = false;   ///< no tensor does any more, but a stream may still read it
+    bool awaiting = false;   ///< the program gave it back, but a stream may still read it
     StackId stack = {};
 };
 
@@ -59,23 +58,22 @@ struct HeldSegment {
     std::vector<HeldBlock> blocks = {};  ///< by address
 };
 
-/// What a trace leaves open. It holds the last events only, and blocks are known from what is said of
-/// them.
+/// What a trace leaves open, because it holds the last events only and tells of blocks only by their events.
 struct TraceGaps {
     Bytes before = {};                   ///< allocated when the trace begins
-    Bytes before_unplaced = {};          ///< of these: where they were allocated is not known
-    std::size_t lost_frees = 0;          ///< an address is given out again that nobody gave back
-    std::size_t missing_blocks = 0;      ///< never given back in the trace, but not there at the end
+    Bytes before_unplaced = {};          ///< of these: allocated at an unknown place
+    std::size_t lost_frees = 0;          ///< addresses that are given out again without a free in between
+    std::size_t missing_blocks = 0;      ///< blocks without a free in the trace that are gone at the end
     Bytes missing = {};                  ///< their bytes
-    Bytes reserved_short = {};           ///< so far below 0 the bytes reserved come out
-    std::optional<Bytes> rounding = {};  ///< at the end: what blocks have beyond what was asked
+    Bytes reserved_short = {};           ///< how far the computed reserved bytes fall below 0
+    std::optional<Bytes> rounding = {};  ///< bytes of the blocks at the end beyond those asked for
 };
 
 struct MeasuredDevice {
     std::string name;                          ///< "cuda:0"
     std::vector<std::int64_t> times_us = {};   ///< of each event; empty where torch wrote no times
     std::vector<std::int64_t> allocated = {};  ///< bytes, at each moment
-    std::vector<std::int64_t> reserved = {};   ///< what the allocator took; empty where unknown
+    std::vector<std::int64_t> reserved = {};   ///< bytes that the allocator took; empty where unknown
     std::vector<MeasuredBlock> blocks = {};
     std::vector<OutOfMemory> failures = {};
     std::vector<HeldSegment> segments = {};  ///< when the snapshot was made; empty for profiles
@@ -89,11 +87,11 @@ struct MeasuredMemory {
     Source source = Source::snapshot;
     TextTable texts = {};
     CallStacks stacks = {};
-    std::vector<MeasuredDevice> devices = {};  ///< those that have anything
+    std::vector<MeasuredDevice> devices = {};  ///< devices with events or segments
     std::string settings = {};                 ///< PYTORCH_CUDA_ALLOC_CONF
 };
 
-/// A pickle by torch.cuda.memory._dump_snapshot, or a Chrome trace by torch.profiler with
+/// Reads a pickle by torch.cuda.memory._dump_snapshot, or a Chrome trace by torch.profiler with
 /// profile_memory=True. Errors: one line that names the file and the place in it.
 Result<MeasuredMemory> read_measured_memory(const std::filesystem::path& path, std::stop_token stop = {});
 Result<MeasuredMemory> parse_measured_memory(std::string_view bytes, const std::string& name);
@@ -103,13 +101,13 @@ TraceMoment peak_moment(const std::vector<std::int64_t>& levels);
 
 /// Blocks of one place in the user's code.
 struct PlaceShare {
-    FrameId place = {};   ///< invalid where it is not known
-    bool before = false;  ///< not known because they were allocated before the trace begins
+    FrameId place = {};   ///< invalid where it is unknown
+    bool before = false;  ///< unknown because they were allocated before the trace begins
     Bytes bytes = {};
     std::size_t blocks = 0;
 };
 
-/// What is alive at a moment, the largest share first.
+/// The blocks that are alive at a moment, by place, the largest share first.
 std::vector<PlaceShare> alive_by_place(const MeasuredMemory& measured, const MeasuredDevice& device,
                                        TraceMoment moment);
 /// "train.py:12 step", or why there is no place.
@@ -124,7 +122,7 @@ struct Fragmentation {
     Bytes allocated = {};
     Bytes awaiting = {};      ///< given back by the program, still read by a stream
     Bytes inactive = {};      ///< free inside segments
-    Bytes stuck = {};         ///< of these: in segments that hold something, so that they cannot go back
+    Bytes stuck = {};         ///< inactive bytes in segments that hold something, which cannot go back
     Bytes largest_free = {};  ///< the largest block that is free
 };
 Fragmentation fragmentation_of(const MeasuredDevice& device);

@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 25;  ///< that wait at one time
+constexpr std::size_t kMostValues = std::size_t{1} << 25;  ///< on the stack at one time
 constexpr std::size_t kDeepest = 1000;
 constexpr unsigned kMemoBits = 30;
 constexpr std::size_t kMostInMemo = std::size_t{1} << 28;
@@ -59,7 +59,7 @@ class SnapshotMachine {
         }
     }
 
-    /// What works on values that are there.
+    /// Carries out instructions that change or remember values on the stack.
     void change(const PickleStep& step) {
         switch (step.op) {
             case PickleOp::append:
@@ -89,7 +89,7 @@ class SnapshotMachine {
         stack_.push_back(value);
     }
 
-    /// At least so many values lie above the last mark.
+    /// Fails unless at least so many values lie above the last mark.
     void expect(std::size_t values) const {
         if (stack_.size() - (marks_.empty() ? 0 : marks_.back()) < values)
             fail("a value is missing on the stack of the pickle");
@@ -103,7 +103,7 @@ class SnapshotMachine {
         return values;
     }
 
-    /// The last values go into the dictionary or list below them.
+    /// Moves the last values into the dictionary or list below them.
     void fill_last(std::size_t values, bool pairs) {
         expect(values + 1);
         const std::span<const PickleValue> last = std::span(stack_).last(values);
@@ -117,7 +117,7 @@ class SnapshotMachine {
         stack_.resize(stack_.size() - values);
     }
 
-    /// Numbers and the like are not remembered: no writer asks for them again.
+    /// Only texts and objects are remembered: no writer asks for other values again.
     void remember(std::size_t number) {
         expect(1);
         if (number > memo_.size()) fail("the memo of the pickle leaves out numbers");
@@ -141,7 +141,7 @@ class SnapshotMachine {
     ByteStream& bytes_;
     SnapshotObjects objects_;
     std::vector<PickleValue> stack_;
-    std::vector<std::size_t> marks_;  ///< how high the stack was
+    std::vector<std::size_t> marks_;  ///< height of the stack at each mark
     std::vector<std::uint32_t> memo_;
     std::int64_t position_ = 0;
 };

@@ -1,4 +1,4 @@
-// What `torch.cuda.memory._dump_snapshot` writes: the allocator's segments, and the last things it did.
+// A snapshot by `torch.cuda.memory._dump_snapshot`: the allocator's segments and its last events.
 //
 //     Result<MemorySnapshot> snapshot = read_memory_snapshot("snapshot.pickle");
 #pragma once
@@ -22,7 +22,7 @@ enum class AllocatorAction : std::uint8_t {
     segment_alloc,
     segment_free,
     segment_map,    ///< an expandable segment takes more memory
-    segment_unmap,  ///< or gives some back
+    segment_unmap,  ///< an expandable segment gives some memory back
     snapshot,
     oom,
     other,  ///< changes no block
@@ -46,7 +46,7 @@ struct AllocatorBlock {
     BlockState state = BlockState::inactive;
 };
 
-/// So many items of a vector, from this one on.
+/// A range of a vector: `count` items from the item `first` on.
 struct ItemRange {
     std::uint32_t first = 0, count = 0;
 };
@@ -65,7 +65,7 @@ struct MemorySnapshot {
     CallStacks stacks;
     std::vector<AllocatorSegment> segments;
     std::vector<AllocatorBlock> blocks;
-    std::vector<ItemRange> device_events;  ///< for each device, of `events`, in the order of time
+    std::vector<ItemRange> device_events;  ///< per device: a range of `events`, in the order of time
     std::vector<AllocatorEvent> events;
     std::string settings;  ///< PYTORCH_CUDA_ALLOC_CONF
 };

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kAllocatorRounds = 512;
 constexpr std::size_t kMostNames = 3;
 
-/// How many blocks of one size there are on a side, and of what name.
+/// The blocks of one size on one side: their number and their names.
 struct SizeGroup {
     std::size_t blocks = 0;
     std::map<std::string, std::size_t> names;
@@ -46,7 +46,7 @@ SizeGroups measured_groups(const MeasuredMemory& measured, const MeasuredDevice&
     return groups;
 }
 
-/// What `side` has more of than `other`.
+/// Adds the sizes of which `side` has more blocks than `other`.
 void add_more_of(const SizeGroups& side, const SizeGroups& other, bool measured,
                  std::vector<PeakDifference>& out) {
     for (const auto& [bytes, group] : side) {

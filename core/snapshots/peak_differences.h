@@ -1,6 +1,6 @@
-// What is alive at a measured peak and what a plan holds at its own, told apart by their sizes: a
-// snapshot names no tensors, and a plan no lines of code, but blocks of the same size are most often the
-// same thing.
+// Compares the blocks that are alive at a measured peak with those that a plan holds at its own peak, by
+// their sizes. A snapshot names no tensors, and a plan names no lines of code, but blocks of the same size
+// are most often the same tensors.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct PlannedBytes {
 struct PeakDifference {
     bool measured = false;   ///< alive in the measurement alone; else in the plan alone
     Bytes each = {};         ///< of one block, rounded up as the allocator does
-    std::size_t blocks = 0;  ///< so many more than on the other side
-    std::string names = {};  ///< of all of this size: places of the user's code, or tensors
+    std::size_t blocks = 0;  ///< how many more than on the other side
+    std::string names = {};  ///< of all blocks of this size: places of the user's code, or tensors
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }
 };
 

@@ -9,7 +9,7 @@ namespace {
 constexpr int kOldestProtocol = 2, kNewestProtocol = 5;
 constexpr const char* kWriteAgain = "; write the snapshot again with torch.cuda.memory._dump_snapshot";
 
-/// Which instructions of the pickle machine are not read, and why.
+/// An instruction of the pickle machine that is not read, and why.
 struct RefusedOp {
     unsigned char code;
     const char* name;
@@ -71,14 +71,14 @@ void skip_value(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     step.op = PickleOp::other;
 }
 
-/// Texts that no field of a snapshot is as long as are not kept.
+/// Skips texts that are longer than any field of a snapshot.
 void read_text(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     if (length > ByteStream::kMostInOnePiece) return skip_value(bytes, step, length);
     step.op = PickleOp::text;
     step.text = bytes.bytes(static_cast<std::size_t>(length));
 }
 
-/// A two's complement of so many bytes.
+/// Reads a number of so many bytes in two's complement.
 void read_long(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     if (length > 8) return skip_value(bytes, step, length);
     std::uint64_t value = bytes.number(static_cast<int>(length));
@@ -125,7 +125,8 @@ constexpr std::array<BareOp, 256> kBare = [] {
     return ops;
 }();
 
-/// Instructions that are followed by a number, or by a length and so many bytes.
+/// Reads an instruction that is followed by a number, or by a length and so many bytes. Returns false for
+/// other codes.
 bool read_with_argument(unsigned char code, ByteStream& bytes, PickleStep& step) {
     switch (code) {
         case 'K':
@@ -189,7 +190,7 @@ PickleStep next_pickle_step(ByteStream& bytes) {
         step.position = bytes.position();
         const unsigned char code = bytes.byte();
         if (code == kFrame) {
-            bytes.number(8);  // frames are for readers of blocks; the instructions say all by themselves
+            bytes.number(8);  // length of a frame; only readers of whole frames need it
             continue;
         }
         if (kBare[code].known)

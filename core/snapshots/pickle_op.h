@@ -1,5 +1,5 @@
-// The instructions of a pickle, one at a time. A pickle is a programme for a machine with a stack; those
-// that plain values need are read here, all others are refused by name.
+// The instructions of a pickle, one at a time. A pickle is a programme for a machine with a stack. This
+// reader reads the instructions that plain values need, and refuses all others by name.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ struct PickleStep {
     std::int64_t position = 0;   ///< in the file
 };
 
-/// Reads the next instruction that does something. Throws SnapshotFault where the file ends, where a
-/// length goes beyond its end, and for instructions that import, call or change what plain values do not
-/// need.
+/// Reads the next instruction that does something. Throws SnapshotFault where the file ends, where a length
+/// goes beyond its end, and for instructions that import code, call code or are not needed for plain
+/// values.
 PickleStep next_pickle_step(ByteStream& bytes);
 
 /// Reads the first two bytes. Throws SnapshotFault unless they announce protocol 2 to 5.

@@ -1,4 +1,4 @@
-// What a plan holds at its peak, to be told apart from what was measured.
+// The tensors that a plan holds at its peak, for a comparison with a measured peak.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace rematlas {
 
-/// The tensors on the device during a step, and the workspace of the op that runs, by name. `step` is
-/// one of the schedule, which can be played on the graph.
+/// The tensors on the device during a step, and the workspace of the op that runs, by name. `step` is the
+/// index of a step of the schedule, and the schedule can be played on the graph.
 std::vector<PlannedBytes> planned_during(const Graph& graph, const Schedule& schedule, std::size_t step);
 
-/// Returns what the plan holds at the step with the most bytes. Errors: the first step that cannot be played.
+/// The same for the step with the most bytes. Errors: the first step that cannot be played.
 Result<std::vector<PlannedBytes>> planned_at_peak(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

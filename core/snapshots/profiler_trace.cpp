@@ -93,7 +93,7 @@ class ProfilerTraceReader : public json::json_sax_t {
     }
 
   private:
-    static constexpr std::size_t kEventDepth = 3;  ///< the file, its list of events, one of them
+    static constexpr std::size_t kEventDepth = 3;  ///< of an event: the file, its list of events, the event
 
     bool in_event() const { return in_events_ && depth_ == kEventDepth; }
 
@@ -118,7 +118,7 @@ class ProfilerTraceReader : public json::json_sax_t {
     std::int64_t moved_ = 0;  ///< bytes of all events
 };
 
-/// As torch numbers them (c10/core/DeviceType.h).
+/// The name of a device; its type is a number of torch's (c10/core/DeviceType.h).
 std::string device_name(int type, int number) {
     static const std::map<int, std::string> names{{0, "cpu"},  {1, "cuda"}, {6, "hip"},  {9, "xla"},
                                                   {12, "xpu"}, {13, "mps"}, {14, "meta"}};
@@ -161,7 +161,7 @@ Result<MeasuredMemory> measured_by_profiler(std::vector<ProfiledEvent> events, c
                      "profile_memory=True)"};
     std::map<std::pair<int, int>, std::vector<ProfiledEvent>> by_device;
     for (const ProfiledEvent& event : events) {
-        const int number = event.device_type == 0 ? 0 : event.device;  // a processor has none
+        const int number = event.device_type == 0 ? 0 : event.device;  // the processor has no number
         by_device[{event.device_type, number}].push_back(event);
     }
     MeasuredMemory measured{.source = MeasuredMemory::Source::profile};

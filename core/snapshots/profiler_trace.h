@@ -1,6 +1,5 @@
-// The memory events of a Chrome trace by torch.profiler (profile(profile_memory=True),
-// export_chrome_trace): what was allocated and given back, with the totals of each device. They carry no
-// stacks.
+// The memory events of a Chrome trace by torch.profiler (profile(profile_memory=True), export_chrome_trace):
+// allocations and frees, with the totals of each device. The events carry no stacks.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +11,8 @@
 
 namespace rematlas {
 
-/// The file is read as a stream. Errors: one line that names the file and the byte, and where a trace
-/// has no memory events, what records them.
+/// Reads the file as a stream. Errors: one line that names the file and the byte. Where a trace has no
+/// memory events, the line tells how to record them.
 Result<MeasuredMemory> read_profiler_trace(const std::filesystem::path& path, std::stop_token stop = {});
 Result<MeasuredMemory> parse_profiler_trace(std::string_view text, const std::string& name);
 

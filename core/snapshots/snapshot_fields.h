@@ -1,4 +1,4 @@
-// The fields of the dictionaries in a memory snapshot, and what one dictionary says.
+// The fields of the dictionaries in a memory snapshot, and the values of one dictionary.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 22> kSnapshotFields{"action",
                                                            "total_size",
                                                            "user_metadata"};
 
-/// What stands on the stack of the pickle machine.
+/// A value on the stack of the pickle machine.
 struct PickleValue {
     enum class Kind : std::uint8_t { other, integer, flag, text, object };
     Kind kind = Kind::other;
@@ -67,8 +67,8 @@ struct PickleValue {
     bool is(Kind of) const { return kind == of; }
 };
 
-/// The known fields of one dictionary; a field that comes twice has its last value. What reads a field
-/// that is absent or of another kind gets a zero, and `fault` says so afterwards.
+/// The known fields of one dictionary. A field that comes twice has its last value. A field that is absent
+/// or of another kind reads as zero, and `fault` tells of it afterwards.
 class SnapshotFields {
   public:
     void clear() {
@@ -80,7 +80,7 @@ class SnapshotFields {
         values_[static_cast<std::size_t>(field)] = value;
     }
     bool has(SnapshotField field) const { return (present_ & bit(field)) != 0; }
-    /// Only where it has the field.
+    /// To be called only where `has(field)`.
     const PickleValue& at(SnapshotField field) const { return values_[static_cast<std::size_t>(field)]; }
 
     std::int64_t integer(SnapshotField field);
@@ -88,15 +88,15 @@ class SnapshotFields {
         return has(field) ? integer(field) : otherwise;
     }
     TextId text(SnapshotField field);
-    /// Not below 0 and less than 2^60.
+    /// A number of bytes, not below 0 and less than 2^60.
     std::int64_t bytes(SnapshotField field);
 
-    /// Only the first one is kept.
+    /// Notes a fault of the field. Only the first fault is kept.
     void refuse(SnapshotField field, const char* what) {
         if (wrong_ == nullptr) wrong_field_ = field, wrong_ = what;
     }
     bool faulty() const { return wrong_ != nullptr; }
-    /// "addr is missing"; only where it is faulty.
+    /// "addr is missing"; to be called only where `faulty()`.
     std::string fault() const;
 
   private:

@@ -35,7 +35,7 @@ bool moves_a_block(AllocatorAction action) {
 SnapshotObjects::SnapshotObjects() {
     for (const std::string_view name : kSnapshotFields)
         texts().add(name);  // their ids are those of SnapshotField
-    // Each is added in turn: a word that is a field as well would have another id.
+    // The words are added in turn and have ids in a row, because none of them is a field as well.
     first_action_ = TextId(static_cast<std::int64_t>(texts().size()));
     for (const std::string_view name : kActions) texts().add(name);
     first_state_ = TextId(static_cast<std::int64_t>(texts().size()));
@@ -188,7 +188,7 @@ SnapshotObjects::Meaning SnapshotObjects::understood_segment() {
         segment.expandable = fields_.at(SnapshotField::is_expandable).number != 0;
     segment.blocks = range_field(SnapshotField::blocks, Kind::block_list, "is no list of blocks");
     if (fields_.faulty()) return {};
-    // Before torch 2.1 blocks had no address of their own: they lie one after the other.
+    // Before torch 2.1, blocks had no address of their own. They lie one after another.
     std::uint64_t address = segment.address;
     for (std::uint32_t i = 0; i < segment.blocks.count; ++i) {
         AllocatorBlock& block = snapshot_.blocks[segment.blocks.first + i];
@@ -227,7 +227,8 @@ void SnapshotObjects::append(std::uint32_t object, std::span<const PickleValue> 
     for (const PickleValue& value : values.subspan(append_frames(object, values))) append_one(object, value);
 }
 
-/// How many of the first values are frames that make the list longer: most values of a file are such.
+/// Appends the frames at the beginning of `values` and returns how many there are. Most values of a file are
+/// frames.
 std::size_t SnapshotObjects::append_frames(std::uint32_t object, std::span<const PickleValue> values) {
     const Meaning list = meaning({PickleValue::Kind::object, object});
     if (list.kind != Kind::new_list && list.kind != Kind::frame_list) return 0;
@@ -264,8 +265,8 @@ SnapshotObjects::Meaning SnapshotObjects::started_list(Meaning first) {
     return list;
 }
 
-/// Items of a list lie one after the other where they are kept, for each is made just before it is
-/// listed.
+/// Appends the item to the range of the list; false where the item does not fit. The items of a list lie one
+/// after another where they are kept, because each is made just before it is listed.
 bool SnapshotObjects::extended(Meaning list, Meaning item) {
     ItemRange& range = ranges_[list.at];
     if (list.kind == Kind::trace_list) {

@@ -1,6 +1,6 @@
-// The dictionaries and lists of a memory snapshot while it is read. Each becomes what it stands for as
-// soon as it is filled, a frame, an event, a list of blocks, and no other form of it is kept: four bytes
-// for each object.
+// The dictionaries and lists of a memory snapshot while it is read. As soon as an object is filled, it
+// becomes what it stands for: a frame, an event, a list of blocks. No other form of the object is kept, only
+// four bytes for each.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,15 @@ class SnapshotObjects {
     std::uint32_t list();
     std::uint32_t other();  ///< one that means nothing here, such as a tuple
 
-    /// Keys and values in turn. `position` is for messages. Throws SnapshotFault where the object is no
-    /// dictionary, or one that was filled before: the machine that writes snapshots fills each at once.
+    /// Fills a dictionary with keys and values in turn. `position` is for messages. Throws SnapshotFault
+    /// where the object is no dictionary, or a dictionary that was filled before: the writer of snapshots
+    /// fills each at once.
     void fill(std::uint32_t object, std::span<const PickleValue> pairs, std::int64_t position);
     /// Throws SnapshotFault where the object is no list.
     void append(std::uint32_t object, std::span<const PickleValue> values, std::int64_t position);
 
-    /// What the file as a whole is. Throws SnapshotFault where that is no snapshot.
+    /// Returns the snapshot that the root of the file is. Throws SnapshotFault where the root is no
+    /// snapshot.
     MemorySnapshot take(const PickleValue& root);
 
   private:
@@ -51,7 +53,8 @@ class SnapshotObjects {
         snapshot,
         other_list,
     };
-    /// What an object is, and where: which frame, stack, event, ... or, of a list of many, which range.
+    /// The kind of an object, and its index among the frames, stacks, events and so on; for most lists, that
+    /// of its range.
     struct Meaning {
         Kind kind = Kind::other;
         std::uint32_t at = 0;
@@ -66,7 +69,7 @@ class SnapshotObjects {
     void become(std::uint32_t object, Meaning meaning);
     std::uint32_t next_of(std::size_t size) const;
 
-    Meaning understood();  ///< what `fields_` say
+    Meaning understood();  ///< the meaning of `fields_`
     Meaning understood_event();
     Meaning understood_block();
     Meaning understood_segment();

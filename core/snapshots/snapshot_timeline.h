@@ -1,4 +1,5 @@
-// A memory snapshot, played: which blocks were alive when, and how much was allocated and reserved.
+// Plays a memory snapshot: which blocks were alive at which moments, and how much was allocated and
+// reserved.
 #pragma once
 
 #include "core/snapshots/measured_memory.h"
@@ -6,9 +7,10 @@
 
 namespace rematlas {
 
-/// The trace holds the last events alone. What was there when it begins is found from its end: blocks of
-/// the final segments that no event allocates were there all along, and so were those that are given
-/// back without having been allocated. Bytes reserved are counted backwards from the final segments.
+/// The trace holds the last events only. The blocks that were there before are found from later facts:
+/// blocks of the final segments that no event allocates were there all along, and blocks that are freed
+/// without an allocation were there at the beginning. Reserved bytes are counted backwards from the final
+/// segments.
 MeasuredMemory measured_from(MemorySnapshot snapshot);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Each distinct text once.
+// A table that keeps each distinct text once.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ class TextTable {
     std::size_t size() const { return ends_.size(); }
 
   private:
-    std::string all_;                  ///< one after the other
-    std::vector<std::uint64_t> ends_;  ///< of each, in `all_`
+    std::string all_;                  ///< the texts, one after another
+    std::vector<std::uint64_t> ends_;  ///< of each text, in `all_`
     DistinctIndex index_;
 };
 
-/// The same text where it is printable UTF-8, else with question marks in place of what is not.
+/// The text with a question mark in place of each byte that is not part of printable UTF-8.
 std::string printable(std::string_view text);
 
 }  // namespace rematlas

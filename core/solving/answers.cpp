@@ -45,11 +45,12 @@ Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<B
 
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found) {
     const Offload what = problem.copies.what;
-    // What is alive at an op has to be there, wherever else it has been; residents, where they may not leave.
+    // The tensors that an op uses have to be on the device, wherever they were before; so have residents
+    // that may not leave.
     const FlatGraph flat =
         what == Offload::none ? problem.flat : with_results_from_host(problem.graph, problem.flat);
     PeakBound needed = moves_weights(what) ? least_footprint(problem.graph, flat) : least_peak(flat);
-    // And what the host has no room for has to be on the device.
+    // Tensors for which the host has no room have to be on the device as well.
     if (const auto& host = problem.copies.host_budget; host && moves_weights(what)) {
         PeakBound beside = least_peak_beside_host(problem.graph, problem.flat, *host);
         if (beside.bytes > needed.bytes) needed = std::move(beside);

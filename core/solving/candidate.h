@@ -1,4 +1,4 @@
-// A run sequence with what it costs.
+// A run sequence with its time and its peak.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Candidate {
         return {std::move(runs), cost.time, cost.peak};
     }
 
-    /// Within the budget first, then less time, then less memory; over it, less memory.
+    /// A candidate within the budget is better than one over it. Within the budget, less time is better,
+    /// then a lower peak; over the budget, a lower peak is better, then less time.
     bool better_than(const Candidate& other, std::int64_t budget) const {
         const bool fits = peak <= budget, other_fits = other.peak <= budget;
         if (fits != other_fits) return fits;

@@ -12,7 +12,7 @@ bool runs_on_host(const Op& op) {
     return op.host_time.has_value();
 }
 
-/// What a training program keeps from step to step and lets the step change.
+/// Whether a training program keeps such tensors from step to step and lets the step change them.
 bool is_of_training(TensorKind kind) {
     return kind == TensorKind::parameter || kind == TensorKind::optimizer_state;
 }
@@ -63,7 +63,7 @@ ScheduleClass class_within(const Graph& graph, Offload what) {
 
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies) {
     const Offload what = copies.what;
-    // Of weights: all that the step finds and uses, or leaves behind, and what updates are made of.
+    // Marks the residents that the step uses, the results, and the inputs and outputs of updates.
     IdVector<TensorId, char> of_weights(graph.tensors.size(), 0), made(graph.tensors.size(), 0);
     for (const Op& op : graph.ops)
         for (TensorId t : op.outputs) made[t] = 1;

@@ -1,4 +1,4 @@
-// The option "milp" of solvers that solve mixed-integer programmes: which library does.
+// The option "milp" of solvers that solve mixed-integer programmes: the library that solves them.
 #pragma once
 
 #include "core/milp/milp.h"
@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Rejects a library that this build lacks, where it is of use.
+/// Rejects a library that this build lacks, if `is_used`.
 void read_library(OptionReader& reader, MilpLibrary& library, bool is_used = true);
 
 }  // namespace rematlas

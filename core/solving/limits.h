@@ -16,15 +16,15 @@ struct Limits {
     std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
     std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
-    /// After the solver has ended with a gap: more wall clock for a better bound. Planning sees to it
+    /// More wall clock for a better bound, after the solver has ended with a gap. Planning spends it
     /// (planning/solve.h).
     std::chrono::nanoseconds bound_time{0};
-    /// Folder where solvers may leave what later runs of the program can use; empty: nowhere. Answers do not
-    /// depend on it, but for time limits and for times of ops that differ a little from run to run.
+    /// Folder where solvers may leave files for later runs of the program; empty: no folder. Answers do not
+    /// depend on it, except through time limits and through op times that differ a little from run to run.
     std::filesystem::path cache{};
 };
 
-/// 0.25 of a minute: 15 seconds.
+/// Returns the share of the time: 0.25 of a minute is 15 seconds.
 inline std::chrono::nanoseconds share_of(std::chrono::nanoseconds time, double share) {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(share * static_cast<double>(time.count())));
 }

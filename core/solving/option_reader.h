@@ -31,7 +31,7 @@ class OptionReader {
     void number(std::string_view key, double& value, double least, double most);
     void flag(std::string_view key, bool& value);
 
-    /// A word out of a list that pairs each with its value.
+    /// Reads a word out of a list that pairs each word with its value.
     template <class T>
     void choice(std::string_view key, T& value,
                 std::initializer_list<std::pair<std::string_view, T>> choices) {
@@ -48,10 +48,10 @@ class OptionReader {
         if (at >= 0) value = std::next(choices.begin(), at)->second;
     }
 
-    /// For what concerns several options: an error unless there is one already.
+    /// Notes an error that concerns several options, unless there is an error already.
     void reject(const std::string& what);
 
-    /// The first error, or that of a key nobody asked for.
+    /// Errors: the first error, or else a key that was never asked for.
     Result<void> finish() const;
 
     /// Every key that was asked for, with the value it had before.
@@ -68,7 +68,7 @@ class OptionReader {
     std::string error_;
 };
 
-/// By the function `read_options` of the type. Null: the defaults.
+/// Reads the options with the function `read_options` of the type. Null: the defaults.
 template <class Options>
 Result<Options> options_from(std::string_view solver, const nlohmann::json* json) {
     Options options;

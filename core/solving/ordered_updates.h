@@ -1,4 +1,4 @@
-// Any solver on a step whose ops update what others read (core/schedule/update_order.h).
+// Runs any solver on a step whose ops update tensors that other ops read (core/schedule/update_order.h).
 //
 //     Answer answer = solve_in_order(problem, solver, budget, limits, progress);
 #pragma once
@@ -7,10 +7,11 @@
 
 namespace rematlas {
 
-/// The solver's answer, with updates behind the last runs of what reads before them. Where these do not fit
-/// behind them, the solver is asked again with the updates in question behind the whole step, in half of the time
-/// that is left, until they fit or all are there; such an answer has no bound of the solver's. Schedules that copy
-/// tensors are left as they are.
+/// The solver's answer, in which each update runs behind the last runs of the ops that read before it. Where
+/// the updates do not fit the budget there, the function asks the solver again with the late updates behind
+/// the whole step, each time with half of the time that is left. It ends when the updates fit or no further
+/// update is late. Such an answer has no bound of the solver's. A problem that allows copies goes to the
+/// solver unchanged.
 Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress);
 

@@ -1,4 +1,4 @@
-// One interface for all solvers. Who wants an answer asks planning/solve.h, which checks it.
+// The interface of all solvers. Callers ask planning/solve.h, which checks the answers.
 //
 //     std::unique_ptr<Solver> solver = make_rotor();
 //     Answer answer = solver->solve({graph, flat}, Bytes(2 << 30), {.time = 10s}, {});
@@ -23,10 +23,10 @@ namespace rematlas {
 struct Problem {
     const Graph& graph;     ///< names, phases, module paths, blocks
     const FlatGraph& flat;  ///< flatten(graph)
-    Copies copies = {};  ///< what may be copied to the host; solvers whose traits do not say so copy nothing
+    Copies copies = {};     ///< what may be copied to the host; solvers without that trait copy nothing
 };
 
-/// The best schedule so far, told on the way.
+/// A report of the best schedule so far, while the solver works.
 struct ProgressReport {
     double overhead = 0;
     Bytes peak;
@@ -48,17 +48,18 @@ struct Solution {
     std::optional<Bound> bound = {};
 };
 
-/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule of `over`; `proven`
-/// says whether it exceeds the budget, i.e. no solver can do it, or whether only this solver found nothing.
+/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule of the class
+/// `over`. `proven` says whether this bound exceeds the budget, so that no solver can succeed; if not, only
+/// this solver found nothing.
 struct Infeasible {
     Bytes needed = {};
     bool proven = false;
-    ScheduleClass over = ScheduleClass::any_order;  ///< whose schedules all need so much
+    ScheduleClass over = ScheduleClass::any_order;  ///< the class whose schedules all need so much
     std::optional<Bytes> smallest_found = {};       ///< least peak this solver reached
     OpId op = {};                                   ///< where the memory is needed
     std::vector<TensorId> dominant = {};            ///< the tensors held there, heaviest first
     std::optional<Bytes> under_pins = {};           ///< where there were pins: a budget that works under them
-    std::optional<Bytes> without_pins = {};         ///< and one that works without them
+    std::optional<Bytes> without_pins = {};         ///< where there were pins: one that works without them
     std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty
 };
 
@@ -72,12 +73,12 @@ class Solver {
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 
-    /// It answers for one problem alone, whatever graph it is asked about.
+    /// Whether the solver answers for one problem alone, whatever graph it is asked about.
     virtual bool is_of_one_problem() const { return false; }
 
-    /// For many budgets up to `largest`: a solver of this problem alone (which must outlive it) with the work
-    /// that its budgets share done, within the limits. Same answers. For one thread at a time. Null: they
-    /// share none.
+    /// A solver of this problem alone (which must outlive it) for many budgets up to `largest`. It has done
+    /// the work that the budgets share, within the limits, and gives the same answers. It serves one thread
+    /// at a time. Null: the budgets share no work.
     virtual std::unique_ptr<Solver> up_to(const Problem& /*problem*/, Bytes /*largest*/,
                                           const Limits& /*limits*/) const {
         return nullptr;

@@ -1,5 +1,5 @@
-// What a solver's folder says of its solver, for the registry (planning/registry.h): a new solver is one
-// folder with one of these, and one line there.
+// The entry of a solver's folder for the registry (planning/registry.h). A new solver is one folder with one
+// entry, and one line in the registry.
 //
 //     // core/solvers/rotor/rotor.h
 //     extern const SolverEntry rotor_solver;
@@ -18,17 +18,17 @@
 
 namespace rematlas {
 
-/// What planning and people's views decide by, so that they need not know solvers by name.
+/// The properties by which planning and views decide, so that they need not know solvers by name.
 struct SolverTraits {
     std::string_view name;
-    std::string_view config_type = {};  ///< in configuration files, where it is another than the name
+    std::string_view config_type = {};  ///< its name in configuration files, where it is another one
     bool anytime = false;               ///< uses all the time that it is given, and gets better by it
     ScheduleClass finds =
         ScheduleClass::staged;       ///< the class that its schedules are of, where nothing is copied
     Offload copies = Offload::none;  ///< the most that it can be allowed to copy to the host
     bool least_peak = false;         ///< it also minimizes the peak within a limit on the time
     bool boundary = false;           ///< its schedules run each op once at most on a side of a boundary
-    bool compared = false;           ///< in comparisons of solvers, where none were named
+    bool compared = false;           ///< takes part in comparisons that name no solver
 };
 
 struct SolverEntry {
@@ -38,7 +38,7 @@ struct SolverEntry {
     nlohmann::json (*defaults)(std::string_view name);  ///< every option, as `make` takes them
 };
 
-/// `Options` has a function `read_options`; `make` builds the solver of them.
+/// `Options` has a function `read_options`; `make` builds the solver from options.
 template <class Options, auto make>
 constexpr SolverEntry solver_entry(const SolverTraits& traits) {
     return {.traits = traits,
@@ -56,7 +56,7 @@ constexpr SolverEntry solver_entry(const SolverTraits& traits) {
                 }};
 }
 
-/// Of solvers without any.
+/// The options of solvers that have none.
 struct NoOptions {};
 inline void read_options(OptionReader&, NoOptions&) {}
 
