@@ -196,7 +196,7 @@ class CutNode final : public WeaklyKnownNode {
     std::string name() const override { return name_; }
     variable_list apply(variable_list&& gradients) override {
         if (!backward_) return std::move(gradients);
-        // a copy, because the call may lead to `pass_on`, which resets `backward_`
+        // A copy, because the call may lead to `pass_on`, which resets `backward_`.
         const Backward backward = backward_;
         CutForward::Gradients made = backward(std::move(gradients));
         *made_ = std::move(made.parameters);
@@ -205,7 +205,7 @@ class CutNode final : public WeaklyKnownNode {
     }
     void pass_on(const edge_list& to) {
         backward_ = nullptr;
-        // no edge skips a node, because the nodes behind this one are reached from here alone
+        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
         next_edges_ = to;
     }
 
@@ -333,7 +333,7 @@ bool CutForward::shares_casts() const {
         const auto& edges = cast.first->next_edges();
         const bool of_leaf = !edges.empty() && edges.front().function &&
                              edges.front().function->name() == "torch::autograd::AccumulateGrad";
-        // the cast tensor holds one reference itself
+        // The cast tensor holds one reference itself.
         return of_leaf && cast.second.all > cast.second.own + 1;
     });
 }

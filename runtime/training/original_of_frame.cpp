@@ -28,7 +28,7 @@ std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::T
                                      const std::vector<bool>& used) {
     const AskCallback ask = ask_callback.load();
     TORCH_CHECK(ask, "rematlas: nobody runs the original");
-    // a waiting signal would end the first Python code that runs, where nobody catches the exception
+    // A waiting signal would end the first Python code that runs, where nobody catches the exception.
     look_for_signals();
     raise_python_errors();
     {

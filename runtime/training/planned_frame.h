@@ -104,7 +104,7 @@ class PlannedStep::PartNode final : public WeaklyKnownNode {
 
     /// Does the same with a graph that exists already.
     void pass_on(const torch::autograd::edge_list& to) {
-        // no edge skips a node, because the nodes behind this one are reached from here alone
+        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
         next_edges_ = to;
         passes_on_ = true;
         frame_ = nullptr;

@@ -407,9 +407,8 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
             answer.budget = budget;
             answer.beside = beside;
             answer.step = step;
-            CountingAllocator::
-                give_back_free_pages();  // the process is the caller's, so that memory that the search took
-                                         // goes back to the system
+            // The process is the caller's, so the memory that the search took goes back to the system.
+            CountingAllocator::give_back_free_pages();
             return answer;
         });
 }

@@ -196,7 +196,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> read = inputs_;
-    // a tensor that a forward has left in the module is no resident, so that it may be evicted
+    // A tensor that a forward has left in the module is no resident, so that it may be evicted.
     read.insert(read.end(), tensors_.begin(), tensors_.end());
     const NotEvicted unseen(step_->device(), read, comparison);
     const MemoryLimit::Attempt attempt;
