@@ -1,4 +1,4 @@
-// Times of a captured step from a device profile.
+// Predicts the times of a captured step from a device profile.
 #pragma once
 
 #include "core/costs/device_profile.h"
