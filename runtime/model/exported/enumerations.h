@@ -1,4 +1,5 @@
-// Numbers by which a torch.export archive names types, layouts and memory formats. They are not those of c10.
+// Numbers by which a torch.export archive names types, layouts and memory formats. The numbers are not
+// those of c10.
 #pragma once
 
 #include <c10/core/Layout.h>
@@ -9,7 +10,7 @@
 
 namespace rematlas::exported {
 
-/// Each throws c10::Error, which names the number, where nothing is known by it.
+/// Each function throws a c10::Error that names the number if the number is unknown.
 c10::ScalarType scalar_type(std::int64_t number);
 c10::Layout layout(std::int64_t number);
 c10::MemoryFormat memory_format(std::int64_t number);
