@@ -6,9 +6,9 @@
 
 namespace rematlas {
 
-/// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's host.
-/// Workspaces of kernels are not known and stay zero. A recorded update takes as long as the calls that it stands
-/// for; it has a workspace, and runs on the device alone.
+/// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's
+/// host. Workspaces of kernels are not known and stay zero. A recorded update takes as long as the calls
+/// that it stands for; it has a workspace, and runs on the device alone.
 void predict_costs(CapturedStep& step, const DeviceProfile& profile);
 
 }  // namespace rematlas

@@ -37,9 +37,9 @@ struct Optimizer {
     double lr = 1e-3;
     double momentum = 0;  ///< for sgd, without dampening
     double weight_decay = 0;
-    double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< of adam and adamw
+    double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< for adam and adamw
     bool nesterov = false;                          ///< for sgd
-    bool amsgrad = false;                           ///< of adam and adamw
+    bool amsgrad = false;                           ///< for adam and adamw
     bool maximize = false;
     bool operator==(const Optimizer&) const = default;
 

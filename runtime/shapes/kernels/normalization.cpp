@@ -7,7 +7,8 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Statistics are kept in the type of sums; on the host in that of the input unless the parameters' is wider.
+/// Statistics are kept in the type of sums. On the host they are kept in the type of the input, unless a
+/// parameter has a wider type.
 c10::ScalarType statistics_type(const Tensor& input, std::initializer_list<OptionalTensor> parameters) {
     if (!target_is_cpu()) return accumulated(input.scalar_type());
     for (const OptionalTensor& parameter : parameters)
@@ -44,7 +45,7 @@ Three batch_norm_backward(const Tensor&, const Tensor& input, const OptionalTens
     return result;
 }
 
-/// The reserve of cuDNN is empty but for kernels that fuse an activation.
+/// The reserve of cuDNN is empty, except for kernels that fuse an activation.
 std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input, const Tensor& weight,
                                                             const OptionalTensor&, const OptionalTensor&,
                                                             const OptionalTensor&, bool training, double,
