@@ -30,7 +30,7 @@ namespace rematlas {
 
 class Arena {
   public:
-    /// `plan` has passed `check_requests`. Null if nothing is requested.
+    /// `plan` has passed `check_requests`. Null where nothing is requested.
     static std::shared_ptr<Arena> create(const std::vector<Request>& requests, RequestPlan plan,
                                          const ArenaMemory& memory);
     ~Arena();
@@ -56,8 +56,8 @@ class Arena {
     /// To be called when the owner needs the arena no longer. It is freed with the last memory that is held
     /// of it.
     static void retire(std::shared_ptr<Arena> arena);
-    /// Releases the memory of arenas on the device that are in no step and of which nothing is held.
-    /// Returns whether there were any such arenas.
+    /// Releases the memory of arenas on the device that are in no step and of which nothing is held. Returns
+    /// whether there were any.
     static bool give_way(int device);
 
   private:

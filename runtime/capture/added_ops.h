@@ -46,7 +46,7 @@ class AddedOps {
     bool made_by_of(TensorId tensor) const;
     /// Adds a state of that name, and an op that copies the value to it.
     void tell(const char* name, int value, const Operand& number, OpId after);
-    /// Tells for each op whether `last` cannot run without it.
+    /// Says for each op whether `last` cannot run without it.
     std::vector<std::uint8_t> leading_to(OpId last) const;
     /// Returns a tensor without bytes that the op makes: an op that reads the tensor runs after this op.
     TensorId end_of(OpId op);

@@ -315,7 +315,7 @@ class Builder {
     Recording recording_;
     const std::function<std::int64_t(std::int64_t)>& footprint_;
     std::map<int, int> newest_;  ///< per overwritten storage (its first version): its last version
-    std::set<int> mutated_;      ///< persistent values that one op writes and no other op touches
+    std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;

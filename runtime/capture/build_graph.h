@@ -1,4 +1,4 @@
-// From a recording to the training graph and the tape that replays it.
+// Turns a recording into the training graph and the tape that replays it.
 #pragma once
 
 #include <cstdint>

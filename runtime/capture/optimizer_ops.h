@@ -24,7 +24,7 @@ struct OptimizerGroup {
     std::vector<std::string> parameters = {};  ///< names; if empty, all parameters that have a gradient
 };
 
-/// What happens to the gradients of a step.
+/// The end of a step: how it uses the gradients.
 struct StepEnd {
     /// Whether the gradients are added to those of earlier backwards. The sums are states of the step, one
     /// for each parameter (".grad"). They start as negative zeros, because adding to those changes no bit.

@@ -15,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// One op with the tensors that it reads, as a step of its own. Its inputs are resident.
+/// One op with the tensors that it looks at, as a step of its own. Its inputs are resident.
 struct Alone {
     Graph graph;
     Tape tape;

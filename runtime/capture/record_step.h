@@ -79,7 +79,7 @@ constexpr std::uint64_t recorded_gradient_seed = 7;
 Result<RecordedModel> record_step(const std::filesystem::path& path, const CaptureOptions& options,
                                   StepKernels& kernels, DeviceRuntime& device);
 
-/// Adds a resident tensor for the memory that the device's libraries hold for good, if they hold any.
+/// Adds a resident tensor for the memory that the device's libraries hold for good, where they hold any.
 void add_library_workspace(Graph& graph, const DeviceRuntime& device);
 /// Writes into the graph where it comes from: the device with its facts, the version of torch, threads,
 /// inputs.

@@ -7,7 +7,7 @@
 // would be changed several times, and solvers would never rerun an op that reads the parameter before
 // (core/schedule/update_order.h).
 //
-// These ops come after the whole backward, one after the other, as in a program that calls
+// These ops come after the whole backward, one after the other, as they do in a program that calls
 // `optimizer.step()` there: gradients are still held when the step ends.
 #pragma once
 

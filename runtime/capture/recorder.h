@@ -81,7 +81,7 @@ class Recorder final : public DispatchMode {
     /// Bytes of the outputs that nobody held any more when the backward began.
     std::int64_t released_bytes() const;
 
-    /// One line that says why the step cannot be captured.
+    /// The line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
     /// Notes why the step cannot be captured, unless a reason is noted already. For reasons that are found
     /// outside of the recorder.

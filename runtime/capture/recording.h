@@ -53,7 +53,7 @@ struct Recording {
     std::vector<Binding> bindings;
     std::vector<std::pair<InputSpec, int>> inputs;  ///< each with its operand
     std::vector<int> outputs;                       ///< operands
-    /// Per output: whether somebody holds it when the backward begins; empty if nobody knows.
+    /// Per output: whether somebody holds it when the backward begins; empty where nobody knows.
     std::vector<bool> outputs_held;
     std::vector<GradientOf> gradients;
     std::map<std::string, std::string> module_classes;  ///< classes of modules that call ops themselves, by

@@ -9,7 +9,7 @@
 //     const RecordedUpdate update = recorder.finish();
 //     add_recorded_update(step, update, device);            // capture/recorded_update_ops.h
 //
-// A temporary counts from the op that makes it until nobody holds it: a local variable of the program that
+// A temporary counts from the op that makes it until nobody has it: a local variable of the program that
 // lives on into the update of the next parameter counts there too.
 #pragma once
 
@@ -34,7 +34,7 @@ struct UpdateTensor {
     at::Tensor tensor;
 };
 
-/// Ops of the update that write to no tensor which another part touches. Numbers are indices into
+/// Ops of the update that write to no tensor which another part touches. Numbers are places in
 /// RecordedUpdate::tensors.
 struct UpdatePart {
     std::vector<int> reads, writes;  ///< ascending; a tensor may be in both

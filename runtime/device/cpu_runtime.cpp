@@ -36,7 +36,7 @@ struct CpuGeneratorState final : GeneratorState {
         if (next_double) add(std::bit_cast<std::uint64_t>(*next_double) + 1);
         return hash;
     }
-    /// The engine makes its numbers in blocks. Once the position within the block agrees, whole blocks are
+    /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are
     /// compared.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& target = dynamic_cast<const CpuGeneratorState&>(later);

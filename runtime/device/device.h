@@ -1,4 +1,4 @@
-// What capture and replay ask of the device that the step runs on.
+// The interface by which capture and replay use the device on which a step runs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,7 @@ namespace rematlas {
 
 struct DeviceProfile;
 
-/// The state of a random number generator at one moment. It takes no memory that the allocator counts.
+/// The state of a random number generator at one moment. Takes no memory that the allocator counts.
 class GeneratorState {
   public:
     virtual ~GeneratorState() = default;

@@ -212,7 +212,7 @@ void EvictionTrace::step_is_over(std::int64_t alive, std::int64_t most) {
 }
 
 /// Completes the graph of the step: its results, the tensors that were there before it, and the memory that
-/// nobody knows.
+/// eviction does not know.
 void EvictionTrace::end() {
     Graph& graph = now_.graph;
     for (const There& there : tensors_)

@@ -1,4 +1,4 @@
-// What happens to a call, from its arguments to its results.
+// The handling of a call, from its arguments to its results.
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>

@@ -1,5 +1,4 @@
-// What eviction asks of a device that works asynchronously: how long ops take there, and on which queue
-// they run.
+// Eviction on a device that works asynchronously: how long ops take there, and on which queue they run.
 //
 // All tensors that may be evicted are made, read and made again on one queue, so that memory is used again
 // in the order in which it was freed. Tensors that ops on other queues read or make stay where they are.

@@ -1,4 +1,4 @@
-// What online eviction has to know of an operator. The facts are looked up once for each operator.
+// Facts about an operator that online eviction needs. They are looked up once for each operator.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

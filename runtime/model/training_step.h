@@ -32,11 +32,11 @@ struct StepResult {
                     ///< the parameter
 };
 
-/// A gradient that the recorded step made: of a parameter by name, or of an input by its place.
+/// A gradient that the recorded step made: of a parameter by name, or of an input by place.
 struct GradientMade {
     std::string parameter;
     int input = -1;
-    at::Tensor gradient;  ///< undefined if there is none
+    at::Tensor gradient;  ///< undefined where there is none
 };
 
 /// The gradients of a step by the names of their parameters.
@@ -52,7 +52,7 @@ struct StepObserver {
         gradients_given;
     /// Makes the gradients of the outputs, in place of random ones.
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
-    /// Makes the target of Loss::cross_entropy, if it is not among the inputs.
+    /// Makes the target of Loss::cross_entropy, where it is not among the inputs.
     std::function<at::Tensor(const std::vector<at::Tensor>& outputs)> make_target = {};
     /// Whether gradients are accumulated in the parameters, as in a training loop, and taken from there.
     bool accumulates = false;

@@ -7,8 +7,7 @@
 
 namespace rematlas {
 
-/// Equal type, shape and bytes; strides may differ, and NaN equals itself. Two undefined tensors are
-/// identical.
+/// Equal type, shape and bytes; strides may differ, NaN equals itself. Two undefined tensors are identical.
 bool identical(const at::Tensor& a, const at::Tensor& b);
 bool identical(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b);
 

@@ -27,7 +27,8 @@ class OperandTable {
     void place(TensorId tensor, c10::Storage storage);
     void clear(TensorId tensor);
 
-    /// Lets the operands of `tensor` look at another storage for a while, without changing what is placed.
+    /// Lets the operands of `tensor` look at another storage for a while. The placed storage does not
+    /// change.
     void redirect(TensorId tensor, const c10::Storage& storage);
 
     /// Makes a tensor that looks at the storage that the operand looks at now.

@@ -25,7 +25,7 @@ struct ReplayPlan {
     IdVector<OpId, int> runs;                      ///< how often each op runs
     IdVector<TensorId, std::size_t> read_end;      ///< the step after the last one whose op reads the tensor
     IdVector<TensorId, std::uint8_t> overwritten;  ///< some step writes over the tensor in place
-    std::size_t loss_step = 0;         ///< in halves: the step that asks for the gradients of the outputs
+    std::size_t loss_step = 0;         ///< of halves: the step that asks for the gradients of the outputs
     std::vector<BackwardPart> parts;   ///< in halves: the parts in order; the last one ends with the steps
     std::vector<TensorId> handed_out;  ///< in halves: outputs that only the caller holds from the loss on
     std::shared_ptr<const StepTransferPlan> transfers;  ///< null if nothing moves to the host

@@ -47,7 +47,7 @@ struct StepMeasure {
     std::int64_t alive = 0;           ///< bytes alive after the step, residents included
 };
 
-/// A value that the program reads is not what it was when the step was captured.
+/// Thrown when a value that the program reads differs from the value in the capture.
 struct CourseChanged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

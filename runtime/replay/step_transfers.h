@@ -1,5 +1,5 @@
-// The copies of one run of a step: the memory on the device that comes and goes, and the queues that move
-// the bytes.
+// The copies of one run of a step: memory on the device that comes and goes, and the queues that move its
+// bytes.
 //
 //     Result<std::unique_ptr<StepTransfers>> transfers = StepTransfers::open(model, plan, links);
 //     transfers->begin(operands, inputs, nullptr);
@@ -28,8 +28,8 @@ namespace rematlas {
 /// Links that all runs of a model share.
 struct StepLinks {
     std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
-    TransferPlayer::Forgotten forgotten = {};  ///< is told of memory, on both sides, that nobody needs any
-                                               ///< more; for tests, on the CPU
+    TransferPlayer::Forgotten forgotten = {};  ///< told of memory, on both sides, that nobody needs any more:
+                                               ///< for tests, on the CPU
 };
 
 /// A transfer plan with the homes for which it was made.

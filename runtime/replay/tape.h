@@ -31,7 +31,7 @@ struct Operand {
     bool wrapped_number = false;  ///< a number as a tensor: takes no part in type promotion
     bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
     bool negated = false;         ///< the kernel reads the negative of the stored values
-    bool on_host = false;         ///< in host memory although the step runs on another device
+    bool on_host = false;         ///< in host memory though the step runs on another device
     bool operator==(const Operand&) const = default;
 };
 

@@ -31,7 +31,7 @@ const c10::impl::DeviceGuardImplInterface* guard_before = nullptr;
 void* functions_before = nullptr;  ///< virtual functions of the object that libtorch asks about CUDA; null:
                                    ///< none were replaced
 
-/// One device, one stream, events that have always happened.
+/// A guard with one device and one stream, whose events have always happened.
 struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     c10::Device exchangeDevice(c10::Device) const override { return {cuda, 0}; }
     c10::Device getDevice() const override { return {cuda, 0}; }

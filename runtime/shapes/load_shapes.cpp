@@ -19,7 +19,7 @@ struct Range {
     std::uint64_t begin, end;
 };
 
-/// Where the file keeps the bytes of parameters and buffers.
+/// The ranges of the file that hold the bytes of parameters and buffers.
 std::vector<Range> weights_in(const std::string& path) {
     caffe2::serialize::PyTorchStreamReader reader(path);
     std::vector<Range> ranges;

@@ -279,7 +279,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
         run_on_twins(op, stack, host_device);
         return true;
     } catch (const c10::Error&) {
-        return false;  // the host has no kernel for the op, or the op gives a tensor other memory
+        return false;  // the host has no kernel for it, or the op gives a tensor other memory
     } catch (const UnknownShape&) {
         return false;
     }

@@ -1,4 +1,4 @@
-// Nodes of autograd's graph. std::shared_ptr holds them up to torch 2.12, c10::intrusive_ptr since then.
+// Nodes of autograd's graph: std::shared_ptr holds them up to torch 2.12, c10::intrusive_ptr since.
 #pragma once
 
 #include <torch/csrc/autograd/edge.h>

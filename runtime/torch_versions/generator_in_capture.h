@@ -1,5 +1,5 @@
-// The position of a CUDA device's generator in a graph that is captured. Torch keeps it in the generator's
-// state up to version 2.11, and in one state for each capture since then.
+// The place of a CUDA device's generator in a graph that is captured. Torch keeps it in the generator's state
+// up to version 2.11, and in one state for each capture since.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>

@@ -68,7 +68,7 @@ class CutForward {
     /// that does not lead through the outputs.
     bool is_reached_around() const;
 
-    /// Where the module's own graph begins, in the order that `end` named.
+    /// The edges at which the module's own graph begins, in the order that `end` returned.
     const torch::autograd::edge_list& output_edges() const { return output_edges_; }
     /// True if the module's own graph holds casts of parameters that other graphs hold too, for example the
     /// graph of another forward in the same region of autocast. Autograd sums the gradients of such casts

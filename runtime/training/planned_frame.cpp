@@ -106,8 +106,8 @@ variable_list PlannedStep::Frame::begin(variable_list&& gradients) {
     if (Result<void> fits = step_->executor_.check_gradients(planned); why.empty() && !fits) {
         const bool complete = std::all_of(planned.begin(), planned.end(),
                                           [](const at::Tensor& gradient) { return gradient.defined(); });
-        // Without the original at hand, the executor copies a gradient that lies otherwise than in the
-        // recorded step.
+        // Without the original at hand, the executor copies a gradient whose layout differs from that of
+        // the recorded step.
         if (original_.run || !complete) why = fits.error().message;
     }
     if (!why.empty() || step_->is_guarded()) given_ = gradients;

@@ -8,7 +8,7 @@
 //     ... loss, backward ...
 //     recording->state()            // recorded, or refused with a reason; the step trained as it would have
 //
-// Threads: the forward runs on one thread; autograd may run the backward on another.
+// Threads: forward on one thread; autograd may run the backward on another.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// What recorded, compared and planned steps need from an online eviction that is in force around them.
+// The dealings of recorded, compared and planned steps with an online eviction that is in force around
+// them.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -90,7 +90,7 @@ struct TransferPlan {
     std::vector<HostPlace> places = {};    ///< in the order in which they are taken
     std::vector<std::int32_t> place = {};  ///< by step: for a copy, its index into `places`; else -1
     std::vector<HostRun> host_runs = {};   ///< in the order of steps
-    /// Each step, and the place that is left after it, ascending.
+    /// Pairs of a step and a place that is left after the step, ascending.
     std::vector<std::pair<std::int32_t, std::int32_t>> leaving = {};
     std::int64_t slab_bytes = 0;  ///< bytes of the slab, which holds all places except homes
     std::int64_t home_bytes = 0;  ///< bytes of the homes, if they lie together: their offsets count from

@@ -380,7 +380,7 @@ class StepAllocator final : public ForwardingAllocator {
     std::atomic<bool> any_arenas_ = false;
     std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; only `peak` is used
     std::map<c10::DeviceIndex, std::int64_t> measured_, of_step_;
-    /// By the address of memory that an arena has handed out: other streams that use it.
+    /// For each block that an arena has handed out, by its address: the other streams that use the block.
     struct ByStream {
         bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
             return a.stream() < b.stream();

@@ -42,7 +42,7 @@ struct StoredGeometry {
                     ": its layout is not strided");
     }
 
-    /// The bytes that the storage must have. Throws if 64 bits do not hold the number.
+    /// The bytes that the storage must have. Throws where 64 bits do not hold the number.
     std::int64_t bytes(const std::string& name) const {
         std::int64_t last = offset;
         bool overflow = false;

@@ -39,8 +39,7 @@ class Archive {
     /// one storage share the storage. Without `with_values` no weight is read and the memory of the tensors
     /// stays untouched.
     StoredTensors weights(bool with_values) const;
-    /// Other tensors that the program reads: buffers that are not persistent, and tensors that are written
-    /// in its code.
+    /// Other tensors that the program reads: buffers that are not persistent, tensors written in its code.
     StoredTensors constants() const;
 
   private:

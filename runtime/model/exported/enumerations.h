@@ -1,5 +1,4 @@
-// Numbers by which a torch.export archive names types, layouts and memory formats. The numbers are not
-// those of c10.
+// Numbers by which a torch.export archive names types, layouts and memory formats. They are not those of c10.
 #pragma once
 
 #include <c10/core/Layout.h>

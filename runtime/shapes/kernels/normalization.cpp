@@ -45,7 +45,7 @@ Three batch_norm_backward(const Tensor&, const Tensor& input, const OptionalTens
     return result;
 }
 
-/// The reserve of cuDNN is empty, except for kernels that fuse an activation.
+/// The reserve of cuDNN is empty but for kernels that fuse an activation.
 std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input, const Tensor& weight,
                                                             const OptionalTensor&, const OptionalTensor&,
                                                             const OptionalTensor&, bool training, double,
