@@ -332,7 +332,7 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     RecordedOp& record = call.record;
     if (call.generator) {
         if (options_.run_kernel && !drops_nothing(op.schema(), record.tape))
-            // In place of the numbers that the kernel would have drawn.
+            // The new seed moves the generator on, as the numbers of the kernel would have done.
             device_.seed_generator(call.generator->digest());
         else if (!options_.run_kernel && !(device_.device().is_cpu() && draws_by_values(record.tape.name)))
             record.tape.draws = call.generator->distance_to(*device_.generator_state());

@@ -29,8 +29,8 @@ std::int64_t Evictor::wall_clock() {
 Evictor::~Evictor() {
     try {
         close();
-        // A tensor that could not be made again stays without memory, and says so when it is read.
     } catch (...) {
+        // A tensor that could not be made again stays without memory, and says so when it is read.
     }
 }
 

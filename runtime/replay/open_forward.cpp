@@ -174,7 +174,7 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
             given_.push_back(given);
             continue;
         }
-        // Else the gradient remains the caller's.
+        // A gradient that others hold too remains the caller's.
         if (alone) taken += model.graph.tensors[operand.tensor].bytes.value;
         run_->operands.place(operand.tensor, given.storage());
         given = at::Tensor();

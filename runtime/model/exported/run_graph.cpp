@@ -157,7 +157,7 @@ class Run {
         const auto list = type->cast<c10::ListType>();
         if (!argument.elements) {
             const IValue value = single(argument);
-            // A list is the default value of the schema.
+            // A value that is a list is the default of the schema.
             if (!list || value.isList()) return list ? value : fit(value, *type);
             if (value.isNone() && optional) return value;
             // `int[2] size` takes one integer for both.
