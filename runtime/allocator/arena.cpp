@@ -11,7 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// All arenas that somebody may still hold memory of. Never destroyed: tensors may outlive every static.
+/// All arenas of which somebody may still hold memory. The registry is never destroyed, because tensors may
+/// outlive every static object.
 struct Registry {
     std::shared_mutex mutex;
     std::vector<std::shared_ptr<Arena>> arenas;
@@ -76,7 +77,7 @@ bool Arena::anything_held() const {
 bool Arena::reserve() {
     if (base_ || take_over()) return true;
     give_way(memory_.device);
-    memory_.trim();  // what earlier steps left
+    memory_.trim();  // gives back memory that earlier steps left
     char* base = static_cast<char*>(memory_.reserve(static_cast<std::size_t>(bytes_)));
     std::unique_lock lock(registry().mutex);
     base_ = base;
@@ -115,7 +116,7 @@ void Arena::end_step() {
     in_step_ = false;
 }
 
-/// Requests whose place has bytes that are still held are refused in this step.
+/// Finds the requests that are refused in this step, because their place has bytes that are still held.
 void Arena::find_refused() {
     refused_.clear();
     for (const auto& holder : holders_) {
@@ -196,14 +197,15 @@ bool Arena::give_way(int device) {
                 gone.push_back(
                     {arena, std::exchange(arena->base_, nullptr), std::exchange(arena->reserved_, 0)});
     }
-    // A GPU is waited for, and with it functions of the host in its streams, which give memory back too.
+    // The release of a GPU's memory waits for the device, and so for functions of the host in its streams,
+    // which give memory back too; therefore it happens without the lock.
     for (const Gone& one : gone) one.arena->memory_.release(one.base, static_cast<std::size_t>(one.bytes));
     return !gone.empty();
 }
 
 void Arena::retire(std::shared_ptr<Arena> arena) {
     Registry& all = registry();
-    std::vector<std::shared_ptr<Arena>> gone;  // released after the lock
+    std::vector<std::shared_ptr<Arena>> gone;  // destroyed after the lock is released
     std::unique_lock lock(all.mutex);
     if (arena) arena->retired_ = true;
     for (auto at = all.arenas.begin(); at != all.arenas.end();) {

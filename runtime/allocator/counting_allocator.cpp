@@ -25,24 +25,24 @@ std::atomic<std::int64_t> bytes_step_peak{0};
 std::atomic<std::int64_t> bytes_apart{0};
 std::atomic<bool (*)()> counts_apart{nullptr};
 std::atomic<std::int64_t> from_system{0};
-std::atomic<bool> heap_is_kept{false};  ///< for good
+std::atomic<bool> heap_is_kept{false};  ///< for the rest of the process
 
 std::mutex malloc_limits;
-int kept_heaps = 0;  ///< under the mutex
+int kept_heaps = 0;  ///< guarded by the mutex
 
-/// Under the mutex.
+/// The caller holds the mutex.
 void set_malloc_limits() {
     if (!heap_is_kept)
-        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // or blocks beyond 128 KiB would lie outside of the heap
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // else blocks beyond 128 KiB would lie outside of the heap
     mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
 }
 
-/// A search has at most as many threads beside its own, in a step's planning.
+/// The most threads that a search in a step's planning has beside its own.
 constexpr int heaps_left_by_threads = 3;
 
-/// Gives back what is free at the end of the calling thread's heap, which malloc_trim leaves: malloc looks at it
-/// when a large block beside it is freed. A thread that has ended left its heap to one that begins, so `others`
-/// threads, all alive at once, do the same with theirs.
+/// Gives back the free memory at the end of the calling thread's heap, which malloc_trim leaves: malloc
+/// looks at it when a large block beside it is freed. A thread that has ended has left its heap to a thread
+/// that begins, so `others` new threads, all alive at once, do the same with their heaps.
 void shrink_own_heap(int others) {
     void* volatile block = std::malloc(96 << 10);
     std::free(block);
@@ -54,7 +54,7 @@ constexpr std::size_t header = 64;
 struct Header {
     std::int64_t bytes;
     std::uint64_t seal;
-    bool mapped;  ///< by itself, not from the heap
+    bool mapped;  ///< the block has its own mapping and is not from the heap
 };
 
 /// Smaller blocks are not worth pages of their own.
@@ -68,7 +68,7 @@ bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
             (step && step->logs()));
 }
 
-/// Null when there is no memory.
+/// Takes a block from the system; null if there is no memory.
 void* new_block(std::size_t bytes, bool mapped) {
     void* block = nullptr;
     if (bytes > SIZE_MAX / 2) return nullptr;
@@ -88,9 +88,9 @@ void free_block(Header* block) {
     }
 }
 
-/// Tells a block of ours from one that libtorch's own allocator handed out before ours was installed, and
-/// that oneDNN gives back through the raw interface. Reading in front of such a block is safe: it is aligned
-/// to 64 bytes too, and the bookkeeping of malloc lies there.
+/// The seal tells a block of this allocator from a block that libtorch's own allocator handed out before
+/// and that oneDNN gives back through the raw interface. Reading in front of such a block is safe: it is
+/// aligned to 64 bytes too, and the bookkeeping of malloc lies there.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -106,7 +106,7 @@ bool is_apart() {
     return asked && asked();
 }
 
-/// Of memory that is taken; freed where they are negative.
+/// Counts memory that is taken; a negative number counts memory that is freed.
 void count(std::int64_t bytes) {
     const bool apart = is_apart();
     if (apart) bytes_apart.fetch_add(bytes, std::memory_order_relaxed);
@@ -117,7 +117,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// Of a block that libtorch's allocator of host memory handed out, now or before.
+/// The header of a block that libtorch's allocator of host memory handed out, this one or an earlier one.
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }
@@ -140,8 +140,8 @@ void release(void* data) {
     free_block(block);
 }
 
-/// The pointer is its own context and the deleter is always the same one: oneDNN allocates through the raw
-/// interface.
+/// The pointer is its own context and the deleter is always the same, because oneDNN allocates through the
+/// raw interface.
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {
@@ -181,8 +181,9 @@ void CountingAllocator::install(Heap heap) {
         c10::SetCPUAllocator(&allocator, /*priority=*/100);
         if (heap == Heap::callers) return;
         heap_is_kept = true;
-        // Memory once touched stays with the process: returning it after every large tensor makes each step
-        // fault it in again, which costs more than many of the operations and makes their times vary.
+        // Memory that was once touched stays with the process. Returning it after every large tensor would
+        // make each step fault it in again, which takes longer than many of the operations and makes their
+        // times vary.
         std::lock_guard lock(malloc_limits);
         mallopt(M_MMAP_MAX, 0);
         set_malloc_limits();
@@ -219,7 +220,7 @@ bool CountingAllocator::counts(const c10::DataPtr& memory) {
     const RoomMaker* maker = MemoryLimit::maker(the_host);
     const c10::DataPtr& pointer = maker ? maker->behind(memory) : memory;
     if (!pointer) return false;
-    // Lazy copies hide the deleter, and are made of memory from libtorch's allocator alone.
+    // Lazy copies hide the deleter. They are made only of memory from libtorch's allocator.
     return pointer.get_deleter() == &release || Arena::holds(pointer.get()) ||
            (c10::impl::cow::is_cow_data_ptr(pointer) && is_ours(pointer.get()));
 }

@@ -1,4 +1,4 @@
-// What is asked about the memory of a device while a step runs.
+// Counts the memory of a device while a step runs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace rematlas {
 class MemoryMeter {
   public:
     virtual ~MemoryMeter() = default;
-    /// What the allocator has handed out, what it adds to requests included.
+    /// The bytes that the allocator has handed out, including those that it adds to requests.
     virtual std::int64_t alive_bytes() const = 0;
-    virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
+    virtual std::int64_t peak_bytes() const = 0;  ///< the most bytes since reset_peak()
     virtual void reset_peak() = 0;
 };
 

@@ -13,17 +13,18 @@ struct RequestLog {
 
 namespace {
 
-/// Kernels that prepare something once make the first step differ from the next; a step that differs from
-/// itself again and again is not worth planning anew each time.
+/// The most times that a step is planned. Kernels that prepare something once make the first step differ
+/// from the next; a step that keeps changing is not worth planning anew each time.
 constexpr int kMostPlans = 4;
 
-/// An arena of this size is planned with more effort when it is more than half a percent above what is held.
+/// An arena of this size is planned with more effort if it is more than half a percent above the peak of
+/// held bytes.
 constexpr std::int64_t kWorthTheEffort = std::int64_t{64} << 20;
 constexpr std::int64_t kMoreEffort = 300'000'000;
 
 thread_local StepMemory* innermost = nullptr;
 
-/// What the system served to steps that are logged, by address: any thread may give it back.
+/// Memory that the system served to steps that are logged, by address: any thread may give it back.
 class LoggedMemory {
   public:
     void taken(void* data, std::int64_t bytes, const std::shared_ptr<RequestLog>& log) {
@@ -42,7 +43,7 @@ class LoggedMemory {
         held_.erase(found);
         count_.store(held_.size(), std::memory_order_release);
     }
-    /// What is held now was held at the end.
+    /// Ends the log. Memory that is held now counts as held at the end of the step.
     void end(const std::shared_ptr<RequestLog>& log) {
         std::lock_guard lock(mutex_);
         std::erase_if(held_, [&](const auto& entry) { return entry.second.log == log; });
@@ -59,7 +60,7 @@ class LoggedMemory {
     std::atomic<std::size_t> count_{0};
 };
 
-/// Never destroyed: tensors may outlive every static.
+/// The object is never destroyed, because tensors may outlive every static object.
 LoggedMemory& logged_memory() {
     static auto* all = new LoggedMemory;
     return *all;
@@ -86,7 +87,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     key_ = key;
     report_.system_allocations = 0;
     if (arena_) {
-        if (++runs_ == 2) memory_.trim();  // what the logged step handed out is given back by now
+        if (++runs_ == 2) memory_.trim();  // the memory of the logged step is given back by now
         memory_.await_users();
         fitted_ = arena_->begin_step();
         report_.arena_bytes = fitted_ ? arena_->bytes() : 0;
@@ -94,7 +95,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     }
     if (plans_left_ == 0) return;
     Arena::give_way(memory_.device);
-    memory_.trim();  // what ran before took other blocks
+    memory_.trim();  // earlier work took other blocks
     log_ = std::make_shared<RequestLog>();
 }
 

@@ -1,5 +1,5 @@
-// The memory of a step that is run over and over: the first run is served by the system and logged, later
-// ones by an arena at planned addresses, without the system.
+// The memory of a step that runs over and over. The system serves the first run, which is logged; an arena
+// serves later runs at planned addresses, without the system.
 //
 //     StepMemory memory(host_memory());
 //     memory.begin_step(key);                      // a number that names what will run
@@ -7,11 +7,11 @@
 //     memory.end_step();                           // a logged step is planned here
 //     memory.report();
 //
-// A step that asks for other memory than was logged is served by the system from there on, and logged
-// again the next time. A step whose arena does not fit beside what is held is served by the system too.
-// Results that the caller still holds when the next step begins are safe (see arena.h).
-// The allocator of the device asks `StepMemory::active()` first, and tells of what it served itself.
-// Threads: steps of one StepMemory follow one another; memory may be given back by any thread.
+// If a step asks for other memory than was logged, the system serves it from there on, and the step is
+// logged again the next time. The system also serves a step whose arena does not fit beside the memory that
+// is held. Results that the caller still holds when the next step begins are safe (see arena.h). The
+// allocator of the device asks `StepMemory::active()` first, and reports the requests that it served
+// itself. Threads: steps of one StepMemory follow one another; memory may be given back by any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@
 namespace rematlas {
 
 struct StepMemoryReport {
-    std::int64_t arena_bytes = 0;         ///< 0 as long as there is none, and where it did not fit
-    std::int64_t system_allocations = 0;  ///< in scopes of the last step
-    std::int64_t deviations = 0;          ///< planned steps that asked for something else
+    std::int64_t arena_bytes = 0;         ///< 0 if there is no arena, or if it did not fit
+    std::int64_t system_allocations = 0;  ///< requests that the system served in scopes of the last step
+    std::int64_t deviations = 0;          ///< number of planned steps that asked for other memory
 };
 
 struct RequestLog;
@@ -40,18 +40,18 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// Another `key` than that of the last step: other requests are to be expected, all is logged anew.
-    /// `most`: bytes that an arena should not go beyond; to stay within them is worth some effort when it is
-    /// planned.
+    /// A `key` other than that of the last step means that other requests are expected: everything is
+    /// logged anew. `most`: bytes that an arena should not exceed; the plan takes more effort to stay
+    /// within them.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
-    /// Without one, after an error, the next `begin_step` forgets what was logged.
+    /// Ends the step. If this call is missing after an error, the next `begin_step` forgets the log.
     void end_step();
     const StepMemoryReport& report() const { return report_; }
 
-    /// While it lives, this thread's allocations come from the step's memory.
+    /// While a Scope lives, this thread's allocations come from the step's memory.
     class Scope {
       public:
-        explicit Scope(StepMemory* memory);  ///< null: nothing changes
+        explicit Scope(StepMemory* memory);  ///< null: no step's memory serves this thread
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
         ~Scope();
@@ -60,14 +60,14 @@ class StepMemory {
         StepMemory* outer_;
     };
 
-    // For allocators.
-    /// That of this thread's innermost scope, where it is of this device's memory.
+    // The functions below are for allocators.
+    /// The memory of this thread's innermost scope, if it is for this device; else null.
     static StepMemory* active(int device);
     bool logs() const { return log_ != nullptr; }
-    /// Null: the system has to serve, and `served` has to be told.
+    /// Serves a request. Null: the system has to serve it, and `served` has to be called.
     void* take(std::size_t bytes);
     void served(void* data, std::size_t bytes);
-    /// The size of what an arena had handed out there; nothing when the system had.
+    /// Gives memory back. Returns its size if an arena had handed it out; nothing if the system had.
     static std::optional<std::int64_t> give_back(void* data);
 
   private:
@@ -81,13 +81,14 @@ class StepMemory {
     std::int64_t most_ = 0;
     bool begun_ = false;
     int plans_left_ = 0;
-    int runs_ = 0;         ///< of the arena
-    bool fitted_ = false;  ///< it had its memory when the step began
+    int runs_ = 0;         ///< number of steps with the arena
+    bool fitted_ = false;  ///< the arena had its memory when the step began
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<RequestLog> log_;  ///< while a step is logged
 };
 
-/// The above for an allocator in a library of its own, which is linked with nothing of ours.
+/// The functions above, for an allocator in a separate library that is not linked with other code of
+/// Rematlas.
 struct StepMemoryCalls {
     StepMemory* (*active)(int device);
     bool (*logs)(const StepMemory& memory);

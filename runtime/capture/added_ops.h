@@ -21,7 +21,7 @@ Argument value_argument(c10::IValue value);
 
 class AddedOps {
   public:
-    /// Both outlive it.
+    /// `step` and `device` outlive the object.
     AddedOps(CapturedStep& step, const DeviceRuntime& device);
 
     struct Added {
@@ -40,15 +40,15 @@ class AddedOps {
     /// Adds an op behind the last one of the captured step and returns the operand that it makes.
     int add_number(std::string name, const char* op, const char* overload, std::vector<Argument> arguments,
                    const Operand& like);
-    /// The op writes what it makes over this operand's tensor.
+    /// The op writes its result over the tensor of the operand `before`.
     void overwrite(int before, int after, Added& added) const;
-    /// Some op makes it, so that it may be written over.
+    /// True if some op makes the tensor, so that it may be written over.
     bool made_by_of(TensorId tensor) const;
     /// Adds a state of that name, and an op that copies the value to it.
     void tell(const char* name, int value, const Operand& number, OpId after);
     /// Says for each op whether `last` cannot run without it.
     std::vector<std::uint8_t> leading_to(OpId last) const;
-    /// Returns a tensor without bytes that the op makes: who reads it runs behind the op.
+    /// Returns a tensor without bytes that the op makes: an op that reads the tensor runs after this op.
     TensorId end_of(OpId op);
     /// Puts all that was added into the step.
     void put_in_order();

@@ -71,7 +71,7 @@ class Builder {
         return value;
     }
 
-    /// Which ops touch each persistent storage, and whether one alone does.
+    /// Finds the ops that touch each persistent storage, and whether a single op does.
     void find_writers() {
         std::map<int, std::set<int>> touching, writing;
         for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
@@ -153,8 +153,8 @@ class Builder {
             if (needed_[i]) op_of_[i] = OpId(next++);
     }
 
-    /// What the caller has in hand while its loss runs: making an output again would not free the first one,
-    /// nor would making the new contents of a buffer.
+    /// Finds the tensors that the caller holds while its loss runs: outputs and new contents of buffers.
+    /// They are not made again, because making one again would not free the first copy.
     void find_handed_out() {
         has_caller_s_loss_ =
             std::any_of(recording_.ops.begin(), recording_.ops.end(),
@@ -240,8 +240,8 @@ class Builder {
         return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
     }
 
-    /// Some ops must not change sides in a schedule: the program goes on by a value that it reads in its
-    /// forward; random numbers of the backward come after those of the loss.
+    /// Keeps ops on their side of the loss where a schedule must not move them: the program continues by a
+    /// value that it reads in its forward, and random numbers of the backward come after those of the loss.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -256,7 +256,7 @@ class Builder {
         }
     }
 
-    /// The caller's loss sees all outputs, and the buffers as forward leaves them.
+    /// The caller's loss reads all outputs, and the buffers as the forward leaves them.
     void add_end_of_forward(const RecordedOp& recorded, Op& op) {
         const auto add = [&](int value) {
             if (recording_.values[value].producer < &recorded - recording_.ops.data())
@@ -293,7 +293,8 @@ class Builder {
         for (std::size_t i = 0; i < recording_.outputs.size(); ++i) {
             const int operand = recording_.outputs[i];
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
-            // What nobody holds any more when the backward begins ends with the loss, which reads it.
+            // An output that nobody holds any more when the backward begins ends with the loss, which reads
+            // it.
             const bool held = recording_.outputs_held.empty() || recording_.outputs_held[i];
             if (operand != no_operand && held) results.insert(tape.operands[tape.outputs.back()].tensor);
         }
@@ -319,7 +320,7 @@ class Builder {
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;
     bool has_caller_s_loss_ = false;
-    std::vector<TensorId> before_loss_;  ///< without bytes; see keep_to_its_half
+    std::vector<TensorId> before_loss_;  ///< tensors without bytes; see keep_to_its_half
     TensorId after_loss_;
     std::vector<OpId> op_of_;
     std::vector<int> operand_of_;

@@ -18,15 +18,15 @@
 namespace rematlas {
 namespace {
 
-/// What the recorded step left behind, for comparison with its replay.
+/// The state that the recorded step has left, for comparison with its replay.
 struct Reference {
     StepResult step;
-    std::vector<at::Tensor> tensors;  ///< parameters and buffers afterwards
-    std::vector<at::Tensor> states;   ///< of the optimizer
+    std::vector<at::Tensor> tensors;  ///< parameters and buffers after the step
+    std::vector<at::Tensor> states;   ///< states of the optimizer
     std::unique_ptr<GeneratorState> generator;
 };
 
-/// The model that is recorded, and what its author would train it with.
+/// The recorded model, with the optimizer that its author would train it with.
 struct Original {
     Model& model;
     std::optional<OriginalOptimizer> optimizer;
@@ -43,7 +43,7 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
-/// What the step leaves behind, once the optimizer has updated the model.
+/// Returns the state after the step, once the optimizer has updated the model.
 Reference Original::after(StepResult step, DeviceRuntime& device) {
     if (optimizer) optimizer->update(step.gradients);
     return {.step = std::move(step),
@@ -52,7 +52,7 @@ Reference Original::after(StepResult step, DeviceRuntime& device) {
             .generator = device.generator_state()};
 }
 
-/// What differs between a step of the original and its replay; null when nothing does.
+/// The first difference between a step of the original and its replay; null if there is none.
 const char* difference(const Replayed& replayed, const Executor& executor, const Model& fresh,
                        const Reference& reference, DeviceRuntime& device) {
     if (!identical(replayed.outputs, reference.step.outputs)) return "outputs";
@@ -63,7 +63,7 @@ const char* difference(const Replayed& replayed, const Executor& executor, const
     return nullptr;
 }
 
-/// The first replay must give what was recorded.
+/// Checks that the first replay gives the recorded results.
 Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                           const std::vector<at::Tensor>& inputs, const Model& fresh,
                           const Reference& reference, DeviceRuntime& device) {
@@ -75,9 +75,9 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// A further step of both with other inputs and weights: what was read from values without a dispatched op,
-/// and has become part of the recording, shows here; so do guarded values that change. `gradients` are those
-/// of the step before, and then of this one.
+/// Takes a further step of original and replay with other inputs and weights. Values that the program reads
+/// without a dispatched op have become part of the recording, and show here as differences; so do guarded
+/// values that change. `gradients` are those of the previous step, and afterwards those of this one.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {
@@ -87,8 +87,7 @@ Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
     const auto before = device.generator_state();
     Reference reference;
     try {
-        reference =
-            original.after(training_step(model, inputs, loss, recorded_gradient_seed), device);
+        reference = original.after(training_step(model, inputs, loss, recorded_gradient_seed), device);
     } catch (const std::exception& error) {
         return Error{model.file_name + ": the model fails in a further step: " + one_line(error)};
     }
@@ -130,8 +129,8 @@ Result<Graph> capture_once(const std::filesystem::path& path, const CaptureOptio
         return same.error();
     for (int further = 1; further <= (guarded ? 3 : 1); ++further) {
         Result<void> same =
-            check_further_step(steps, *executor, kernels.draw(recorded->specs, options.seed + further), original,
-                               *fresh, reference.step.gradients, options.loss, device);
+            check_further_step(steps, *executor, kernels.draw(recorded->specs, options.seed + further),
+                               original, *fresh, reference.step.gradients, options.loss, device);
         if (!same) return same.error();
     }
     reference = {};

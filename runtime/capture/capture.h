@@ -1,12 +1,14 @@
 // Capture: a TorchScript model goes in, a training graph that can be planned and replayed comes out.
 //
 //     auto device = open_device("cpu");
-//     Result<Graph> graph = capture("model.pt", {.inputs = {*parse_input_spec("f32[8,3,112,112]")}},
-//     **device); write_graph(*graph, "model.graph.json");
+//     Result<Graph> graph =
+//         capture("model.pt", {.inputs = {*parse_input_spec("f32[8,3,112,112]")}}, **device);
+//     write_graph(*graph, "model.graph.json");
 //
-// The stages are load, record, check, profile. `check` replays the step on a fresh copy of the model and
-// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit; then
-// both take a second step, with other inputs and other weights, and two more where gradients read values.
+// The stages are load, record, check and profile. `check` replays the step on a fresh copy of the model and
+// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit. Then
+// the model and its replay take a second step with other inputs and other weights, and two more steps if
+// gradients read values.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +23,8 @@ namespace rematlas {
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
-/// Captures with kernels that give the same bits each time; where an op has none, once more with those that
-/// libtorch has (KernelSettings::lenient), which the graph's provenance then says.
+/// Captures with deterministic kernels. If an op has none, the capture is repeated with the kernels that
+/// libtorch has (KernelSettings::lenient), and the provenance of the graph says so.
 Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
                                          const std::function<Result<Graph>()>& capture);
 

@@ -31,7 +31,7 @@ class ShapeMode final : public DispatchMode {
     ShapeKernels& kernels_;
 };
 
-/// On tensors without data.
+/// Kernels for tensors without data.
 class ShapeFunctions final : public StepKernels {
   public:
     explicit ShapeFunctions(c10::Device device, bool is_absent)

@@ -1,4 +1,4 @@
-// How gradients lie in memory beside their parameters.
+// The layout of gradients in memory, compared with that of their parameters.
 #pragma once
 
 #include <c10/core/MemoryFormat.h>
@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// How a copy has to be made so that it lies as the operand does; none where no copy does.
+/// The memory format in which a copy gets the strides of the operand; none if no format gives them.
 std::optional<c10::MemoryFormat> format_of(const Operand& operand);
 
 /// The path of the module that has the parameter.

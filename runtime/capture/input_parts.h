@@ -1,4 +1,4 @@
-// Which part of its storage an input takes: a batch may be a slice of a data set that is one tensor.
+// The part of its storage that an input takes: a batch may be a slice of a data set that is one tensor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,11 +10,12 @@
 namespace rematlas {
 
 struct InputPart {
-    std::int64_t begin = 0, end = 0;  ///< bytes of the storage
+    std::int64_t begin = 0, end = 0;  ///< offsets in the storage, in bytes
     std::int64_t bytes() const { return end - begin; }
 };
 
-/// By storage, for inputs in one storage are one value: from the first byte of any to the last.
+/// Returns one part per storage, because inputs in one storage are one value: from the first byte of any
+/// input to the last byte of any.
 std::unordered_map<const c10::StorageImpl*, InputPart> parts_of(const std::vector<at::Tensor>& inputs);
 
 }  // namespace rematlas

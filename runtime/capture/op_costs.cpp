@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes that a kernel moves for an operand: elements of expanded axes are read once.
+/// Bytes that a kernel moves for an operand. Elements of expanded axes count once.
 double bytes_of(const Operand& operand, const Graph& graph) {
     double bytes = static_cast<double>(c10::elementSize(operand.dtype));
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)
@@ -71,7 +71,7 @@ void predict_costs(CapturedStep& step, const DeviceProfile& profile) {
             step.graph.ops[id].time = time;
             continue;
         }
-        // The caller's loss is not ours to predict.
+        // The time of the caller's loss is not predicted.
         const OpCall call = op.name == output_gradients_op ? OpCall{} : call_of(op, step.graph, step.tape);
         Op& planned = step.graph.ops[id];
         planned.time = roofline(profile, call);

@@ -1,4 +1,4 @@
-// Times of a captured step from a device profile.
+// Predicts the times of a captured step from a device profile.
 #pragma once
 
 #include "core/costs/device_profile.h"
@@ -6,9 +6,9 @@
 
 namespace rematlas {
 
-/// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's host.
-/// Workspaces of kernels are not known and stay zero. A recorded update takes as long as the calls that it stands
-/// for; it has a workspace, and runs on the device alone.
+/// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's
+/// host. Workspaces of kernels are not known and stay zero. A recorded update takes as long as the calls
+/// that it stands for; it has a workspace, and runs on the device alone.
 void predict_costs(CapturedStep& step, const DeviceProfile& profile);
 
 }  // namespace rematlas

@@ -31,7 +31,7 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Kernels on a device first copy what lies otherwise, and so read it.
+/// Kernels on a device first copy a tensor that is not contiguous, and so read its contents.
 bool lies_as_kernels_take_it(const c10::IValue& value) {
     if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
     const at::Tensor& tensor = value.toTensor();
@@ -67,7 +67,7 @@ bool ignores_contents(const std::string& op, std::size_t index, const torch::jit
         "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
     if (index == 0) return contains(shaped_like_first, op);
     if (index == 1) return contains(pooling, op) && lies_as_kernels_take_it(stack[base + 1]);
-    // Backwards of batch norms take the running statistics, and in training they do not read them.
+    // The backwards of batch norms take the running statistics, but do not read them in training.
     const bool statistics = index == 3 || index == 4;
     if (!statistics) return false;
     if (op == "aten::cudnn_batch_norm_backward" || op == "aten::miopen_batch_norm_backward") return true;

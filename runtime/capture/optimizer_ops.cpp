@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Every element has a place of its own and there are no gaps.
+/// True if every element has memory of its own and there are no gaps.
 bool is_dense(const Operand& operand) {
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)
@@ -67,12 +67,12 @@ class Updates : private AddedOps {
   private:
     using AddedOps::overwrite;
 
-    /// A gradient as the op takes it, and the op that makes it.
+    /// A gradient as the next op takes it, and the op that makes it.
     struct Given {
         int operand;
         OpId maker;
     };
-    /// A gradient that the step's end takes.
+    /// A gradient that the end of the step uses up.
     struct Taken {
         Optimizer optimizer;
         std::string name;
@@ -119,7 +119,7 @@ class Updates : private AddedOps {
         return {};
     }
 
-    /// Adds the gradient to what earlier backwards have left.
+    /// Adds the gradient to the sum of earlier backwards.
     Given add_sum(const std::string& parameter, const Operand& like, const Given& given) {
         const int sum = add_state(parameter + ".grad", like, -0.0);
         Added added = op_of("aten::add_", "Tensor", module_of(parameter),
@@ -131,7 +131,7 @@ class Updates : private AddedOps {
         return {sum, given.maker};
     }
 
-    /// The ops of torch.amp.GradScaler.unscale_, one gradient at a time.
+    /// Adds the ops of torch.amp.GradScaler.unscale_, one gradient at a time.
     void unscale() {
         const Operand number{.dtype = c10::ScalarType::Float};
         const int inverse = add_state("inverse_scale", number, 1);
@@ -164,15 +164,15 @@ class Updates : private AddedOps {
         if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
     }
 
-    /// Over the gradient, which is this one from here on.
+    /// The op writes over the gradient; from here on the result is the gradient.
     void overwrite(Taken& taken, const char* prefix, Added& added) {
         const int before = taken.given.operand;
         taken.given.operand = add_tensor(prefix + taken.name, tape_.operands[before], TensorKind::gradient);
         overwrite(before, taken.given.operand, added);
     }
 
-    /// The ops of torch.nn.utils.clip_grad_norm_, one gradient at a time; the norm is that of their norms in the
-    /// order in which the module has its parameters.
+    /// Adds the ops of torch.nn.utils.clip_grad_norm_, one gradient at a time. The norm is that of the
+    /// gradients' norms, in the order in which the module has its parameters.
     Result<void> clip(double most) {
         std::sort(taken_.begin(), taken_.end(),
                   [](const Taken& a, const Taken& b) { return a.place < b.place; });
@@ -270,7 +270,7 @@ class Updates : private AddedOps {
         }
     }
 
-    /// The gradient, or a copy of it that lies as the parameter does.
+    /// Returns the gradient, or a copy of it with the strides of the parameter.
     Result<Given> laid_as(const Operand& parameter, const GradientOf& gradient) {
         const Operand made = tape_.operands[gradient.operand];
         const OpId maker =
@@ -293,8 +293,9 @@ class Updates : private AddedOps {
         return Given{copy, maker};
     }
 
-    /// The op behind which the update can run, in the graph's order. What reads the parameter and does not
-    /// lead to the gradient hands a tensor without bytes over, so that no schedule updates it before.
+    /// Returns the op behind which the update can run, in the graph's order. An op that reads the parameter
+    /// and does not lead to the gradient makes a tensor without bytes that the update takes, so that no
+    /// schedule updates the parameter before.
     OpId last_before(const Operand& parameter, OpId maker, std::vector<TensorId>& inputs) {
         OpId last = maker;
         const std::vector<std::uint8_t> leads = leading_to(maker);
@@ -310,7 +311,7 @@ class Updates : private AddedOps {
     std::map<TensorId, std::vector<OpId>> readers_;
     std::set<TensorId> updated_, used_;
     int groups_ = 0;
-    int found_inf_ = no_operand, scale_ = no_operand;  ///< of a scaled loss
+    int found_inf_ = no_operand, scale_ = no_operand;  ///< operands of a scaled loss
 };
 
 }  // namespace

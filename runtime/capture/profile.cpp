@@ -11,7 +11,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes that a step takes for the outputs of its op.
+/// The bytes that a step allocates for the outputs of its op.
 std::int64_t bytes_taken(const Graph& graph, const Step& step) {
     const Op& op = graph.ops[step.op()];
     std::int64_t bytes = 0;
@@ -29,7 +29,7 @@ std::int64_t median(std::vector<std::int64_t>& values) {
     return *middle;
 }
 
-/// Ops that do the same work, or one alone.
+/// Ops that do the same work, or a single op.
 struct Group {
     std::string work;
     std::vector<OpId> ops = {};
@@ -37,7 +37,8 @@ struct Group {
     Bytes workspace = {};
 };
 
-/// The signature, and which of the tensors that it writes over the run copies first.
+/// Describes the work of a run: the signature of the op, and which of the tensors that it writes over are
+/// copied first.
 std::string work_of(const Graph& graph, const Tape& tape, const IdVector<TensorId, OpId>& producer,
                     const Step& step) {
     std::string work = signature_of(tape, step.op());
@@ -66,7 +67,7 @@ std::vector<Group> groups_of(const Graph& graph, const Tape& tape, const std::ve
     return groups;
 }
 
-/// The groups that take nine tenths of the time have so many samples.
+/// True if the groups that take nine tenths of the time have so many samples.
 bool enough(const std::vector<Group>& groups, std::size_t samples) {
     double all = 0, sampled = 0;
     for (const Group& group : groups) {

@@ -11,8 +11,9 @@
 namespace rematlas {
 namespace {
 
-/// The tensors among the inputs, or those that the program was exported with where none are asked for, and
-/// the target that --loss cross_entropy needs, whose shape is that of the output without its classes.
+/// Returns the tensors among the inputs, or those that the program was exported with if none are given. The
+/// target that --loss cross_entropy needs is added; its shape is that of the output without the axis of
+/// classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, StepKernels& kernels) {
     std::vector<InputSpec> specs = options.inputs;
@@ -51,7 +52,8 @@ Result<Recording> record(RecordedModel& recorded, const CaptureOptions& options,
         DispatchModeGuard guard(recorder);
         recorded.result =
             training_step(recorded.model, recorded.inputs, options.loss, recorded_gradient_seed, observer);
-        // The inputs are the caller's, and ops that read them may have to run again.
+        // The step must not write to its inputs: they are the caller's, and ops that read them may have to
+        // run again.
         for (std::size_t i = 0; i < recorded.inputs.size(); ++i)
             if (recorded.inputs[i]._version() != versions[i])
                 recorder.refuse_step("the step writes to its input " + std::to_string(i + 1) +

@@ -1,4 +1,4 @@
-// Records one step of a model by itself: what runs its ops is the caller's choice.
+// Records one step of a model by itself. The caller chooses the kernels that run its ops.
 //
 //     DeviceKernels kernels(device);                       // or shape functions, see runtime/shapes/
 //     Result<RecordedModel> recorded = record_step("model.pt", options, kernels, device);
@@ -24,11 +24,12 @@ namespace rematlas {
 struct CaptureOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
-    std::optional<Optimizer> optimizer = {};  ///< whose updates end the step
-    std::uint64_t seed = 1;                   ///< of the values of the inputs and of the model's generator
-    int threads = 1;                          ///< of libtorch, during capture and later replay
+    std::optional<Optimizer> optimizer = {};  ///< the optimizer whose updates end the step
+    std::uint64_t seed = 1;                   ///< seed of the values of the inputs and of the model's
+                                              ///< generator
+    int threads = 1;                          ///< threads of libtorch, during capture and later replay
     bool audit = true;                        ///< see RecorderOptions
-    ProfileOptions profile = {};              ///< where times are measured
+    ProfileOptions profile = {};              ///< options for the measurement of times
     std::function<void(std::string_view stage, double fraction)> progress = {};
 
     void report(std::string_view stage, double fraction) const {
@@ -36,20 +37,20 @@ struct CaptureOptions {
     }
 };
 
-/// What runs the ops of a step, and on what.
+/// The kernels that run the ops of a step, and the tensors on which they run.
 class StepKernels {
   public:
     virtual ~StepKernels() = default;
     virtual Result<Model> load(const std::filesystem::path& path) = 0;
     virtual std::vector<at::Tensor> draw(const std::vector<InputSpec>& specs, std::uint64_t seed) = 0;
-    /// Without gradients.
+    /// The outputs of a forward without gradients.
     virtual std::vector<at::Tensor> outputs_of(Model& model, const std::vector<at::Tensor>& inputs) = 0;
-    /// Changes what is particular to these kernels.
+    /// Changes the options that are particular to these kernels.
     virtual void prepare(RecorderOptions& options) = 0;
     virtual void prepare(StepObserver& observer) = 0;
 };
 
-/// The device's own, on real tensors.
+/// The device's own kernels, on real tensors.
 class DeviceKernels final : public StepKernels {
   public:
     explicit DeviceKernels(const DeviceRuntime& device) : device_(device.device()) {}
@@ -65,13 +66,13 @@ class DeviceKernels final : public StepKernels {
 
 struct RecordedModel {
     Model model;                     ///< after the step
-    std::vector<InputSpec> specs;    ///< of the tensors that it takes, the loss's target last
-    std::vector<at::Tensor> inputs;  ///< of the step
+    std::vector<InputSpec> specs;    ///< the tensors that the model takes, the target of the loss last
+    std::vector<at::Tensor> inputs;  ///< inputs of the step
     StepResult result;
     CapturedStep step;  ///< without times
 };
 
-/// The seed of the gradients that outputs are given.
+/// The seed of the random gradients of the outputs.
 constexpr std::uint64_t recorded_gradient_seed = 7;
 
 /// Errors: one line that names the file, the input, or the op with its module path and source line.
@@ -80,9 +81,10 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
 
 /// Adds a resident tensor for the memory that the device's libraries hold for good, where they hold any.
 void add_library_workspace(Graph& graph, const DeviceRuntime& device);
-/// Says in the graph where it comes from: the device with its facts, the version of torch, threads, inputs.
+/// Writes into the graph where it comes from: the device with its facts, the version of torch, threads,
+/// inputs.
 void note_origin(CapturedStep& step, const DeviceRuntime& device);
-/// Further fields of the graph's provenance.
+/// Adds further fields to the graph's provenance.
 void add_provenance(Graph& graph, const nlohmann::json& fields);
 
 }  // namespace rematlas

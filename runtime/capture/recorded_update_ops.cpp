@@ -71,7 +71,7 @@ class RecordedParts : private AddedOps {
         return tensor_of(copy);
     }
 
-    /// Tensors without bytes of all ops that no other op of the step waits for.
+    /// The tensors without bytes of all ops for which no other op of the step waits.
     std::vector<TensorId> ends_of_step() {
         IdVector<OpId, std::uint8_t> awaited(graph_.ops.size(), 0);
         for (const Op& op : graph_.ops)
@@ -83,13 +83,14 @@ class RecordedParts : private AddedOps {
         return ends;
     }
 
-    /// Returns what says that it has run.
+    /// Returns a tensor without bytes that exists once the part has run.
     TensorId add_part(const UpdatePart& part, const std::vector<TensorId>& before) {
         std::set<TensorId> reads(before.begin(), before.end()), writes;
         for (const int place : part.reads) reads.insert(of(place));
         for (const int place : part.writes) {
             reads.insert(of(place));
-            // What becomes of a gradient is the caller's, who drops it before the next step.
+            // A write to a gradient does not count, because the caller drops the gradient before the next
+            // step.
             if (kind_of(place) != UpdateTensor::Kind::gradient) writes.insert(of(place));
         }
         Added added{.op = {.name = std::string(recorded_update_op),
@@ -113,7 +114,7 @@ class RecordedParts : private AddedOps {
         return update_.tensors[static_cast<std::size_t>(place)].kind;
     }
 
-    /// That of the parameter, where the part is the update of one.
+    /// The module of the parameter if the part updates a single one; else empty.
     std::string module_for(const UpdatePart& part) const {
         std::set<std::string> names;
         for (const int place : part.reads)
@@ -127,7 +128,7 @@ class RecordedParts : private AddedOps {
 
     const RecordedUpdate& update_;
     const OpId last_;
-    std::vector<TensorId> tensors_;  ///< those of the update, in the step
+    std::vector<TensorId> tensors_;  ///< the tensors of the update, as ids of the step
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
 // The step of an optimizer as it was recorded (capture/update_recorder.h), at the end of a captured step.
 //
-// An op of the name `recorded_update_op` stands for each part of the update: for the update of one parameter
-// where the optimizer goes from one to the next, for all of it where it works on lists (foreach). It changes
-// parameters and states for good, and its workspace is what the part holds at most. So each resident is
-// changed by one op; were each call an op of its own, a parameter would be changed several times, and solvers
-// would run nothing again that reads it before (core/schedule/update_order.h).
+// An op of the name `recorded_update_op` stands for each part of the update: the update of one parameter if
+// the optimizer goes from one parameter to the next, or the whole update if the optimizer works on lists
+// (foreach). The op changes parameters and states for good, and its workspace is the most that the part
+// holds at a time. So each resident is changed by one op. If each call were an op of its own, a parameter
+// would be changed several times, and solvers would never rerun an op that reads the parameter before
+// (core/schedule/update_order.h).
 //
 // These ops come after the whole backward, one after the other, as they do in a program that calls
 // `optimizer.step()` there: gradients are still held when the step ends.
@@ -15,9 +16,9 @@
 
 namespace rematlas {
 
-/// States become residents of the kind optimizer_state, which Tape::states names. The ops have no times.
-/// Gradients that lie differently from their parameter are copied first, as accumulating them does. Errors: a
-/// tensor that the step does not know. The step is not whole then.
+/// States become residents of the kind optimizer_state, which Tape::states names. The ops have no times. A
+/// gradient whose layout differs from its parameter's is copied first, as autograd does when it
+/// accumulates. After an error the step is incomplete. Errors: a tensor that the step does not know.
 Result<void> add_recorded_update(CapturedStep& step, const RecordedUpdate& update,
                                  const DeviceRuntime& device);
 

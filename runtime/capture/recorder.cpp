@@ -14,7 +14,7 @@
 namespace rematlas {
 namespace {
 
-/// Constants travel inside the graph file.
+/// The limit in bytes, because constants travel inside the graph file.
 constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 
 /// The whole storage as a row of bytes.
@@ -95,7 +95,8 @@ bool Recorder::is_known(const at::Tensor& tensor) const {
     return place_of(tensor) != nullptr;
 }
 
-/// The current version of a tensor's storage; a tensor seen for the first time is a constant.
+/// The value of the current version of a tensor's storage. A tensor that is seen for the first time is a
+/// constant.
 int Recorder::value_of(const at::Tensor& tensor) {
     if (const Place* place = place_of(tensor)) return place->value;
     if (runs_python(tensor))
@@ -158,7 +159,7 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
     return entry->second;
 }
 
-/// Of the op that is being recorded; of a backward op, where its forward op is.
+/// The origin of the op that is being recorded; for a backward op, the origin of its forward op.
 Recorder::Origin Recorder::origin() const {
     if (phase_ != Phase::backward) return {-1, source_.module().path, source_.line()};
     const auto node = torch::autograd::get_current_node();
@@ -197,7 +198,8 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
-/// Nobody knows who has moved it where others run.
+/// Whether the program has moved the generator. If other threads run ops, nobody knows who has moved it,
+/// and the answer is no.
 bool Recorder::is_moved(std::uint64_t now) {
     if (!generator_ || *generator_ == now) return false;
     generator_was_moved_ = true;
@@ -209,7 +211,7 @@ void Recorder::check_generator() {
         refuse_step("the program sets the state of the random number generator");
 }
 
-/// `outputs`: operands.
+/// `outputs`: operands of the outputs.
 void Recorder::note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients) {
     RecordedOp record{.tape =
                           {
@@ -250,7 +252,8 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     }
 }
 
-/// Shape functions make outputs that the caller never sees, so that nothing is known of these.
+/// Notes which outputs somebody still holds. Not for shape functions: the caller never sees their outputs,
+/// so that nothing is known of these.
 void Recorder::note_outputs_held() {
     std::set<int> alive;
     for (const auto& [storage, place] : places_)
@@ -281,7 +284,7 @@ StepObserver Recorder::observer() {
                 }};
 }
 
-/// The operand of a copy that an op of its own makes at the end of the step.
+/// Adds an op at the end of the step that copies the operand. Returns the operand of the copy.
 int Recorder::copied(int original) {
     const Operand from = recording_.operands[original];
     std::int64_t elements = 1;
@@ -332,7 +335,7 @@ Recording Recorder::finish(const std::vector<GradientMade>& gradients) {
     } catch (const Refused&) {
         return {};
     }
-    if (options_.in_process) return recording_;  // `survivors` still asks for it
+    if (options_.in_process) return recording_;  // a copy, because `survivors` still needs the recording
     return std::move(recording_);
 }
 

@@ -8,9 +8,10 @@
 //     recorder.note_outputs(result.outputs);
 //     Recording recording = recorder.finish(gradients);
 //
-// A value is a storage at a version: views vanish into the geometry of operands, an in-place op turns one
-// version into the next. Tensors that no op made and that are neither parameters, buffers nor inputs are
-// constants. What cannot be replayed exactly is refused with the op, the module path and the source line.
+// A value is a storage at a version: views vanish into the geometry of operands, and an in-place op leads
+// from one version to the next. Tensors that no op made and that are neither parameters, buffers nor inputs
+// are constants. An op that cannot be replayed exactly is refused with the op, the module path and the
+// source line.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -36,27 +37,27 @@ namespace rematlas {
 
 struct RecorderOptions {
     bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
-    /// Stands in for the kernels of the device, and says why when it cannot; see ShapeKernels.
+    /// Runs in place of the kernels of the device, and returns the reason if it cannot; see ShapeKernels.
     std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
                                              torch::jit::Stack*)>
         run_kernel = {};
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
-    /// The step is one of the caller's own training: a refusal is noted and the step goes on unrecorded;
-    /// values that the program reads become guards; nothing but parameters and buffers may be written to;
-    /// what a checkpoint computes again is the value that it computed first; ops are measured. With
-    /// `run_kernel` it is no step of the training: a refusal throws, and the generator is moved on by each
-    /// random op, for the caller to put it back.
+    /// True if the step is one of the caller's own training. Then a refusal is noted and the step goes on
+    /// unrecorded. Values that the program reads become guards. The step may write only to its own tensors,
+    /// parameters and buffers. A tensor that a checkpoint recomputes is the value that was computed first.
+    /// Ops are measured. With `run_kernel` the step is no step of the training: a refusal throws, and each
+    /// random op moves the generator on, which the caller puts back.
     bool in_process = false;
-    /// Measures what ops take; null: the device does.
+    /// Measures the memory of ops; null: the device does.
     MemoryMeter* memory = nullptr;
-    /// Whether other threads run ops meanwhile. Then the step goes on where somebody else moves the generator; see
-    /// Recorder::generator_was_moved.
+    /// Whether other threads run ops meanwhile. If so, the step goes on when somebody else moves the
+    /// generator; see Recorder::generator_was_moved.
     std::function<bool()> others_run = {};
 };
 
 class Recorder final : public DispatchMode {
   public:
-    /// `places` and `device` must outlive it. Inputs that lie in one storage are one value.
+    /// `places` and `device` must outlive the recorder. Inputs that lie in one storage are one value.
     Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
              const std::vector<InputSpec>& specs, Places& places, DeviceRuntime& device,
              RecorderOptions options = {});
@@ -64,41 +65,45 @@ class Recorder final : public DispatchMode {
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
     void is_traced(const c10::OperatorHandle& op) override;
 
-    /// For training_step.
+    /// The observer to pass to training_step.
     StepObserver observer();
-    /// What the step returns. From here on nobody needs to hold them for the recording.
+    /// `outputs`: the tensors that the step returns. From here on nobody needs to hold them for the
+    /// recording.
     void note_outputs(const std::vector<at::Tensor>& outputs);
-    /// For a step whose backward begins elsewhere. `outputs` are those that a gradient was given for, by
-    /// place.
+    /// For a step whose backward begins elsewhere. `outputs`: places of the outputs that were given a
+    /// gradient.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// The forward is over. Notes the casts of weights that there are: autocast holds them to the end of its
-    /// region, the graph counts them no longer than they are needed.
+    /// To be called after the forward. Notes the casts of weights that exist: autocast holds them to the
+    /// end of its region, but the graph counts them only as long as they are needed.
     void note_casts();
-    /// Bytes of those that are gone by now.
+    /// Bytes of the noted casts that are gone by now.
     std::int64_t casts_gone() const;
     /// Bytes of the outputs that nobody held any more when the backward began.
     std::int64_t released_bytes() const;
 
     /// The line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
-    /// Notes why it cannot, where nobody has before. For reasons that are seen elsewhere.
+    /// Notes why the step cannot be captured, unless a reason is noted already. For reasons that are found
+    /// outside of the recorder.
     void refuse_step(const std::string& why);
 
-    /// Whether what is in the tensor depends on parameters, inputs or random numbers, as far as is known.
+    /// Whether the values of the tensor depend on parameters, inputs or random numbers, as far as is known.
     bool depends_on_data(const at::Tensor& tensor) const;
 
-    /// After forward, for a step in process: the program left the generator where its random ops left it.
+    /// To be called after the forward, for a step in process: checks that the program left the generator
+    /// where its random ops left it.
     void check_generator();
-    /// It did not, or another thread did.
+    /// True if the program or another thread has moved the generator.
     bool generator_was_moved() const { return generator_was_moved_; }
     /// Whether the step has drawn random numbers.
     bool draws() const { return draws_; }
 
-    /// Ends the recording, whose outputs are noted. A gradient whose memory is also something else's gets an
-    /// op that copies it. With `in_process` it may refuse; the recording is empty then.
+    /// Ends the recording, whose outputs are noted. A gradient that shares memory with something else gets
+    /// an op that copies it. With `in_process` this call may refuse the step; the recording is then empty.
     Recording finish(const std::vector<GradientMade>& gradients);
 
-    /// What the step made that is still alive and is neither an output nor a gradient: op and module of each.
+    /// The tensors that the step made, that are still alive, and that are neither outputs nor gradients: op
+    /// and module of each.
     std::vector<std::string> survivors() const;
 
   private:
@@ -106,7 +111,7 @@ class Recorder final : public DispatchMode {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;  ///< keeps the address from being used again
         int value;
         std::int64_t base = 0;   ///< byte of the storage where the value begins
-        std::int64_t bytes = 0;  ///< of the value
+        std::int64_t bytes = 0;  ///< bytes of the value
     };
     struct Use {
         std::size_t argument;
@@ -121,14 +126,15 @@ class Recorder final : public DispatchMode {
         std::string module, line;
     };
 
-    struct Refused {};  ///< thrown within `call` alone
-    /// A call on its way from before its kernel to after it.
+    struct Refused {};  ///< thrown only within the recorder
+    /// A call, from before its kernel to after it.
     struct Call {
         RecordedOp record;
         std::vector<Use> uses;
         std::unique_ptr<GeneratorState> generator;
-        std::string computes;      ///< of a forward op: what a checkpoint would compute again
-        std::optional<int> again;  ///< the recorded op that this one computes again
+        std::string computes;      ///< in a forward op: a text that describes the computation, by which a
+                                   ///< checkpoint's rerun is recognized
+        std::optional<int> again;  ///< the recorded op that this call recomputes
     };
 
     void before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
@@ -189,12 +195,13 @@ class Recorder final : public DispatchMode {
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin>
-        by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
+        by_sequence_;  ///< forward ops by autograd's sequence numbers, vanished views included
     std::string last_backward_module_;
-    std::unordered_map<std::string, int> computed_;    ///< forward ops by what they compute
+    std::unordered_map<std::string, int> computed_;    ///< forward ops by the text of their computation
     std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of values that nobody has filled yet
-    std::set<int> foreign_;                            ///< constants that the step met and did not make
-    std::optional<std::uint64_t> generator_;           ///< digest of where the last random op left it
+    std::set<int> foreign_;                            ///< constants that the step found and did not make
+    std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
+                                                       ///< random op
     bool generator_was_moved_ = false, draws_ = false;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;

@@ -15,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// Views read nothing of what they look at.
+/// True for ops that make views, which read no contents.
 bool makes_views(const c10::FunctionSchema& schema) {
     const auto& returns = schema.returns();
     return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
@@ -23,7 +23,7 @@ bool makes_views(const c10::FunctionSchema& schema) {
     });
 }
 
-/// The result is read on the host, which may decide by it.
+/// True if the op returns a number to the host, which may decide by it.
 bool gives_a_number(const c10::FunctionSchema& schema) {
     if (schema.returns().size() != 1) return false;
     const c10::TypeKind kind = schema.returns()[0].type()->kind();
@@ -31,7 +31,7 @@ bool gives_a_number(const c10::FunctionSchema& schema) {
            kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
 }
 
-/// Attention without dropout is random by name alone.
+/// True for attention without dropout, which is tagged as random but draws nothing.
 bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     for (std::size_t i = 0; i < op.arguments.size(); ++i)
         if (schema.arguments()[i].name() == "dropout_p" && op.arguments[i].value.isDouble())
@@ -39,8 +39,8 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
-/// A sum of the storage as whole numbers, which the device adds up in any order to the same: changes that
-/// keep it are not seen.
+/// A sum of the storage as whole numbers, which is the same in whatever order the device adds. Changes that
+/// keep the sum are not seen.
 std::uint64_t digest_on_device(const at::Tensor& tensor) {
     constexpr std::int64_t word = sizeof(std::int64_t), step = 1;
     const auto sum = [&](std::int64_t begin, std::int64_t count, c10::ScalarType type) {
@@ -74,8 +74,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
             if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
-            // Where the statistics alone settle the type of what the kernel keeps, no run can go without
-            // them.
+            // If the statistics alone decide the type of the tensors that the kernel keeps, no run can go
+            // without them.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
@@ -89,8 +89,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     return uses;
 }
 
-/// Constructors of tensors write behind the dispatcher after `empty`: what is read of such a tensor before an
-/// op wrote all of it is a constant. In process the poison tells whether anybody wrote.
+/// Constructors of tensors write behind the dispatcher after `empty`. A tensor that is read before an op
+/// wrote all of it is therefore a constant. In process the pattern that `poison` writes tells whether
+/// anybody wrote.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -169,7 +170,8 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     }
 }
 
-/// Another storage on the memory of an argument: replay could not know how long that must live.
+/// Refuses a result that is another storage on the memory of an argument, because replay could not know how
+/// long that memory must live.
 void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses,
                                     const at::Tensor& made) {
     const auto* begin = static_cast<const char*>(made.storage().data());
@@ -183,7 +185,8 @@ void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<
     }
 }
 
-/// New versions and new values. False when the op made neither: a view, or a question about metadata.
+/// Notes new versions and new values. Returns false if the op made neither: a view, or a question about
+/// metadata.
 bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
                             RecordedOp& record) {
     const int index = static_cast<int>(recording_.ops.size());
@@ -194,7 +197,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
 
     for (const Use& use : uses) {
         if (!use.written || value_of(use.tensor) != use.value)
-            continue;  // the second name of what was just overwritten
+            continue;  // a second name of the tensor that was just overwritten
         const int after = new_value(
             use.tensor,
             {.kind = kind, .producer = index, .version_of = use.value, .depends_on_data = depends_on_data});
@@ -217,8 +220,8 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
     return made;
 }
 
-/// Forward ops know their module from the interpreter; backward ones find their forward op by autograd's
-/// sequence numbers.
+/// Finds the module of an op. Forward ops get it from the interpreter; backward ops find their forward op
+/// by autograd's sequence numbers.
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
@@ -251,14 +254,15 @@ std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
                  : digest_of(data, tensor.storage().nbytes());
 }
 
-/// Fills what `empty` made, so that it shows when somebody writes to it behind the dispatcher.
+/// Fills a tensor that `empty` made with a pattern, so that it shows when somebody writes to the tensor
+/// behind the dispatcher.
 void Recorder::poison(const at::Tensor& tensor) {
     if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0 || !has_data(tensor)) return;
     std::memset(tensor.storage().mutable_data(), 0x5b, tensor.storage().nbytes());
     poisoned_[value_of(tensor)] = digest(tensor);
 }
 
-/// In process: what the step writes to must be its own, or a parameter or a buffer.
+/// In process: refuses a write to a tensor that is neither the step's own nor a parameter nor a buffer.
 void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         if (!use.written) continue;
@@ -273,11 +277,11 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
     }
 }
 
-/// Between random ops nobody else may move the generator.
+/// Refuses the step if somebody else moves the generator between two random ops.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();
-    if (now == call.generator->digest()) return;  // it draws nothing this time
+    if (now == call.generator->digest()) return;  // the op draws nothing this time
     draws_ = true;
     if (is_moved(call.generator->digest()))
         refuse(call.record.tape.name, "the program sets the state of the random number generator before it");
@@ -328,7 +332,8 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     RecordedOp& record = call.record;
     if (call.generator) {
         if (options_.run_kernel && !drops_nothing(op.schema(), record.tape))
-            device_.seed_generator(call.generator->digest());  // for what the kernel would have drawn
+            // The new seed moves the generator on, as the numbers of the kernel would have done.
+            device_.seed_generator(call.generator->digest());
         else if (!options_.run_kernel && !(device_.device().is_cpu() && draws_by_values(record.tape.name)))
             record.tape.draws = call.generator->distance_to(*device_.generator_state());
         follow_generator(call);

@@ -9,13 +9,14 @@
 namespace rematlas {
 namespace {
 
-/// Below the ops that autocast casts for, it is turned off; regions are counted all the same.
+/// Whether the region of autocast keeps casts. Below the ops for which autocast casts, it is turned off,
+/// but regions are counted all the same.
 bool region_keeps_casts() {
     at::autocast::increment_nesting();
     return at::autocast::decrement_nesting() > 0 && at::autocast::is_autocast_cache_enabled();
 }
 
-/// Undefined where the tensor is no cast that autograd knows.
+/// The parameter that the tensor is a cast of; undefined if the tensor is no cast that autograd knows.
 at::Tensor source_of_cast(const at::Tensor& tensor) {
     const auto& made_by = tensor.grad_fn();
     if (!made_by || made_by->name() != "ToCopyBackward0" || made_by->num_outputs() != 1) return {};
@@ -26,7 +27,8 @@ at::Tensor source_of_cast(const at::Tensor& tensor) {
 
 }  // namespace
 
-/// A forward that came before in the region has made them. The step is recorded as if it were the first.
+/// Takes casts into the recording that an earlier forward in the region has made. The step is recorded as
+/// if it were the first.
 void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     if (phase_ != Phase::forward || !region_keeps_casts()) return;
     for_each_tensor_of(stack, op.schema().arguments().size(),
@@ -37,7 +39,7 @@ void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack
                        });
 }
 
-/// An op that casts the parameter anew is recorded; from then on the cast is what it has made.
+/// Records an op that casts the parameter anew; from then on the existing cast is the result of that op.
 void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
     static const c10::OperatorHandle to_copy =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_to_copy", "");
@@ -59,7 +61,7 @@ void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
               recording_.values[value].bytes});
 }
 
-/// The region that the program is in may hold it until it ends.
+/// The region that the program is in may hold a cast until the region ends.
 void Recorder::note_casts() {
     for (const auto& [storage, place] : places_) {
         const RecordedValue& value = recording_.values[place.value];

@@ -1,5 +1,5 @@
-// Records a step of an optimizer from shapes: which tensors it keeps from step to step, what it writes to,
-// and what it holds only while it runs.
+// Records a step of an optimizer from shapes: the tensors that it keeps from step to step, those that it
+// writes to, and those that it holds only while it runs.
 //
 //     UpdateRecorder recorder(tensors, device);
 //     {
@@ -30,54 +30,53 @@ namespace rematlas {
 struct UpdateTensor {
     enum class Kind : std::uint8_t { parameter, gradient, state };
     Kind kind = Kind::state;
-    std::string name;  ///< of the parameter, also of its gradient; of the state, layer.weight.exp_avg
+    std::string name;  ///< name of the parameter, also for its gradient; for a state, layer.weight.exp_avg
     at::Tensor tensor;
 };
 
 /// Ops of the update that write to no tensor which another part touches. Numbers are places in
 /// RecordedUpdate::tensors.
 struct UpdatePart {
-    std::vector<int> reads, writes;  ///< ascending; what it writes to may be among what it reads
+    std::vector<int> reads, writes;  ///< ascending; a tensor may be in both
     std::vector<OpCall> calls;
-    /// The most bytes alive at one of its ops that belong to none of the tensors, as the device hands them
-    /// out.
+    /// The most bytes of temporaries that are alive at one of the part's ops, as the device hands them out.
     std::int64_t temporaries = 0;
 };
 
 struct RecordedUpdate {
-    /// Those that were given and lie on the device; then those that the step was found to keep.
+    /// The given tensors that are on the device; then those that the step was found to keep.
     std::vector<UpdateTensor> tensors;
-    /// In the order in which they begin; without those that count steps and do nothing else.
+    /// In the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
-    bool reads_values = false;  ///< the program was told that each number it asked for is 1
-    /// Ops that return nothing and have no shape function: they write to what they declare, and are taken to
-    /// hold nothing more.
+    bool reads_values = false;  ///< the program asked for numbers, and was told that each is 1
+    /// Ops that return nothing and have no shape function. They write to the tensors that they declare, and
+    /// are assumed to hold no other memory.
     std::vector<std::string> unknown_kernels;
 };
 
 class UpdateRecorder final : public DispatchMode {
   public:
-    /// `device`, of a profile, outlives it. Tensors are shape tensors; those of another device, numbers in
-    /// host memory, are not counted.
+    /// `device` is one of a profile, and outlives the recorder. Tensors are shape tensors. Tensors of
+    /// another device (numbers in host memory) are not counted.
     UpdateRecorder(std::vector<UpdateTensor> tensors, DeviceRuntime& device);
 
-    /// Throws what the op's own checks throw, and why an op has no shapes.
+    /// Throws the exceptions of the op's own checks, and the reason why an op has no shapes.
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
     void is_traced(const c10::OperatorHandle& op) override;
 
-    /// After the step.
+    /// To be called after the step.
     RecordedUpdate finish();
 
   private:
     /// A storage that the update meets.
     struct Memory {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-        std::int64_t bytes = 0;     ///< as the device hands them out
-        int given = -1;             ///< the place among the tensors
-        bool made = false;          ///< by an op of the step
-        bool written = false;       ///< by one
-        bool counts_alive = false;  ///< among the temporaries
-        at::Tensor example;         ///< a tensor on it, where no op has made it; see `hold`
+        std::int64_t bytes = 0;     ///< bytes as the device hands them out
+        int given = -1;             ///< its index among the tensors, or -1
+        bool made = false;          ///< an op of the step has made it
+        bool written = false;       ///< an op of the step has written to it
+        bool counts_alive = false;  ///< counted among the temporaries
+        at::Tensor example;         ///< a tensor on it, if no op has made it; see `memory_of`
     };
     struct Touch {
         int memory;

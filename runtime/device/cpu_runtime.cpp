@@ -62,7 +62,7 @@ struct CpuGeneratorState final : GeneratorState {
     }
 };
 
-/// With one thread the time that this thread computed: what else runs on the machine does not count.
+/// With one thread: the time that this thread computed, so that other work on the machine does not count.
 std::int64_t clock_now() {
     if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
     timespec time;

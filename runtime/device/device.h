@@ -1,4 +1,4 @@
-// What capture and replay ask of the device that the step runs on.
+// The interface by which capture and replay use the device on which a step runs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,22 +27,22 @@ class GeneratorState {
   public:
     virtual ~GeneratorState() = default;
     virtual bool equals(const GeneratorState& other) const = 0;
-    /// Equal for equal states, and as good as never for others.
+    /// Equal for equal states, and almost never equal for different ones.
     virtual std::uint64_t digest() const = 0;
 
-    /// How often `advance(1)` must happen to get to `later`; nothing when that does not lead there within
-    /// 2^30.
+    /// How often `advance(1)` must be called to get to `later`; nothing if 2^30 calls do not lead there.
     virtual std::optional<std::int64_t> distance_to(const GeneratorState& later) const = 0;
     virtual void advance(std::int64_t draws) = 0;
 };
 
-/// Marks between the ops of a step. Placing one does not wait for the device; all are read when the step is
-/// done.
+/// Time marks between the ops of a step. Placing a mark does not wait for the device; all marks are read
+/// when the step is done.
 class Marks {
   public:
     virtual ~Marks() = default;
     virtual void place() = 0;
-    /// Nanoseconds of each mark since the first, not descending. Waits for the last. May be called once.
+    /// Nanoseconds of each mark since the first, never descending. Waits for the last mark. May be called
+    /// once.
     virtual std::vector<std::int64_t> read() = 0;
 };
 
@@ -51,78 +51,83 @@ class Marks {
 class DeviceGraphs {
   public:
     virtual ~DeviceGraphs() = default;
-    /// Random ops in it draw from where the generator stands; the generator does not move.
+    /// Random ops of the part draw from the generator's present state; the generator does not move.
     virtual void submit(std::size_t part) = 0;
 };
 
-/// Blocks of the allocator that may be larger than what was asked for, by `most_footprint`: numbers of blocks.
+/// Numbers of blocks of the allocator that may be larger than the request (see `most_footprint`).
 struct LooseBlocks {
     std::int64_t alive = 0;
-    std::int64_t most = 0;    ///< alive at once since the last `reset_peak`
-    std::int64_t so_far = 0;  ///< handed out, those that were given back included
+    std::int64_t most = 0;    ///< the most that were alive at once since the last `reset_peak`
+    std::int64_t so_far = 0;  ///< all that were handed out, including those that were given back
     std::int64_t slack = 0;   ///< the bytes by which each of them may be too large
 };
 
-/// All in the header: the library that holds the CUDA runtime is linked with nothing of ours.
+/// All of it is in the header, because the library that holds the CUDA runtime is not linked with other
+/// code of Rematlas.
 class DeviceRuntime : public MemoryMeter {
   public:
     virtual c10::Device device() const = 0;
     virtual std::string name() const = 0;  ///< e.g. "cpu", "NVIDIA H200"
-    /// The profile of a device that is not there; null where the device is there. Nothing runs on a device
-    /// that is not there, and those of its tensors that have values have them in host memory.
+    /// The profile of an absent device; null if the device is present. Nothing runs on an absent device,
+    /// and those of its tensors that have values have them in host memory.
     virtual const DeviceProfile* profile_if_absent() const { return nullptr; }
 
-    /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make it wait.
-    /// Where it does, peaks are measured only while a step is recorded or compared.
+    /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make the process
+    /// wait. If measuring is seen, peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
     /// Returns the most bytes of the device that were alive at once since the last call of this function. All
     /// other peaks stay as they are.
     virtual std::int64_t take_step_peak() { return 0; }
-    /// What the process holds of the device; how much of it in segments where something is alive; and what it
-    /// could still get, segments without anything alive included.
+    /// The bytes that the process holds of the device; those of them in segments where something is alive;
+    /// and the bytes that the process could still get, segments without anything alive included.
     virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
     virtual std::int64_t bytes_of_segments_in_use() const { return alive_bytes(); }
     virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
-    /// Held by the process beyond `reserved_bytes`: what the driver needs for itself.
+    /// Bytes that the process holds beyond `reserved_bytes`: those that the driver needs for itself.
     virtual std::int64_t context_bytes() const { return 0; }
-    /// Gives back what is reserved and not used.
+    /// Gives back memory that is reserved and not used.
     virtual void trim() {}
-    /// Whether that memory is in `alive_bytes`: host memory from before the counting began, or of others, is
-    /// not; of a GPU's tensors, those that look at host memory are not.
+    /// Whether `alive_bytes` counts the memory. It does not count host memory from before the counting
+    /// began, or of other owners; nor, for tensors of a GPU, host memory.
     virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
-    /// What a request of so many bytes takes.
+    /// The bytes that a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
-    /// The most that it may take: an allocator may hand out a larger block whole.
+    /// The most bytes that such a request may take: an allocator may hand out a larger block whole.
     virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
     virtual LooseBlocks loose_blocks() const { return {}; }
-    /// Held by the device's libraries for good, in `alive_bytes` since the last `prepare`: for this thread
-    /// and for autograd's, on the current stream.
+    /// Bytes that the device's libraries hold for good, which `alive_bytes` counts since the last
+    /// `prepare`: for this thread and for autograd's, on the current stream.
     virtual std::int64_t library_workspace() const { return 0; }
-    /// Makes the libraries take their workspaces for the current stream. Cheap where they have them.
+    /// Makes the libraries take their workspaces for the current stream. This is cheap if they have them
+    /// already.
     virtual void prepare() {}
-    /// What a graph that is captured for it says of it.
+    /// The description of the device that a graph captured for it contains.
     virtual Device description() const = 0;
-    /// What kernels draw depends on it: on CUDA the number of multiprocessors.
+    /// The number of multiprocessors on CUDA, on which the random numbers of kernels depend.
     virtual int multiprocessors() const { return 0; }
-    /// Nothing where there is no choice of kernels.
+    /// The settings in force; absent if there is no choice of kernels.
     virtual std::optional<KernelSettings> settings() const { return std::nullopt; }
-    /// For the whole process. Only where it is ours: DeviceOptions::own_process.
+    /// Changes the settings of the whole process. Only allowed if the process is Rematlas' own:
+    /// DeviceOptions::own_process.
     virtual void put_in_force(const KernelSettings&) {}
 
-    /// Where steps can lie in one piece. From the first call on the allocator serves them.
+    /// The memory in which a step can lie in one piece. From the first call on, the allocator serves
+    /// requests of steps there.
     virtual std::optional<ArenaMemory> arena_memory() { return std::nullopt; }
-    /// Names the queue that this thread's work goes to. Memory that is used again there needs no waiting.
+    /// A number for the queue to which this thread's work goes. Memory that is used again on the same queue
+    /// needs no waiting.
     virtual std::int64_t queue() const { return 0; }
 
-    /// Waits for all that was submitted.
+    /// Waits for all submitted work.
     virtual void synchronize() = 0;
     /// A clock in nanoseconds; on an asynchronous device it synchronizes. Between ops, place marks instead.
     virtual std::int64_t now() = 0;
-    /// `most`: how many will be placed.
+    /// `most`: the number of marks that will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
-    /// How large a workspace each matrix product takes, as the environment says it. Empty where libraries
-    /// keep one for all, which `library_workspace` counts.
+    /// The setting in the environment for the workspace of each matrix product. Empty if the libraries keep
+    /// one workspace for all products, which `library_workspace` counts.
     virtual std::string product_workspace() const { return {}; }
 
     /// The default generator, which random ops draw from.
@@ -130,19 +135,20 @@ class DeviceRuntime : public MemoryMeter {
     virtual void set_generator_state(const GeneratorState& state) = 0;
     virtual void seed_generator(std::uint64_t seed) = 0;
 
-    /// In this thread's queue. Both are storages of the device or of the host, of equal size; those of a GPU
-    /// may look at host memory (runtime/device/copies.h).
+    /// Copies in this thread's queue. Both are storages of the device or of the host, of equal size; those
+    /// of a GPU may look at host memory (runtime/device/copies.h).
     virtual void copy(c10::Storage& to, const c10::Storage& from) = 0;
 
     virtual bool can_capture_graphs() const { return false; }
-    /// Calls the parts in order and captures what each submits, which does not run yet. What one part leaves
-    /// allocated the later ones find. The memory that the parts took stays with the graphs. Throws what a
-    /// part throws, and where the device meets something that cannot be captured.
+    /// Calls the parts in order and captures the work that each submits; the work does not run yet. Later
+    /// parts find the tensors that earlier parts leave allocated. The memory that the parts took stays with
+    /// the graphs. Errors: throws the exceptions of a part, and throws if the device cannot capture the
+    /// work.
     virtual std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>>) {
         TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }
-    /// Within `capture_graphs`: the next random op draws what it would so many draws after the generator's
-    /// state at submission.
+    /// To be called within `capture_graphs`. The next random op will draw as if the generator had moved by
+    /// so many draws from its state at submission.
     virtual void place_generator(std::int64_t) {
         TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }
@@ -152,8 +158,9 @@ class DeviceRuntime : public MemoryMeter {
 inline constexpr const char* library_workspace_name = "library workspace";
 
 struct DeviceOptions {
-    /// The process is the planner's: deterministic kernels, an allocator whose blocks are as large as what
-    /// was asked for, a stream of its own for this thread. False: the caller's settings stay as they are.
+    /// True: the process is the planner's. Kernels are deterministic, the allocator's blocks are as large
+    /// as the requests, and this thread gets a stream of its own. False: the caller's settings stay as they
+    /// are.
     bool own_process = true;
 };
 

@@ -1,5 +1,5 @@
-// The settings of libtorch that decide which kernels run. A step that was captured under some of them is
-// another step under others.
+// The settings of libtorch that decide which kernels run. A step that was captured under some settings is a
+// different step under others.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,23 +23,23 @@ struct KernelSettings {
     bool operator==(const KernelSettings&) const = default;
 
     static KernelSettings of_process();
-    /// Changes the process.
+    /// Changes the settings of the process.
     void put_in_force() const;
-    /// Every op by the kernel that gives the same bits each time; one that has none is an error.
+    /// Every op uses its deterministic kernel; an op without one is an error.
     static KernelSettings strict();
-    /// Where an op has no such kernel: what else would be chosen is switched off. Attention then takes its
-    /// plain form, for the backward of the fused ones adds up in any order.
+    /// For steps in which an op has no deterministic kernel. Other choices are switched off. Attention then
+    /// takes its plain form, because the backward of the fused forms adds up in any order.
     static KernelSettings lenient();
 };
 
-/// In words, what differs; nothing when nothing does.
+/// Describes the first difference; nothing if there is none.
 std::optional<std::string> difference(const KernelSettings& planned, const KernelSettings& now);
 
 nlohmann::json to_json(const KernelSettings& settings);
-/// Of what `to_json` gave; unknown keys are ignored, missing ones as by default.
+/// Reads the object that `to_json` made. Unknown keys are ignored, and missing ones get their defaults.
 KernelSettings settings_from(const nlohmann::json& object);
 
-/// libtorch's error where a kernel that was asked for is not deterministic.
+/// True for libtorch's error about a kernel that was asked for and is not deterministic.
 bool says_not_deterministic(const std::string& error);
 
 }  // namespace rematlas

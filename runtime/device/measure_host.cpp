@@ -17,7 +17,7 @@ namespace rematlas {
 namespace {
 
 constexpr std::int64_t kSmall = 64;    // elements
-constexpr double kBytesMoved = 7 * 4;  // of an element: four tensors are read and three are written
+constexpr double kBytesMoved = 7 * 4;  // per element: four tensors are read and three are written
 constexpr double kLeastSeconds = 1e-9;
 
 class TimedUpdate {
@@ -30,7 +30,7 @@ class TimedUpdate {
     }
 
     double median_seconds() {
-        run();  // the first one touches the memory
+        run();  // the first run touches the memory
         std::array<double, 5> seconds{};
         for (double& each : seconds) {
             const auto began = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// How fast this machine updates parameters in its own memory, by updating some.
+// Measures how fast this machine updates parameters in its own memory, by updating some.
 //
 //     Result<HostProfile> host = measure_host(Bytes(64 << 20));
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace rematlas {
 
-/// Runs fused AdamW updates of f32 parameters with all of libtorch's threads: the median of five large ones
-/// says how many bytes they move in a second, the median of small ones how long any takes. `bytes`: of the
-/// parameters; gradients and two states take as much again each. Errors: no memory.
+/// Runs fused AdamW updates of f32 parameters with all of libtorch's threads. The median of five large
+/// updates gives the bytes moved in a second; the median of small ones gives the least time of an update.
+/// `bytes`: bytes of the parameters; gradients and two states take as much again each. Errors: no memory.
 Result<HostProfile> measure_host(Bytes bytes);
 
 }  // namespace rematlas

@@ -49,7 +49,7 @@ Nanoseconds counted_time(std::string_view kind, Nanoseconds measured) {
 }
 
 double time_scale(std::uint64_t seed, std::string_view kind) {
-    const double uniform = double(mixed(mixed(seed + 1) ^ hash_of(kind)) >> 11) * 0x1p-53;  // of [0, 1)
+    const double uniform = double(mixed(mixed(seed + 1) ^ hash_of(kind)) >> 11) * 0x1p-53;  // in [0, 1)
     return std::pow(5, 2 * uniform - 1);
 }
 

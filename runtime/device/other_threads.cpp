@@ -17,12 +17,12 @@
 namespace rematlas {
 namespace {
 
-/// Of the step that is watched.
+/// The state of the step that is watched.
 struct Watched {
     std::mutex mutex;
     const OtherThreads* by = nullptr;
     bool rests = false;
-    std::string op, random_op;  ///< that another thread has run
+    std::string op, random_op;  ///< ops that another thread has run
 };
 
 Watched& watched() {
@@ -31,11 +31,12 @@ Watched& watched() {
 }
 
 std::atomic<bool> watches{false};
-std::atomic<int> memory{the_host};  ///< of the step; see MemoryLimit
+std::atomic<int> memory{the_host};  ///< memory that the step uses; see MemoryLimit
 std::atomic<std::thread::id> own_thread{};
 
-/// Kernels split their work among threads, scripts fork, and autograd has a thread for each GPU. Where there is an
-/// eviction it follows all threads, and nothing tells those that were forked.
+/// Whether this thread works for the step: kernels split their work among threads, scripts fork, and
+/// autograd has a thread for each GPU. An eviction follows all threads, so that nothing identifies the
+/// forked ones then.
 bool works_for_step() {
     return at::in_parallel_region() || (memory != the_host && torch::autograd::get_current_node()) ||
            (c10::impl::tls_is_dispatch_key_included(own_key) && !MemoryLimit::maker(memory));
@@ -63,7 +64,7 @@ std::unique_ptr<at::ObserverContext> see(const at::RecordFunction& function) {
     return nullptr;
 }
 
-/// Asked of each op of the process while it is enabled.
+/// The callback that each op of the process calls while it is enabled.
 at::CallbackHandle observer() {
     static const at::CallbackHandle handle = [] {
         const at::CallbackHandle made =

@@ -17,7 +17,7 @@ using c10::OperatorName;
 
 AnswerForOps in_place;
 
-/// Of an op that another fallback answers for, too.
+/// The kernel of an op for which another fallback answers too.
 class OneOp final : public c10::OperatorKernel {
   public:
     explicit OneOp(c10::SafeKernelFunction others) : others_(std::move(others)) {}
@@ -29,10 +29,10 @@ class OneOp final : public c10::OperatorKernel {
     c10::SafeKernelFunction others_;
 };
 
-/// The ops that have no kernel of ours yet.
+/// The ops that have no kernel of Rematlas yet.
 class NewOps final : public c10::OpRegistrationListener {
   public:
-    /// The dispatcher calls it while it is locked. It begins with all ops that there are.
+    /// The dispatcher calls this function while it is locked, at first for all existing ops.
     void onOperatorRegistered(const OperatorHandle& op) override {
         const std::lock_guard lock(mutex_);
         names_.push_back(op.operator_name());
@@ -69,12 +69,13 @@ class EachOp {
     }
 
   private:
-    NewOps* new_ = nullptr;  ///< the dispatcher's
+    NewOps* new_ = nullptr;  ///< the dispatcher owns it
     c10::RegistrationHandleRAII listens_{[] {}};
     std::vector<c10::RegistrationHandleRAII> kernels_;
 };
 
-/// Null where the fallback is ours. The object is never freed: its kernels are called until the process ends.
+/// Null if the fallback is Rematlas' own. The object is never freed: its kernels are called until the
+/// process ends.
 EachOp* each_op = nullptr;
 
 void fallback(const OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns the function, or null in a process without Python. Programs in C++ use these libraries too, so that they
-/// are not linked with Python.
+/// Returns the function, or null in a process without Python. Programs in C++ use these libraries too, so
+/// that the libraries are not linked with Python.
 template <class Function>
 Function* python_symbol(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

@@ -1,4 +1,4 @@
-// The tensors of a call.
+// The tensors among the arguments or results of a call.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,13 +8,13 @@
 
 namespace rematlas {
 
-/// The tensor is of a class in Python that is asked for each op (`__torch_dispatch__`). What memory there is of
-/// it that class alone knows.
+/// True if the tensor is of a Python class that is asked for each op (`__torch_dispatch__`). Only that
+/// class knows the tensor's memory.
 inline bool runs_python(const at::Tensor& tensor) {
     return tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::Python);
 }
 
-/// Visits each tensor of the value: itself, or those of a list.
+/// Visits each tensor of the value: the value itself, or the tensors of a list.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
     if (value.isTensor()) {

@@ -1,4 +1,5 @@
-// What a tensor is besides its memory, and a tensor of that look on other memory.
+// The properties of a tensor besides its memory, and a function that makes a tensor with these properties
+// on other memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,13 +13,13 @@ namespace rematlas {
 struct TensorLook {
     c10::ScalarType dtype = c10::ScalarType::Float;
     c10::IntArrayRef sizes, strides;
-    std::int64_t offset = 0;      ///< elements
-    bool wrapped_number = false;  ///< a number in a tensor's clothes: takes no part in type promotion
-    bool conjugated = false;      ///< lazily: the kernel reads the conjugate of what is stored
-    bool negated = false;         ///< likewise
+    std::int64_t offset = 0;      ///< in elements
+    bool wrapped_number = false;  ///< a number as a tensor: takes no part in type promotion
+    bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
+    bool negated = false;         ///< the kernel reads the negative of the stored values
 };
 
-/// `device` is the tensor's, also where the storage is another's.
+/// `device` is the tensor's device, even if the storage belongs to another one.
 inline at::Tensor tensor_on(c10::Storage storage, c10::Device device, const TensorLook& look) {
     const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
     at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),

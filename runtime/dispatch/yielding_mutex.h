@@ -3,7 +3,7 @@
 // A thread that holds a mutex may drop the last handle of a tensor or storage that Python knows, or run an
 // operator that is written in Python, and then waits for the interpreter lock. A thread of a Python program
 // calls operators with the interpreter lock held, and waits for the mutex. With an ordinary mutex the two
-// threads wait for each other for ever; whoever waits for this one lets the other thread go on.
+// threads wait for each other for ever. A thread that waits for this mutex lets the other thread go on.
 //
 //     YieldingMutex<std::recursive_mutex> mutex;
 //     const std::lock_guard lock(mutex);

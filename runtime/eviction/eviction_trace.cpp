@@ -15,7 +15,8 @@
 namespace rematlas {
 namespace {
 
-/// As in captured graphs: module and op, `grad:` in front where the backward pass made it.
+/// Names a tensor as captured graphs do: by module and op, with `grad:` in front if the backward made the
+/// tensor.
 std::string name_of_output(const std::string& op, const std::string& module, Phase phase, std::size_t nth) {
     std::string name = (module.empty() ? "" : module + ".") + op.substr(op.rfind(':') + 1);
     if (phase == Phase::backward) name = "grad:" + name;
@@ -43,7 +44,8 @@ void EvictionTrace::sees(std::int64_t alive) {
     other_ = other_ < 0 ? unknown : std::min(other_, unknown);
 }
 
-/// What was unknown and alive at any time before is there from the beginning; else it is new.
+/// A storage that was unknown and alive at all times before is there from the beginning of the step; any
+/// other storage is new.
 void EvictionTrace::met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now) {
     const std::int64_t unknown = std::max<std::int64_t>(alive - known_bytes_ - bytes, 0);
     There& there = at(tensor);
@@ -76,7 +78,8 @@ void EvictionTrace::looked() {
                              Origin{OpId(), places_ ? places_->module().path : ""});
 }
 
-/// Of a backward op also the forward op that it belongs to, by autograd's numbers.
+/// Returns the module of the op that runs now. For a backward op, `of` becomes the forward op that it
+/// belongs to, by autograd's sequence numbers.
 std::string EvictionTrace::module_now(std::optional<OpId>& of) {
     const auto node = torch::autograd::get_current_node();
     if (!node) return places_ ? places_->module().path : std::string();
@@ -156,7 +159,7 @@ TensorId EvictionTrace::add_tensor(const There& there, bool is_made) {
     return now_.graph.tensors.push_back({there.name, Bytes(there.bytes), there.kind});
 }
 
-/// Another copy that is there already goes.
+/// A copy of the tensor that is already there is freed.
 void EvictionTrace::appear(int tensor, TensorId as) {
     There& there = at(tensor);
     if (there.here && there.tensor != as) {
@@ -178,7 +181,7 @@ void EvictionTrace::vanish(There& there) {
 
 void EvictionTrace::dropped(int tensor, bool evicted, std::int64_t now) {
     There& there = at(tensor);
-    if (!there.here) return;  // written over
+    if (!there.here) return;  // an op has written over the tensor
     if (evicted) now_.schedule.evicted.push_back(static_cast<std::int32_t>(now_.schedule.steps.size()));
     vanish(there);
     add_step(Step::free(there.tensor), {now, now});
@@ -208,7 +211,8 @@ void EvictionTrace::step_is_over(std::int64_t alive, std::int64_t most) {
     other_ = std::max<std::int64_t>(alive - known_bytes_, 0);
 }
 
-/// Results, what was there before, and memory that nobody knows.
+/// Completes the graph of the step: its results, the tensors that were there before it, and the memory that
+/// eviction does not know.
 void EvictionTrace::end() {
     Graph& graph = now_.graph;
     for (const There& there : tensors_)

@@ -29,7 +29,8 @@ std::int64_t Evictor::wall_clock() {
 Evictor::~Evictor() {
     try {
         close();
-    } catch (...) {  // what could not be made again stays without memory, and says so when it is read
+    } catch (...) {
+        // A tensor that could not be made again stays without memory, and says so when it is read.
     }
 }
 
@@ -90,7 +91,7 @@ void Evictor::close() {
     shared_.clear();
     heap_.reset();
     stored_.clear();
-    device_.trim();  // what comes may be of other sizes than the gaps that evictions left
+    device_.trim();  // later tensors may have other sizes than the gaps that evictions left
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -135,12 +136,12 @@ void Evictor::step_is_over() {
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
     if (limit_ != no_limit) limit_ = budget_;  // this step may have needed more
-    // What could not be let go is tried again after the next step.
+    // Storages that could not be let go are tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
 }
 
-/// What the program's last handle has left.
+/// Lets storages go whose last handle in the program is gone.
 void Evictor::let_departed_go() {
     see_loans();
     if (departures_->empty()) return;
@@ -155,8 +156,9 @@ void Evictor::let_departed_go() {
     }
 }
 
-/// What the program has dropped and nobody can make again is kept for reruns of what was made from it. Where that
-/// is no larger it stays instead: of a gradient, say, the optimizer's first copy of it.
+/// A storage that the program has dropped and that no op can make again is kept for reruns of the tensors
+/// that were made from it. If keeping those tensors takes no more bytes, they are kept instead: for example
+/// the optimizer's first copy of a gradient in place of the gradient.
 void Evictor::let_go_of_dropped() {
     for (const int storage : dropped_by_program_) {
         const int tensor = known_[storage].tensor;
@@ -171,12 +173,12 @@ void Evictor::let_go_of_dropped() {
     dropped_by_program_.clear();
 }
 
-/// After `begin` failed: the program's tensors are as they were.
+/// Throws the error after `begin` has failed. The program's tensors are as they were.
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (std::exchange(thrashes_, false)) {
         const std::string why = why_thrashing();
-        rerun_before_ = eviction_.counts().rerun_time;  // who goes on all the same begins anew
+        rerun_before_ = eviction_.counts().rerun_time;  // a program that goes on all the same begins anew
         C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", why));
     }
     C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short(), "; give a larger budget"));
@@ -190,7 +192,7 @@ std::string Evictor::why_thrashing() const {
                     " bytes: give a larger one, or a larger `thrash` to rematlas.evict");
 }
 
-/// " (the largest: 9437184 by aten::mm, ...)", or nothing.
+/// Returns " (the largest: 9437184 by aten::mm, ...)", or an empty text.
 std::string Evictor::largest_pinned() const {
     constexpr std::size_t most = 3;
     const StorageGraph& graph = eviction_.graph();
@@ -227,7 +229,8 @@ std::string Evictor::why_short() const {
                     " were there before and have not been seen here", elsewhere);
 }
 
-/// Whether it goes on, with twice the budget from here on.
+/// Gives the budget up because eviction thrashes. Returns whether the program goes on, with twice the
+/// budget from here on.
 bool Evictor::give_up_by_time() {
     if (!give_up(why_thrashing(), std::max<std::int64_t>(limit_, 2 * budget_))) return false;
     budget_ *= 2;
@@ -235,7 +238,7 @@ bool Evictor::give_up_by_time() {
     return true;
 }
 
-/// Whether it goes on with so many bytes as the limit.
+/// Gives the budget up. Returns whether the program goes on with `limit` bytes as the limit.
 bool Evictor::give_up(const std::string& why, std::int64_t limit) {
     if (!options_.gives_up || MemoryLimit::is_attempt()) return false;
     if (given_up_.empty()) given_up_ = why;

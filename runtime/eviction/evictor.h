@@ -6,20 +6,22 @@
 //     ... any forward, backward and optimizer, of any course ...     // never more than 2 GiB alive
 //     evictor.close();                                               // all is there again
 //
-// Storages that ops make inside give their memory away when it is short and get it back by running their ops
-// again before they are read; views, saved variables and handles follow, because they look at the storage.
-// What was made outside stays, and so does what nobody could make again: gradients once they are a
-// parameter's, what is read or written outside of the dispatcher (`touch`), results of operators that are not
-// libtorch's own.
+// Storages that ops make while the evictor is open give their memory away when memory is short, and get it
+// back by reruns of their ops before they are read. Views, saved variables and handles follow, because they
+// refer to the storage. Storages that were made outside stay, and so do storages that no rerun could make
+// again: gradients once they belong to a parameter, storages that are read or written outside of the
+// dispatcher (`touch`), and results of operators that are not libtorch's own.
 //
-// An op that writes in place makes a new version of its storage; to make it again, the old version is made in
-// memory of its own first. Contents of outside storages that change (an optimizer's step, say) freeze what
-// was made from them. When a backward is over, what nobody can need any more is forgotten.
+// An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
+// version in memory of its own. When the contents of an outside storage change, for example in an
+// optimizer's step, the tensors that were made from the old contents can no longer be evicted. When a
+// backward is over, the evictor forgets everything that nobody can need any more.
 //
-// Errors are c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
-// program's tensors are as they were. On a GPU one stream is evicted: that which is current at `open`; what
-// others read or make stays. Threads: `open` and `close` on one thread; autograd's own are followed,
-// others where they ask for it.
+// Errors: c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
+// program's tensors are as they were. On a GPU the evictor covers one stream, the one that is current at
+// `open`; tensors that ops on other streams read or make stay. Threads: `open` and `close` are called on
+// one thread. Ops of autograd's own threads are seen; ops of other threads are seen where these ask for it
+// (`follow_thread`).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -59,13 +61,13 @@ inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max(
 struct EvictorOptions {
     std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
     OnlineEviction::Options policy = {};
-    double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
-    /// Where the budget cannot be kept, no error is thrown: the limit rises by what is missing until the step
-    /// is over, and the budget doubles where eviction thrashes. Status::given_up says why.
+    double thrash = 20;  ///< most time of reruns in a step, as a multiple of the time of the step itself
+    /// If the budget cannot be kept, no error is thrown. Instead the limit rises by the missing bytes until
+    /// the step is over, and the budget doubles where eviction thrashes. Status::given_up says why.
     bool gives_up = false;
-    bool log = false;     ///< keeps what happens; see ProgramLog
+    bool log = false;     ///< keeps a log of calls and evictions; see ProgramLog
     bool record = false;  ///< keeps the last step; see EvictionTrace
-    /// Costs of ops are not measured but follow from their bytes: runs repeat exactly.
+    /// Costs of ops are not measured but follow from the ops' bytes, so that runs repeat exactly.
     bool costs_from_bytes = false;
 };
 
@@ -75,88 +77,95 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::int64_t steps = 0;  ///< backwards that are over
         std::int64_t calls = 0;  ///< ops that touched data
         OnlineEviction::Counts counts;
-        std::int64_t known_ops = 0;  ///< that could run again
-        std::int64_t tracked = 0;    ///< bytes of storages on the device that are known
+        std::int64_t known_ops = 0;  ///< ops that could run again
+        std::int64_t tracked = 0;    ///< bytes of the known storages that are on the device
         std::string given_up;        ///< why the budget could not be kept
     };
 
-    /// `device` outlives it.
+    /// `device` outlives the evictor.
     Evictor(DeviceRuntime& device, EvictorOptions options);
     ~Evictor() override;
     Evictor(const Evictor&) = delete;
     Evictor& operator=(const Evictor&) = delete;
 
-    /// From here on this thread's ops are seen, and everybody's allocations limited.
+    /// From here on the ops of this thread are seen, and the allocations of all threads limited.
     void open();
-    /// Has everything there that the program holds, beyond the budget where it must be.
+    /// Makes every tensor present that the program holds, even beyond the budget.
     void close();
     bool is_open() const { return guard_ != nullptr; }
 
-    /// So are this thread's, or not any more, while it is open.
+    /// Sets whether the ops of this thread are seen too while an evictor is open.
     static void follow_thread(bool followed);
 
-    /// In a child of the process, which holds copies of what lay in memory: nothing is seen or limited there.
+    /// To be called in a child of the process, which holds copies of the parent's memory: there nothing is
+    /// seen or limited.
     static void leave_to_parent();
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
-    /// A recorder, say: it sees each op once, with all that it reads there.
+    /// Lets another mode, such as a recorder, be in force within this one. That mode sees each op once,
+    /// when all tensors that the op reads are present.
     bool takes_inner() const override { return true; }
 
-    /// They are not evicted, wherever they are made.
+    /// From now on the tensors are not evicted, wherever they were made.
     void keep(c10::ArrayRef<at::Tensor> tensors) override;
     std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) override;
     void changes(c10::ArrayRef<at::Tensor> tensors) override;
-    /// How others get at a tensor's memory past the dispatcher.
+    /// How other code accesses a tensor's memory past the dispatcher.
     enum class Look {
-        now,         ///< and are done before the next op
-        on,          ///< for as long as it lives
-        and_change,  ///< the same, and may write there: whoever has read it stays, and whoever will
+        now,         ///< it reads the memory now, and is done before the next op
+        on,          ///< it may read the memory for as long as the tensor lives
+        and_change,  ///< as `on`, and it may write there: every tensor that was or will be made from this one
+                     ///< stays
     };
     void touch(const at::Tensor& tensor, Look look);
-    /// Others have the memory until `returned`, and may write there. Costs nothing where that is before the next
-    /// op; until then it is as Look::and_change. Negative: nobody minds.
+    /// Lends the memory to other code until `returned`; that code may write there. The loan costs nothing
+    /// if it ends before the next op; else the tensor is as after Look::and_change until the loan ends.
+    /// Returns a number for `returned`, negative if the tensor needs no loan.
     std::int64_t lend(const at::Tensor& tensor);
-    void returned(std::int64_t loan);  ///< on any thread, at any time
+    void returned(std::int64_t loan);  ///< may be called on any thread at any time
 
-    /// They stay too, and records call them so.
+    /// The tensors stay as those of `keep` do, and records use these names.
     void names(const std::vector<NamedTensor>& tensors);
-    /// Who knows the modules of forward ops from now on, for records; null: nobody.
+    /// `places` knows the modules of forward ops from now on, for records; null: nobody does.
     void set_places(Places* places);
-    /// So many bytes that are alive are not the program's: the budget is for the others.
+    /// `bytes` of the bytes that are alive do not belong to the program. The budget does not count them.
     void set_beside(std::int64_t bytes) { beside_ = bytes; }
-    /// A training step is over, where none of its ops tells. Not while a backward runs.
+    /// Tells that a training step is over, for steps whose ops do not show it. Not while a backward runs.
     void end_step();
-    /// The last op was of a backward that is over, and with it the step.
+    /// True if the last op belonged to a backward that is over, and with which the step is over.
     bool backward_is_over() const;
 
     Status status() const;
-    /// With EvictorOptions::log.
+    /// Null without EvictorOptions::log.
     const ProgramLog* log() const { return log_ ? &*log_ : nullptr; }
-    /// With EvictorOptions::record.
+    /// Null without EvictorOptions::record.
     const EvictionTrace* record() const { return record_ ? &*record_ : nullptr; }
 
   private:
-    /// A storage that is known: a version of one of the program's, or what a rerun has made.
+    /// A storage that the books know: a version of one of the program's storages, or one that a rerun has
+    /// made.
     struct Known {
-        int tensor = -1;  ///< in the books of `eviction_`
+        int tensor = -1;  ///< its tensor in the books of `eviction_`
         std::int64_t bytes = 0;
-        c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's; empty: it has let it go
+        c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's storage; empty: the program has
+                                                         ///< let it go
         c10::Storage own;                                ///< memory without the program's handle
-        std::int64_t counted = 0;  ///< what its memory adds to the device's, or did before it was dropped
-        bool held = false;         ///< the program has it
-        bool there = false;        ///< its memory is
+        std::int64_t counted = 0;  ///< bytes that its memory adds to the device's count, or added before it
+                                   ///< was dropped
+        bool held = false;         ///< the program holds it
+        bool there = false;        ///< its memory is there
         bool resident = false;     ///< made outside
         bool unfilled = false;     ///< it holds what `empty` made
-        int lent = 0;              ///< to so many that may write there
+        int lent = 0;              ///< number of loans under which other code may write there
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
     };
     struct Loan {
         int storage = 0;
-        std::uint64_t digest = 0;  ///< of what it holds
-        bool seen = false;         ///< it went on after the op in which it began
+        std::uint64_t digest = 0;  ///< of the storage's contents
+        bool seen = false;         ///< the loan outlived the op in which it began
     };
-    /// What would be alive without eviction: what the program holds and is not there counts, what is there
-    /// and the program does not hold counts not.
+    /// The memory that would be alive without eviction. Storages that the program holds count even while
+    /// they are absent; storages that the program does not hold do not count even while they are present.
     struct ProgramMemory final : MemoryMeter {
         explicit ProgramMemory(Evictor& of) : evictor(of) {}
         std::int64_t alive_bytes() const override;
@@ -165,26 +174,28 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         Evictor& evictor;
         std::atomic<std::int64_t> absent = 0, most = 0;
     };
-    /// A call on its way.
+    /// A call of an operator, from its arguments to its results.
     struct Call {
         const c10::OperatorHandle& op;
         const OpFacts& facts;
         std::vector<StoredCall::Place> places;
-        std::vector<int> inputs;              ///< tensors of the books that are read
+        std::vector<int> inputs;              ///< tensors of the books that the call reads
         std::vector<int> changed;             ///< storages of the books that get a new version
-        std::vector<int> refilled;            ///< those among them that nobody had filled yet
-        std::vector<int> lost;                ///< storages that stay what they are, with other contents
-        std::vector<std::size_t> statistics;  ///< arguments that only the first run is given
-        std::vector<int> updated;             ///< storages of the books that hold them
-        bool runs_once = false;               ///< and what it makes stays
+        std::vector<int> refilled;            ///< the storages among `changed` that nobody had filled yet
+        std::vector<int> lost;                ///< storages whose contents change without a new version
+        std::vector<std::size_t> statistics;  ///< arguments that only the first run gets
+        std::vector<int> updated;             ///< storages of the books that hold the statistics
+        bool runs_once = false;               ///< the call cannot run again, and its results stay
         bool opaque = false;                  ///< a tensor without a storage is among the arguments
-        bool elsewhere = false;               ///< on another queue: its arguments and results stay
-        bool waits = false;                   ///< and some of them may have been made again on ours
+        bool elsewhere = false;               ///< the call runs on another queue: its arguments and results
+                                              ///< stay
+        bool waits = false;                   ///< a call elsewhere, some arguments of which may have been
+                                              ///< made again on the evictor's queue
     };
     using Books = YieldingMutex<std::mutex>;
     using Engine = std::unique_lock<Books>;
 
-    // The call. All but `look` with the lock on the books.
+    // The functions of a call. All but `look` need the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -279,29 +290,34 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
     std::vector<Known> known_;  ///< per storage of the books
-    /// In the books too: those in memory that processes share, whose DataPtr tells them so.
+    /// Storages of the books that lie in memory which processes share. They have no ticket, because their
+    /// DataPtr itself marks them as shared.
     std::unordered_map<const c10::StorageImpl*, int> shared_;
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
-    std::int64_t budget_;                              ///< bytes; more once that took too long
+    std::int64_t budget_;                              ///< bytes; doubled each time that eviction thrashes
+                                                       ///< and the options allow it
     std::atomic<std::int64_t> limit_;                  ///< bytes; more when closing
-    std::int64_t queue_ = 0;                           ///< that of the device's queues where it was opened
-    c10::Stream stream_{c10::Stream::DEFAULT, c10::Device(c10::DeviceType::CPU)};  ///< the same
+    std::int64_t queue_ = 0;                           ///< the device's queue on which the evictor was opened
+    c10::Stream stream_{c10::Stream::DEFAULT,
+                        c10::Device(c10::DeviceType::CPU)};  ///< the stream of that queue
     OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
-    std::int64_t calls_elsewhere_ = 0;               ///< in this step, on other queues than ours
-    bool warned_ = false;                            ///< of these
-    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
+    std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on other queues than the
+                                                     ///< evictor's
+    bool warned_ = false;                            ///< the warning about calls elsewhere was given
+    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< time of the program's own runs
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
-    std::vector<int> dropped_by_program_;            ///< storages, since the last call
-    std::atomic<int> reruns_ = 0;                    ///< that are under way
+    std::vector<int> dropped_by_program_;            ///< storages that the program has dropped since the last
+                                                     ///< call
+    std::atomic<int> reruns_ = 0;                    ///< number of reruns under way
     ProgramMemory program_memory_{*this};
     bool in_backward_ = false;
     bool thrashes_ = false;
     std::string given_up_;
-    std::exception_ptr error_;                               ///< thrown by a rerun
-    std::string current_;                                    ///< the op that runs
+    std::exception_ptr error_;                               ///< exception that a rerun has thrown
+    std::string current_;                                    ///< name of the op that runs
     std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most in this step
-    bool evicting_ = false;                                  ///< what is dropped makes room
+    bool evicting_ = false;                                  ///< storages are dropped to make room
     bool measures_ = false;
     std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
     std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met
@@ -309,8 +325,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t last_loan_ = -1;
     std::vector<std::int64_t> returned_;
     std::mutex returned_lock_;
-    mutable Books engine_;                         ///< of the books; never held while a kernel runs
-    YieldingMutex<std::recursive_mutex> program_;  ///< one call at a time
+    mutable Books engine_;                         ///< lock on the books; never held while a kernel runs
+    YieldingMutex<std::recursive_mutex> program_;  ///< lets one call run at a time
 };
 
 }  // namespace rematlas

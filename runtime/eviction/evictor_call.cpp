@@ -1,4 +1,4 @@
-// The way of a call.
+// The handling of a call, from its arguments to its results.
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
@@ -12,26 +12,29 @@
 namespace rematlas {
 namespace {
 
-/// A program that never runs a backward is told to forget now and then.
+/// A program that never runs a backward gets the end of a step after this many calls, so that the books
+/// forget.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
-/// Operands on other devices up to this size are kept with a call; with larger ones it cannot run again.
+/// Operands on other devices up to this size are kept with a call. A call with larger ones cannot run
+/// again.
 constexpr std::size_t most_kept_bytes = 1024;
 
-/// What is made now is the gradient of a parameter, or becomes it.
+/// True if the op that runs makes the gradient of a parameter, or a tensor that becomes one.
 bool accumulates_gradient() {
     const auto node = torch::autograd::get_current_node();
     return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
 }
 
-/// Lengths, batch sizes, split points: operators made of others look at them on the host, past the dispatcher.
+/// Whether a composite operator may read the tensor on the host, past the dispatcher: lengths, batch sizes,
+/// split points.
 bool may_be_read_on_the_host(const at::Tensor& tensor) {
     constexpr std::size_t most = 4096;
     return tensor.is_cpu() && tensor.dim() <= 1 && c10::isIntegralType(tensor.scalar_type(), false) &&
            tensor.storage().nbytes() <= most;
 }
 
-/// What there is of it are a storage and a geometry. Of nested, quantized and sparse tensors there is more.
+/// Whether the tensor is just a storage and a geometry. Nested, quantized and sparse tensors are more.
 bool is_plain(const at::Tensor& tensor) {
     return tensor.has_storage() && tensor.layout() == c10::kStrided && !tensor.is_nested() &&
            !tensor.is_quantized();
@@ -58,7 +61,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     let_departed_go();
     let_go_of_dropped();
     const bool backward = torch::autograd::get_current_node() != nullptr;
-    // What another thread does beside a backward does not end it.
+    // An op of another thread beside a backward does not end the backward.
     const bool goes_on = backward || std::this_thread::get_id() != opened_by_;
     if ((in_backward_ && !goes_on) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
     in_backward_ = backward || (in_backward_ && goes_on);
@@ -109,7 +112,8 @@ void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     });
 }
 
-/// Of an op that looks at no data itself: whoever is within may.
+/// Runs an op that reads no data itself, with its arguments present, because the mode within this one may
+/// read them.
 void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     Engine engine(engine_);
     let_departed_go();
@@ -131,7 +135,8 @@ void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     eviction_.end(shown);
 }
 
-/// A lazy copy shares memory until one of the two is written; what is evicted is one storage's alone.
+/// Makes a real copy in place of a lazy one. A lazy copy shares its memory until one of the two storages is
+/// written, but memory that is evicted must belong to one storage alone.
 void Evictor::copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     static const c10::OperatorHandle clone =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::clone", "");
@@ -195,24 +200,27 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // Where the statistics alone settle the type of what the kernel keeps, no run can go without them.
+    // If the statistics alone decide the type of the tensors that the kernel keeps, the op cannot run again
+    // without them.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;
-    // Its results stay, and with them the new versions: old contents are changed for good.
+    // The results of the call stay, and so do the new versions: the old contents are lost for good.
     call.lost.insert(call.lost.end(), call.changed.begin(), call.changed.end());
     call.changed.clear();
     call.refilled.clear();
 }
 
-/// It gets other contents, and nobody is to read those in their place.
+/// The contents of the storage are about to change. Tensors that were made from the old contents stay, so
+/// that no rerun reads the new contents instead.
 void Evictor::lose(int storage) {
     if (eviction_.graph().readers(storage).empty()) return;
     note(Trace::Step::lose, storage);
     if (!eviction_.lose(known_[storage].tensor)) fail(current_);
 }
 
-/// What is read is there and locked; what loses its contents is needed by nobody.
+/// Makes the tensors that the call reads present and locks them, and sees to it that no rerun needs
+/// contents that the call changes.
 void Evictor::make_ready(const Call& call) {
     for (const int storage : call.updated) freeze(storage), lose(storage);
     for (const int storage : call.lost) lose(storage);
@@ -235,7 +243,7 @@ void Evictor::make_ready(const Call& call) {
         used_by_this_queue(memory_behind(memory_of(eviction_.graph().tensor(tensor).storage).data_ptr()));
 }
 
-/// An op has written to the memory: it is another storage from here on.
+/// An op has written to the memory, which belongs to another storage of the books from here on.
 void Evictor::take_memory_over(int before, int after) {
     known_[after].user = std::exchange(known_[before].user, Known().user);
     note_memory(after, true, true);
@@ -253,7 +261,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     std::vector<Made> made;
     std::vector<int> returns;
     bool again = !call.runs_once && call.lost.empty(), shares = false;
-    std::vector<std::size_t> small_integers;  // in `made`
+    std::vector<std::size_t> small_integers;  // indices into `made`
     const auto add = [&](const at::Tensor& tensor) {
         if (!tensor.defined() || !can_be_known(tensor) || storage_of(tensor) >= 0) return -1;
         c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -268,7 +276,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         if (tensor.defined() && !is_plain(tensor)) call.opaque = true;
         returns.push_back(tensor.defined() && is_plain(tensor) ? add(tensor) : -1);
     });
-    // It was given other memory, so that its ticket is gone.
+    // A changed storage without a ticket was given other memory.
     for (const int storage : call.changed)
         if (const auto user = known_[storage].user.lock(); !user || !ticket_of(*user)) again = false;
     if (call.opaque || shares) {
@@ -321,12 +329,13 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     }
 }
 
-/// Another storage on the memory of an argument: nobody knows how long that must live.
+/// Whether a result is another storage on the memory of an argument. Then nobody knows how long that memory
+/// must live.
 bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) {
     const auto* begin = static_cast<const char*>(made.data_ptr().get());
     return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int tensor) {
         const int storage = eviction_.graph().tensor(tensor).storage;
-        const c10::Storage held = memory_of(storage);  // none where the program let it go meanwhile
+        const c10::Storage held = memory_of(storage);  // none if the program has let it go meanwhile
         const auto* memory = held ? static_cast<const char*>(held.data()) : nullptr;
         return begin && memory && begin < memory + known_[storage].bytes && memory < begin + made.nbytes();
     });

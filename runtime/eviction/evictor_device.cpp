@@ -1,7 +1,7 @@
-// What eviction asks of a device that works on its own: what ops cost there, and on which queue.
+// Eviction on a device that works asynchronously: how long ops take there, and on which queue they run.
 //
-// All that may be evicted is made, read and made again on one queue, so that memory is used again in the
-// order in which it was freed. What ops on other queues read or make stays where it is.
+// All tensors that may be evicted are made, read and made again on one queue, so that memory is used again
+// in the order in which it was freed. Tensors that ops on other queues read or make stay where they are.
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -53,7 +53,8 @@ bool Evictor::on_own_queue() const {
     return device_.queue() == queue_;
 }
 
-/// At the end of a step. Once: what is evicted then is next to nothing.
+/// To be called at the end of a step. Warns once if most ops ran on other queues, because then almost
+/// nothing can be evicted.
 void Evictor::warn_of_other_queues() {
     const std::int64_t elsewhere = std::exchange(calls_elsewhere_, 0);
     if (warned_ || 2 * elsewhere <= calls_ - calls_at_step_) return;
@@ -63,7 +64,8 @@ void Evictor::warn_of_other_queues() {
                "eviction: what they read and make stays; begin it on the stream that trains");
 }
 
-/// This thread's queue goes on when all that was submitted to ours so far is done.
+/// Makes this thread's queue wait until everything that was submitted to the evictor's queue so far is
+/// done.
 void Evictor::wait_for_own_queue() const {
     if (on_own_queue()) return;
     c10::Event done(stream_.device_type());
@@ -71,7 +73,7 @@ void Evictor::wait_for_own_queue() const {
     done.block(streams_of(device_.device()).getStream(device_.device()));
 }
 
-/// The memory is not used again before what this thread's queue does with it is done.
+/// Keeps the memory from being used again before the work on this thread's queue that uses it is done.
 void Evictor::used_by_this_queue(const c10::DataPtr& memory) const {
     if (!memory || device_.device().is_cpu()) return;
     const c10::impl::VirtualGuardImpl streams = streams_of(device_.device());
@@ -97,7 +99,8 @@ int Evictor::memory() const {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    std::int64_t before = alive();  // asked once: a GPU's allocator copies all its statistics for it
+    // Asked once, because a GPU's allocator copies all its statistics to answer.
+    std::int64_t before = alive();
     if (before + device_.most_footprint(bytes) > limit_) {
         take_room(bytes);
         before = alive();
@@ -125,7 +128,7 @@ std::optional<std::string> Evictor::make_room(std::int64_t bytes) {
     return current_ + why_short();
 }
 
-/// Throws where they must not be taken.
+/// Makes room for `bytes`. Throws if there is none and the budget must not be given up.
 void Evictor::take_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_all_for(bytes)) return;
@@ -136,7 +139,7 @@ void Evictor::take_room(std::int64_t bytes) {
 
 bool Evictor::evict_all_for(std::int64_t bytes) {
     if (evict_for(bytes)) return true;
-    if (reruns_ > 0) return false;  // what has departed may be what is read
+    if (reruns_ > 0) return false;  // a storage that has departed may be one that the rerun reads
     let_departed_go();
     return evict_for(bytes);
 }
@@ -148,7 +151,8 @@ bool Evictor::evict_for(std::int64_t bytes) {
     return made;
 }
 
-/// The device has less than the budget, or has it in pieces: as if the budget were what is alive.
+/// The device has less memory than the budget, or has it in pieces. Evicts as if the budget were the bytes
+/// that are alive.
 bool Evictor::give_way(std::int64_t bytes) {
     const Engine engine(engine_);
     const std::int64_t before = alive(), limit = limit_;

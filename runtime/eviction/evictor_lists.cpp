@@ -1,5 +1,6 @@
-// Calls on lists of tensors, by item where they would take too much at once. An op that makes all of a list
-// needs memory for all of it when one item is wanted again, and all of what it reads at the same time.
+// Makes calls on lists of tensors item by item if the whole call would need too much memory at once. A
+// rerun of the whole call for one item needs memory for all items that it makes, and for everything that it
+// reads, at the same time.
 #include <algorithm>
 #include <utility>
 
@@ -8,12 +9,12 @@
 
 namespace rematlas {
 
-/// None where the call is made whole.
+/// Returns nothing if the call is to be made as a whole.
 std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call,
                                                                 const torch::jit::Stack& stack) {
     if (!call.facts.by_item || call.runs_once) return std::nullopt;
     const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
-    // What was made one by one stays apart.
+    // Storages that were made one by one stay apart.
     const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
         return made_by(storage) != made_by(call.changed.front());
     });
@@ -23,7 +24,8 @@ std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call
         const Known& known = known_[place.storage];
         if (!eviction_.is_defined(known.tensor)) bytes += known.bytes;
         const bool first_list = place.argument == call.places.front().argument;
-        if (first_list && call.facts.returns > 0) bytes += known.bytes;  // results are as large as that
+        // The results are as large as the first list.
+        if (first_list && call.facts.returns > 0) bytes += known.bytes;
     }
     if (!joins && missing(bytes) <= 0) return std::nullopt;
     return calls_of_items(call.op.schema(), stack);

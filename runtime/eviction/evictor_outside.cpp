@@ -1,4 +1,5 @@
-// Who tells of tensors past the dispatcher: what stays, what is looked at, what changes.
+// Functions by which other code tells of tensors past the dispatcher: which stay, which are read, and which
+// change.
 #include <c10/util/Exception.h>
 
 #include <mutex>
@@ -17,7 +18,7 @@ void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     for (const at::Tensor& tensor : tensors) keep(tensor);
 }
 
-/// -1: there is nothing to keep.
+/// Returns the storage; -1: there is nothing to keep.
 int Evictor::keep(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) return -1;
     const int storage = storage_of(tensor);
@@ -83,7 +84,7 @@ void Evictor::touch(const at::Tensor& tensor, Look look) {
     if (look == Look::and_change) lent(storage);
 }
 
-/// It stays, and so does whoever has read it, and whoever will.
+/// Makes the storage stay, and every tensor that was or will be made from it.
 void Evictor::lent(int storage) {
     freeze(storage);
     if (known_[storage].lent++ == 0) lose(storage);
@@ -105,7 +106,7 @@ void Evictor::returned(std::int64_t loan) {
     returned_.push_back(loan);
 }
 
-/// Before anything departs: the names of storages are used again.
+/// Looks at the loans. To be called before storages depart, because their ids are used again.
 void Evictor::see_loans() {
     if (loans_.empty()) return;
     std::vector<std::int64_t> returned;
@@ -133,7 +134,7 @@ void Evictor::see_loans() {
     }
 }
 
-/// What was made from other contents cannot be made again.
+/// Throws if a tensor that was made from the old contents is evicted, because it cannot be made again.
 void Evictor::see_change(int storage) const {
     TORCH_CHECK(
         eviction_.bytes_kept_by_losing(known_[storage].tensor),

@@ -14,7 +14,8 @@ bool is_list_of(const c10::Argument& argument, c10::TypeKind kind) {
     return list && list->getElementType()->kind() == kind;
 }
 
-/// Kernels for lists want tensors of one type that lie densely, and in the same way across the lists.
+/// Kernels for lists need tensors of one type that are dense, and whose layout is the same across the
+/// lists.
 bool are_alike(const std::vector<std::vector<at::Tensor>>& lists) {
     const at::Tensor& first = lists.front().front();
     for (std::size_t i = 0; i < lists.front().size(); ++i) {
@@ -45,7 +46,7 @@ bool goes_item_by_item(const c10::FunctionSchema& schema) {
     for (const char* reduces : {"norm", "max", "powsum"})
         if (name == std::string("aten::_foreach_") + reduces) return false;
     const auto& arguments = schema.arguments();
-    // Scalars of all items in one tensor.
+    // These operators take the scalars of all items in one tensor.
     for (const c10::Argument& argument : arguments)
         if (argument.name() == "scalars" && !is_list_of(argument, c10::TypeKind::NumberType)) return false;
     const auto is_list = [](const c10::Argument& one) { return is_list_of(one, c10::TypeKind::TensorType); };

@@ -12,11 +12,11 @@
 
 namespace rematlas {
 
-/// What the operator makes of an item of its lists depends on the others' in nothing.
+/// True if the operator's result for an item of its lists does not depend on the other items.
 bool goes_item_by_item(const c10::FunctionSchema& schema);
 
-/// Per item the same arguments, with lists of one. None where there is one item only, and where the lists as a
-/// whole may be given another kernel than its items.
+/// Returns per item the same arguments with lists of one item. Returns nothing if there is one item only,
+/// or if a different kernel may serve the whole lists than serves the items.
 std::optional<std::vector<torch::jit::Stack>> calls_of_items(const c10::FunctionSchema& schema,
                                                              const torch::jit::Stack& stack);
 

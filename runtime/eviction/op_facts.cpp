@@ -27,7 +27,8 @@ OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     if (name.rfind("c10d", 0) == 0 || name.rfind("_c10d", 0) == 0) return OpFacts::Kind::takes_memory;
     if (name == "aten::_lazy_clone") return OpFacts::Kind::copies_lazily;
     if (name.rfind("aten::", 0) != 0) return OpFacts::Kind::runs_once;
-    // Of others, such as contiguous(), the schema says that the result may be a view; it may be a copy, too.
+    // For composite operators such as contiguous(), the schema says that the result may be a view, but it
+    // may be a copy too.
     const bool settled = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     if ((settled && only_views(schema)) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
     if (makes_uninitialized(name)) return OpFacts::Kind::fills_later;

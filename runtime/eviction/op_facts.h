@@ -1,4 +1,4 @@
-// What online eviction has to know of an operator, looked up once for each.
+// Facts about an operator that online eviction needs. They are looked up once for each operator.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -10,18 +10,19 @@ namespace rematlas {
 
 struct OpFacts {
     enum class Kind : std::uint8_t {
-        computes,       ///< from its arguments alone, and again the same
-        looks,          ///< views and changes of geometry: it touches no data
-        fills_later,    ///< aten::empty and its kin: what is in its result comes from elsewhere
+        computes,       ///< its results depend on its arguments alone, and a rerun gives the same
+        looks,          ///< it makes views or changes the geometry, and touches no data
+        fills_later,    ///< aten::empty and similar: the contents of its result come from other ops
         copies_lazily,  ///< a clone that shares the memory until one of the two is written
-        runs_once,      ///< nobody knows what else it does
-        takes_memory,  ///< as `runs_once`, and it keeps the memory of its arguments, or gives them other memory
+        runs_once,      ///< it may have unknown effects besides
+        takes_memory,   ///< as `runs_once`; it also keeps the memory of its arguments, or gives them other
+                        ///< memory
     };
     Kind kind = Kind::computes;
     bool random = false;
     std::vector<std::uint8_t> writes;  ///< per argument: the schema says that it writes to it
     std::size_t returns = 0;
-    bool looks_at_first = false;    ///< of the first argument only the geometry matters
+    bool looks_at_first = false;    ///< only the geometry of the first argument matters
     bool may_write_hidden = false;  ///< see hidden_write
     bool overwrites = false;        ///< see overwrites_everything
     bool by_item = false;           ///< see goes_item_by_item

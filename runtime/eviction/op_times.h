@@ -1,8 +1,8 @@
-// What ops cost on a device that works on its own while the program goes on.
+// The times of ops on a device that works asynchronously.
 //
-// A wall clock around a call sees the launch alone. So the first runs of each kind of call (operator,
-// geometry of the operands, other arguments) are waited for, and the quickest of them is the cost of all
-// that follow: the first one may include loading the kernel. Later calls wait for nothing.
+// A wall clock around a call measures the launch alone. So the first runs of each kind of call (operator,
+// geometry of the operands, other arguments) wait for the device, and the quickest of them is the cost of
+// all later calls of the kind. The first run may include loading the kernel. Later calls do not wait.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,9 +19,9 @@ class OpTimes {
     /// The arguments are the last on the stack.
     static std::uint64_t kind_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
-    /// In nanoseconds. Nothing: it has to be measured.
+    /// The time of a kind in nanoseconds; nothing if it still has to be measured.
     std::optional<std::int64_t> of(std::uint64_t kind) const;
-    /// Returns the quickest so far.
+    /// Takes a sample in nanoseconds. Returns the quickest one so far.
     std::int64_t measured(std::uint64_t kind, std::int64_t time);
 
   private:

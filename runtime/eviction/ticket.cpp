@@ -36,7 +36,7 @@ void Departures::close() {
 
 namespace {
 
-/// Without the deleter of what was there.
+/// Replaces the pointer of a storage without calling the deleter of the old one.
 void exchange(c10::StorageImpl& storage, c10::DataPtr pointer) {
     storage._mutable_data_ptr_no_checks().release_context();
     storage.set_data_ptr_noswap(std::move(pointer));

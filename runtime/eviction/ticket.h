@@ -1,4 +1,5 @@
-// How a storage of the program gives its memory away and gets it back, and how its end is noticed.
+// How a storage of the program gives its memory away and gets it back, and how the evictor notices the
+// storage's end.
 //
 //     Ticket* ticket = hang_ticket(*storage, departures, 7);
 //     c10::DataPtr memory = take_memory(*storage);      // views, saved variables and handles follow
@@ -22,16 +23,16 @@ class Departures;
 
 struct Ticket {
     std::shared_ptr<Departures> departures;
-    int storage = 0;      ///< in the books of who hung it
+    int storage = 0;      ///< id of the storage in the books of whoever hung the ticket
     c10::DataPtr memory;  ///< none while evicted
 };
 
-/// Tickets of storages that are gone, in the order in which they went. Any thread.
+/// Tickets of storages that are gone, in the order in which they went. Threads: any.
 class Departures {
   public:
     std::vector<std::unique_ptr<Ticket>> take();
     bool empty() const;
-    /// The memory that one of them brings, which leaves the ticket.
+    /// Takes the memory of the storage out of its ticket; null if no ticket brings it.
     c10::DataPtr memory_of(int storage);
     /// From now on tickets are thrown away.
     void close();
@@ -44,13 +45,14 @@ class Departures {
 };
 
 Ticket* hang_ticket(c10::StorageImpl& storage, std::shared_ptr<Departures> departures, int name);
-/// Of the pointer of a storage with a ticket, the memory's own; of another, itself.
+/// The pointer to the memory behind the ticket if `pointer` belongs to a storage with a ticket, else
+/// `pointer` itself.
 const c10::DataPtr& memory_behind(const c10::DataPtr& pointer);
-/// Null where it has none.
+/// The ticket of the storage; null if it has none.
 Ticket* ticket_of(const c10::StorageImpl& storage);
 c10::DataPtr take_memory(c10::StorageImpl& storage);
 void give_memory(c10::StorageImpl& storage, c10::DataPtr memory);
-/// The storage has its memory to itself again.
+/// Removes the ticket, so that the storage owns its memory itself again.
 void take_ticket_down(c10::StorageImpl& storage);
 
 }  // namespace rematlas

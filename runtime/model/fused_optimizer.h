@@ -1,9 +1,9 @@
-// An optimizer as a training loop has it: all parameters of a type are updated by one fused op.
+// An optimizer as in a training loop: one fused op updates all parameters of a type.
 //
 //     FusedOptimizer optimizer(*Optimizer::from("adamw"), parameters);
 //     optimizer.step(gradients);       // of the parameters, in order; undefined ones are left out
 //
-// The same bits as torch.optim with `fused=True`.
+// The updates give the same bits as torch.optim with `fused=True`.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,13 +16,15 @@ namespace rematlas {
 
 class FusedOptimizer {
   public:
-    /// Takes the memory of its states at once, of all parameters.
+    /// Takes the memory of the states of all parameters at once.
     FusedOptimizer(const Optimizer& optimizer, std::vector<at::Tensor> parameters);
-    /// From now on the parameter is updated by the CPU's kernel, on copies of what it reads, wherever it lies.
+    /// From now on the CPU's kernel updates the parameter, on copies of the tensors that it reads, wherever
+    /// the parameter lies.
     void update_on_host(std::size_t parameter) { on_host_[parameter] = true; }
-    /// Throws what the op throws.
+    /// `gradients`: those of the parameters, in order; undefined ones are left out. Throws the exceptions
+    /// of the op.
     void step(const std::vector<at::Tensor>& gradients);
-    /// Of one parameter, in the order of Optimizer::states.
+    /// The states of one parameter, in the order of Optimizer::states.
     const std::vector<at::Tensor>& states(std::size_t parameter) const { return states_[parameter]; }
 
     const at::Tensor& lr() const { return lr_; }
@@ -35,7 +37,7 @@ class FusedOptimizer {
     std::vector<at::Tensor> parameters_;
     std::vector<std::vector<at::Tensor>> states_;
     std::vector<bool> begun_;    ///< the parameter has been updated before
-    std::vector<bool> on_host_;  ///< it is updated there
+    std::vector<bool> on_host_;  ///< the parameter is updated on the host
     at::Tensor lr_;
 };
 

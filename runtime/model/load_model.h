@@ -12,21 +12,21 @@
 
 namespace rematlas {
 
-/// Reads onto the device in train mode; what it is, the file says itself. Errors: one line that names the
-/// file.
+/// Reads the model onto the device in train mode. The file itself tells of which kind it is. Errors: one
+/// line that names the file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
-/// The tensors among the inputs that are asked for, or those that the program was exported with where none are.
+/// The tensors among the inputs `asked`, or those that the program was exported with if `asked` is empty.
 /// Errors: a model that knows no inputs of its own, in a line that begins with `where` and names --input.
 Result<std::vector<InputSpec>> input_tensors(const Model& model, std::vector<InputSpec> asked,
                                              const std::string& where);
 
-/// For each kind of file, how the model is made from it. Both may throw.
+/// For each kind of file, a function that makes the model from it. Both may throw.
 struct ModelReaders {
     std::function<Result<Model>(std::shared_ptr<caffe2::serialize::ReadAdapterInterface>)> torchscript;
     std::function<Model(const exported::Archive&)> exported;
 };
-/// The model, by the reader of its kind. Errors as above.
+/// Reads the model by the reader of its kind. Errors: as `load_model`.
 Result<Model> read_model(const std::filesystem::path& path,
                          const std::shared_ptr<caffe2::serialize::ReadAdapterInterface>& file,
                          const ModelReaders& readers);

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// A name in a damaged file may hold anything: control characters become '?', and bytes that are no UTF-8
-/// become U+FFFD.
+/// Makes a text printable, because a name in a damaged file may hold anything: control characters become
+/// '?', and bytes that are no UTF-8 become U+FFFD.
 std::string printable(std::string text) {
     using nlohmann::json;
     std::replace_if(

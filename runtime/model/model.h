@@ -1,4 +1,4 @@
-// A program in train mode that is captured and run, with its parameters and buffers by name.
+// A program in train mode, which is captured and run, with its parameters and buffers by name.
 //
 //     Model model = load_model("model.pt").take();                // runtime/model/load_model.h
 //     std::vector<at::Tensor> outputs = model.forward(inputs);
@@ -18,33 +18,35 @@
 
 namespace rematlas {
 
-/// What runs.
 class Program {
   public:
     virtual ~Program() = default;
-    /// The tensors that it returns, in order. Throws what it throws.
+    /// Runs the program. Returns the tensors that it returns, in order. Throws the exceptions of the
+    /// program.
     virtual std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) = 0;
-    /// Where its ops come from, while it runs on this thread.
+    /// Tells where ops of the program come from, while it runs on this thread.
     virtual std::unique_ptr<Places> places() const = 0;
 };
 
 /// Copies share the program and the tensors.
 struct Model {
     std::shared_ptr<Program> program = {};
-    std::vector<NamedTensor> tensors = {};  ///< parameters, then buffers; one that has two names occurs twice
+    std::vector<NamedTensor> tensors = {};  ///< parameters, then buffers; a tensor with two names occurs
+                                            ///< twice
     std::string file_name = {};             ///< without its folder
-    std::string sha256 = {};                ///< of the file
+    std::string sha256 = {};                ///< digest of the file
     std::vector<FixedInput> fixed = {};     ///< arguments that are no tensors
-    std::optional<std::vector<InputSpec>> inputs = {};  ///< that an exported program was exported with
+    std::optional<std::vector<InputSpec>> inputs = {};  ///< inputs with which an exported program was
+                                                        ///< exported
 
-    /// Of the tensors, in order, with the fixed arguments between them.
+    /// Runs the program on the tensors, in order, with the fixed arguments between them.
     std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
 
     /// The parameters that require gradients, each once.
     std::vector<NamedTensor> trained() const;
 };
 
-/// What went wrong, as one line: libtorch's messages span pages, with the cause on the last one.
+/// The error as one line. libtorch's messages span pages, with the cause on the last one.
 std::string one_line(const std::exception& error);
 
 }  // namespace rematlas

@@ -19,7 +19,7 @@ struct Number {
     std::string_view name;
     double Optimizer::*member;
     For of;
-    bool below_one = false;  ///< all are at least 0
+    bool below_one = false;  ///< the number must be below 1; all numbers are at least 0
 };
 constexpr std::array<Number, 6> numbers{{{"lr", &Optimizer::lr, For::all},
                                          {"momentum", &Optimizer::momentum, For::sgd},
@@ -110,8 +110,8 @@ std::string Optimizer::op() const {
     return "aten::_fused_" + std::string(name()) + "_";
 }
 
-/// torch.optim's first step of momentum takes the gradient as it is. So does any step on negative zeros, to
-/// the sign of a zero.
+/// The momentum begins with negative zeros, because torch.optim's first step of momentum takes the gradient
+/// as it is, and a step on negative zeros does the same, even for the sign of a zero.
 std::vector<OptimizerState> Optimizer::states() const {
     if (kind == Kind::sgd) {
         if (momentum == 0) return {};

@@ -1,4 +1,4 @@
-// Where in the model's source an op comes from.
+// Tells from where in the model's source an op comes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct ModuleName {
     std::string class_name;  ///< e.g. `Conv2d`; may be empty
 };
 
-/// Of the op that runs on this thread.
+/// The place of the op that runs on this thread.
 class Places {
   public:
     virtual ~Places() = default;

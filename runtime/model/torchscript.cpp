@@ -13,7 +13,8 @@
 namespace rematlas {
 namespace {
 
-/// Of a tensor, or of tuples, lists and dictionaries, in order; what else there is is skipped.
+/// The tensors of a value: the value itself, or those in tuples, lists and dictionaries, in order. Other
+/// values are skipped.
 std::vector<at::Tensor> flatten_tensors(const c10::IValue& value) {
     std::vector<at::Tensor> tensors;
     const auto add = [&](const c10::IValue& element) {
@@ -43,7 +44,8 @@ class TorchScriptProgram final : public Program {
     torch::jit::Module module_;
 };
 
-/// The interpreter runs the graph as it is: no fusion, no specialization after a few runs.
+/// Makes the interpreter run the graph as it is, without fusion, and without specialization after a few
+/// runs.
 void switch_off_optimization() {
     torch::jit::getExecutorMode() = false;
     torch::jit::getProfilingMode() = false;
@@ -62,8 +64,8 @@ bool enters_autocast(const torch::jit::Block& block) {
     return false;
 }
 
-/// In scripted code `torch.autocast` is the work of a pass that goes with the optimizer, after the same
-/// preparation as there. Traced code holds the casts themselves.
+/// Carries `torch.autocast` of scripted code out. Otherwise a pass that runs with the interpreter's
+/// optimization does it, after the same preparation as here. Traced code holds the casts themselves.
 void carry_out_autocast(torch::jit::Module& module) {
     const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
     std::shared_ptr<torch::jit::Graph> graph = original->copy();
@@ -76,7 +78,7 @@ void carry_out_autocast(torch::jit::Module& module) {
     torch::jit::Autocast(graph);
 }
 
-/// One forward method that takes tensors.
+/// Checks that the module has one forward method, which takes tensors.
 Result<void> check_forward(const torch::jit::Module& module) {
     if (module.find_method("forward__0"))
         return Error{

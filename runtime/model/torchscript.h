@@ -11,10 +11,11 @@
 
 namespace rematlas {
 
-/// Parameters and buffers with all their names.
+/// Parameters and buffers, under all their names.
 std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
 
-/// A module in train mode with its tensors named. Errors: one line that names `path`, where it was read.
+/// Makes a model of a module, in train mode and with its tensors named. Errors: one line that names `path`,
+/// from which the module was read.
 Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path);
 
 }  // namespace rematlas

@@ -70,13 +70,13 @@ ModuleName TorchScriptPlaces::module() {
 std::string TorchScriptPlaces::line() {
     std::string innermost;
     for (const auto& frame : torch::jit::currentCallstack()) {
-        // A saved module carries generated code, and with it the places in the Python source that it came
-        // from.
+        // A saved module carries generated code, and with it the places in the Python source from which the
+        // code was generated.
         const auto original = frame.range.findSourceRangeThatGenerated();
         const auto source = original ? original->file_line_col() : frame.range.file_line_col();
         if (!source) continue;
         const auto& [file, line, column] = *source;
-        if (file.empty()) continue;  // code that a trace made
+        if (file.empty()) continue;  // code that tracing made
         const std::string found = line_text(file, std::to_string(line));
         if (!is_of_torch(file)) return found;
         if (innermost.empty()) innermost = found;

@@ -1,4 +1,4 @@
-// Where in a TorchScript model an op comes from.
+// Tells from where in a TorchScript model an op comes.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -14,8 +14,8 @@ namespace rematlas {
 
 /// Asks the TorchScript interpreter.
 ///
-/// The interpreter names a member of a ModuleList by its index alone; the list is found in the module's own
-/// tree, by index and type. Where two lists of one module would fit, they are taken to run one after the
+/// The interpreter names a member of a ModuleList by its index alone. The list is found in the module's own
+/// tree, by index and type. If two lists of one module would fit, they are assumed to run one after the
 /// other.
 class TorchScriptPlaces final : public Places {
   public:
@@ -40,7 +40,7 @@ class TorchScriptPlaces final : public Places {
         std::size_t list = 0;
         long index = 0;
     };
-    std::map<std::string, Cursor> cursors_;  ///< per module with several lists that fit
+    std::map<std::string, Cursor> cursors_;  ///< one per module that has several lists that fit
 };
 
 }  // namespace rematlas

@@ -41,7 +41,7 @@ at::Tensor loss_of(Loss loss, const std::vector<at::Tensor>& outputs, const at::
     return total;
 }
 
-/// Contiguous tensors like the outputs, filled behind the recorder's back.
+/// Makes contiguous tensors like the outputs, which are filled without the recorder seeing it.
 std::vector<at::Tensor> given_gradients(const std::vector<at::Tensor>& outputs, std::uint64_t seed) {
     c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
     at::NoGradGuard no_grad;

@@ -14,9 +14,9 @@
 
 namespace rematlas {
 
-/// `output`: the loss is the caller's, the gradients of the outputs come from outside.
-/// `cross_entropy`: of the first output with an extra integer input; classes lie on the last axis of outputs
-/// of up to three dimensions, and on axis 1 of images.
+/// `output`: the loss is the caller's, and the gradients of the outputs come from outside. `cross_entropy`:
+/// the loss is that of the first output with an extra integer input. Classes lie on the last axis of
+/// outputs of up to three dimensions, and on axis 1 of images.
 enum class Loss { output, sum, mean, cross_entropy };
 std::string_view to_string(Loss loss);
 std::optional<Loss> loss_from(std::string_view name);
@@ -25,9 +25,11 @@ std::optional<Loss> loss_from(std::string_view name);
 Result<InputSpec> cross_entropy_target(const std::vector<at::Tensor>& outputs);
 
 struct StepResult {
-    std::vector<at::Tensor> outputs;  ///< of the model, and the loss after them unless it is the caller's
+    std::vector<at::Tensor> outputs;  ///< outputs of the model, and the loss after them unless the loss is
+                                      ///< the caller's
     std::vector<at::Tensor>
-        gradients;  ///< of Model::trained(), in order; undefined where the outputs do not depend on one
+        gradients;  ///< gradients of Model::trained(), in order; undefined if the outputs do not depend on
+                    ///< the parameter
 };
 
 /// A gradient that the recorded step made: of a parameter by name, or of an input by place.
@@ -40,29 +42,31 @@ struct GradientMade {
 /// The gradients of a step by the names of their parameters.
 std::vector<GradientMade> gradients_made(const Model& model, const StepResult& step);
 
-/// Called between the parts of the step; each may be empty.
+/// Functions that are called between the parts of the step. Each may be empty.
 struct StepObserver {
     std::function<void()> loss_begins;
     std::function<void()> backward_begins;
-    /// `outputs` are those that need a gradient, `gradients` theirs. Only with Loss::output.
+    /// `outputs` are those that need a gradient, `gradients` their gradients. Called only with
+    /// Loss::output.
     std::function<void(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients)>
         gradients_given;
-    /// Makes the gradients of the outputs, where they are not to be drawn.
+    /// Makes the gradients of the outputs, in place of random ones.
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
     /// Makes the target of Loss::cross_entropy, where it is not among the inputs.
     std::function<at::Tensor(const std::vector<at::Tensor>& outputs)> make_target = {};
-    /// Gradients are made as a training loop makes them, in the parameters, and taken from there.
+    /// Whether gradients are accumulated in the parameters, as in a training loop, and taken from there.
     bool accumulates = false;
 };
 
-/// Gradients of outputs, drawn from a generator of their own: the model's random numbers are not touched.
+/// Draws the gradients of outputs from a separate generator, so that the model's random numbers are not
+/// touched.
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed);
 
-/// `inputs` holds the target last with Loss::cross_entropy. Throws what the model throws.
+/// `inputs` holds the target last with Loss::cross_entropy. Throws the exceptions of the model.
 StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
                          std::uint64_t gradient_seed, const StepObserver& observer = {});
 
-/// A small plain gradient step, so that the next training step meets other weights. `gradients` as in
+/// Takes a small plain gradient step, so that the next training step has other weights. `gradients` as in
 /// StepResult.
 void descend(Model& model, const std::vector<at::Tensor>& gradients);
 

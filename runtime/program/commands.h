@@ -1,4 +1,5 @@
-// The commands of the runtime program. `rematlas capture`, `rematlas run` and `rematlas links` hand over to it.
+// The commands of the runtime program. `rematlas capture`, `rematlas run` and `rematlas links` start this
+// program for them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +11,7 @@
 
 namespace rematlas {
 
-/// A command waits in `body` until the flags are parsed.
+/// The function of the chosen command, which runs after the flags are parsed.
 using Body = std::function<Result<Exit>()>;
 
 void add_capture_command(CLI::App& app, Body& body);

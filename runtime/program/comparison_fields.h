@@ -1,4 +1,4 @@
-// What reports of runs say of the original beside them.
+// The fields of reports that compare a run with the original beside it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// Of a run that was verified.
+/// Adds the fields of a run that was verified.
 inline void add_comparison(nlohmann::json& object, const PairedReport& report) {
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;

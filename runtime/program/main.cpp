@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
     using namespace rematlas;
-    // What goes wrong is told in one line; libtorch's warnings on the way there are for who asks for them.
+    // An error is told in one line; libtorch's warnings before it are shown only to users who ask for them.
     constexpr int errors = 2;
     if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = errors;
     CountingAllocator::install();

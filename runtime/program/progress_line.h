@@ -1,5 +1,5 @@
-// How far a command is, on standard error: a line that is overwritten on a terminal, or JSON lines for a
-// program that watches.
+// Shows the progress of a command on standard error: as a line that is overwritten on a terminal, or as
+// JSON lines for a program that watches.
 #pragma once
 
 #include <string>

@@ -104,7 +104,8 @@ Result<void> check_form(const RunFlags& flags) {
     return {};
 }
 
-/// Ops of another version may compute other bits.
+/// Refuses a plan of another minor version of torch without --verify, because its ops may compute other
+/// bits.
 Result<void> check_version(const Plan& plan, bool verify) {
     const nlohmann::json none = nlohmann::json::object();
     const nlohmann::json& origin =

@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// Of `rematlas run`; what is left out is empty or 0.
+/// The flags of `rematlas run`; a flag that is left out is empty or 0.
 struct RunFlags {
     std::string model, plan, device = "cpu", trace;
     int steps = 5;

@@ -15,14 +15,14 @@
 namespace rematlas {
 namespace {
 
-/// Bytes: settings of libraries differ by more.
+/// In bytes. Workspaces under different settings of the libraries differ by more.
 constexpr std::int64_t workspace_tolerance = std::int64_t{1} << 20;
 
 std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
     return to_string(InputSpec{.dtype = dtype, .sizes = sizes.vec(), .bound = {}});
 }
 
-/// Bytes of the tensor's storage as a storage of its own, which keeps the tensor's alive.
+/// Makes a storage of some bytes of the tensor's storage. The new storage keeps the tensor alive.
 c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t begin, std::int64_t bytes) {
     auto* owner = new at::Tensor(tensor);
     return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
@@ -40,8 +40,8 @@ bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides) {
     return true;
 }
 
-/// The ops are those of one kind of device, and so are the bytes of the tensors. On a GPU the kernels, what
-/// they draw and what the libraries hold are those of one type of it.
+/// The ops of a graph are those of one kind of device, and so are the bytes of its tensors. On a GPU the
+/// kernels, their random numbers and the memory that libraries hold belong to one type of GPU.
 Result<void> BoundModel::check_device() {
     const Device mine = device.description();
     const auto fail = [&](const std::string& then, const std::string& now) {
@@ -63,7 +63,8 @@ Result<void> BoundModel::check_device() {
                     "with torch " + mine_torch + "; capture it again");
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.name != library_workspace_name) continue;
-        // In a process of somebody else's, libraries may have taken theirs before they were looked at.
+        // In a process that is not Rematlas' own, libraries may have taken their workspace before it could
+        // be measured.
         const std::int64_t more = device.library_workspace() - tensor.bytes.value;
         if (more > workspace_tolerance || (device.measures_unseen() && more < -workspace_tolerance))
             return fail("with " + std::to_string(tensor.bytes.value) + " bytes of workspace of libraries",
@@ -156,7 +157,7 @@ Result<void> BoundModel::rebind(const std::vector<at::Tensor>& tensors) {
     return {};
 }
 
-/// The caller may have exchanged storages since they were placed.
+/// The caller may have exchanged storages since the last call.
 Result<void> BoundModel::place_bound(OperandTable& operands) const {
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (Result<void> fits = check_bound(i); !fits) return fits.error();
@@ -205,7 +206,8 @@ Result<void> BoundModel::rebind_states(std::vector<at::Tensor> tensors) {
     return check_states();
 }
 
-/// The fused ops of optimizers look at the first of their tensors alone before they read and write all.
+/// Checks that the tensors of a fused op of an optimizer have one layout, because such an op looks at the
+/// first tensor alone before it reads and writes all.
 void check_alike(const Tape& tape, const TapeOp& op) {
     const Operand* first = nullptr;
     for (const Argument& argument : op.arguments) {
@@ -226,7 +228,8 @@ void check_alike(const Tape& tape, const TapeOp& op) {
     }
 }
 
-/// Every resident tensor that an op looks at is bound, fed, or a constant.
+/// Makes the constants, and checks that every resident tensor that an op looks at is bound, fed, or a
+/// constant.
 Result<void> BoundModel::make_constants() {
     IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0), looked_at = on_host, known = on_host;
     for (const Operand& operand : tape.operands) {
@@ -263,7 +266,8 @@ void BoundModel::place_constants(OperandTable& operands) const {
     for (const auto& [tensor, storage] : constants_) operands.place(tensor, storage);
 }
 
-/// The op writes to the operand on its first run only, and its outputs do not depend on what was there.
+/// True if the op writes to the operand on its first run only, and its outputs do not depend on the
+/// operand's old contents.
 bool BoundModel::updates_for_good(const TapeOp& op, int operand) const {
     return operand != no_operand &&
            std::any_of(op.overwrites.begin(), op.overwrites.end(), [&](const Overwrite& overwrite) {

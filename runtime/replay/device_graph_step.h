@@ -10,17 +10,17 @@ namespace rematlas {
 
 class DeviceGraphStep {
   public:
-    /// Calls the steps once, of which the device runs nothing yet. Errors: the op that prevents it, of the
-    /// kind `negative`; inputs that do not fit.
+    /// Calls the ops of the steps once; the device runs none of them yet. Errors: the op that prevents the
+    /// capture, of the kind `negative`; inputs that do not fit.
     static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
                                                             std::span<const Step> steps,
                                                             const std::vector<at::Tensor>& inputs);
 
-    /// Errors: parameters or buffers that were given other memory since; inputs that do not fit; what the
-    /// device says.
+    /// Errors: parameters or buffers that were given other memory since the capture; inputs that do not
+    /// fit; errors of the device.
     Result<void> submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed);
 
-    // Where each submission finds and leaves its tensors.
+    // The tensors in which each submission leaves its results.
     std::vector<at::Tensor> outputs, gradients;
     Bytes peak;
 

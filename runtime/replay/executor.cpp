@@ -25,7 +25,7 @@ struct Executor::State {
     std::vector<std::unique_ptr<ReplayRun>> idle;  ///< runs that are not in use, to save their preparation
     std::map<std::uint64_t, OpenForward> open;     ///< by number
     std::uint64_t last_number = 0;
-    std::vector<Step> whole_steps, halves_steps;  ///< that `whole` and `halves` were made from
+    std::vector<Step> whole_steps, halves_steps;  ///< steps from which `whole` and `halves` were made
     Homes whole_homes, halves_homes;
     std::shared_ptr<const ReplayPlan> whole, halves;
 

@@ -30,32 +30,33 @@
 
 namespace rematlas {
 
-/// Results that the schedule leaves on the host (Homes::on_host) are tensors of the CPU: they hold until the next step.
+/// The results of a step. Results that the schedule leaves on the host (Homes::on_host) are tensors of the
+/// CPU, which are valid until the next step.
 struct Replayed {
     std::vector<at::Tensor> outputs;
-    std::vector<at::Tensor> gradients;  ///< of Tape::gradients, in order; undefined where there is none
-    Bytes peak;                         ///< residents included
-    Nanoseconds time;                   ///< wall clock
+    std::vector<at::Tensor> gradients;  ///< those of Tape::gradients, in order; undefined where there is none
+    Bytes peak;                         ///< peak of the step, residents included
+    Nanoseconds time;                   ///< wall-clock time of the step
     std::vector<StepMeasure> steps;     ///< one per step of the schedule, when asked for
-    StepMemoryReport memory;            ///< of the arena, when asked for
-    Bytes host_peak;                    ///< of what the schedule moved to the host
-    Bytes slab;                         ///< of host memory that was set aside for that
+    StepMemoryReport memory;            ///< report on the arena, when asked for
+    Bytes host_peak;                    ///< peak of the bytes that the schedule moved to the host
+    Bytes slab;                         ///< host memory that was set aside for those bytes
 };
 
 /// The first half of a step.
 struct Forwarded {
     std::vector<at::Tensor> outputs;
-    std::uint64_t number = 0;  ///< of this forward, for its backward
-    std::size_t parts = 1;     ///< in which its backward can be had
-    Bytes peak;                ///< so far, residents included
+    std::uint64_t number = 0;  ///< number of this forward, by which its backward finds it
+    std::size_t parts = 1;     ///< number of parts in which the backward can be run
+    Bytes peak;                ///< peak of the step so far, residents included
 };
 
-/// What a part of the second half made.
+/// The results of a part of the second half.
 struct BackwardPartDone {
     std::vector<std::pair<int, at::Tensor>> gradients;  ///< with their places in Tape::gradients
     bool last = false;
-    Bytes peak;               ///< of the step so far, residents included
-    StepMemoryReport memory;  ///< of the arena, after the last part
+    Bytes peak;               ///< peak of the step so far, residents included
+    StepMemoryReport memory;  ///< report on the arena, after the last part
 };
 
 class Executor {
@@ -64,12 +65,12 @@ class Executor {
     /// operators that this libtorch does not have. `graph` must have been captured (Graph::replay) and
     /// outlive the executor.
     static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
-    /// The same for parameters and buffers of any kind of module; errors begin with `owner`. Of tensors that
-    /// several names share, each name is there.
+    /// The same for parameters and buffers of any kind of module; errors begin with `owner`. `tensors` has
+    /// an entry for each name of a tensor that several names share.
     static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device);
-    /// The same with a tape that is already in memory, and with the states of the caller's optimizer where it
-    /// has any.
+    /// The same with a tape that is already in memory, and with the states of the caller's optimizer if
+    /// there is one.
     static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device,
                                    std::vector<at::Tensor> states = {});
@@ -78,84 +79,88 @@ class Executor {
     Executor& operator=(Executor&&) noexcept;
     ~Executor();
 
-    /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are
-    /// updated. Residents that live on the host are bound there from the first step on: their tensors look at
-    /// host memory between steps, and are whole there; cyclic steps end when all copies are done. Errors: wrong
-    /// inputs; a step that the executor does not do; what a kernel threw, with the op; of the kind `negative`:
-    /// the program's course has changed (a guarded value is another one).
+    /// `steps` must have passed `check`. `inputs` are in the order of Tape::inputs. Buffers of the model
+    /// are updated. Residents that live on the host are moved there in the first step: from then on their
+    /// tensors look at host memory between steps, and are complete there. Cyclic steps end when all copies
+    /// are done. Errors: wrong inputs; a step that the executor does not support; an exception of a kernel,
+    /// with the op; of the kind `negative`: the program's course has changed (a guarded value differs).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {}, const Homes& homes = {});
-    /// What the links do in such a step; null where nothing moves to the host. Errors: as `run`.
+    /// The work of the links in such a step; null if nothing moves to the host. Errors: as `run`.
     Result<std::shared_ptr<const StepTransferPlan>> transfers_of(std::span<const Step> steps,
                                                                  const Homes& homes = {});
-    /// Other links than the device's. No step is open.
+    /// Sets other links than the device's. No step may be open.
     void use(StepLinks links);
 
     /// Captures the steps as graphs that the device repeats as a whole (CUDA graphs), without running them.
-    /// The memory that they take stays with the graphs, of which there is one set. Errors: as `run`; a device
-    /// that captures no graphs; the op that prevents it. The halves below run plainly.
+    /// There is one set of graphs, which keeps the memory that the steps take. The functions for halves
+    /// below do not use the graphs. Errors: as `run`; a device that captures no graphs; the op that
+    /// prevents it.
     Result<void> capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
-    /// Submits what was captured, as `run` would have run it. Outputs and gradients lie where every
-    /// submission leaves them: they hold until the next one. Replayed::peak is that of the capture. Errors:
-    /// nothing was captured; wrong inputs; parameters or buffers that were given other memory since.
+    /// Submits the captured steps, with the results that `run` would give. Every submission leaves outputs
+    /// and gradients in the same memory, so that they are valid until the next one. Replayed::peak is that
+    /// of the capture. Errors: nothing was captured; wrong inputs; parameters or buffers that were given
+    /// other memory since.
     Result<Replayed> run_graphs(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
-    /// Gives the memory of the graphs back. What the last submission left must not be held any more.
+    /// Gives the memory of the graphs back. The caller must no longer hold results of the last submission.
     void drop_graphs();
 
-    /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
-    /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into
-    /// the second half moves there). Parameters may have been given other memory since the last step. Of the
-    /// options `arena`, `measure_peak` and `before_op` (in both halves) count. Errors: as `run`, and then generator and buffers are as before where the
-    /// course has changed; a graph with a loss of its own; a schedule that does not have all outputs at that
-    /// step.
+    /// Runs the steps before the one that asks for the gradients of the outputs. Afterwards the generator
+    /// and the buffers are as the original's forward leaves them (except that a buffer whose only write the
+    /// schedule puts into the second half moves there). Parameters may have been given other memory since
+    /// the last step. Of the options, `arena`, `measure_peak` and `before_op` count, in both halves.
+    /// Errors: as `run`, and where the course has changed, generator and buffers are as before; a graph
+    /// with a loss of its own; a schedule that does not have all outputs at that step.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 
-    /// The gradients arrive as they did when the step was captured: defined, and lying in memory, where they
-    /// did. What differs is named.
+    /// Checks that the gradients arrive as they did when the step was captured: defined in the same places,
+    /// with the same layout in memory. Errors: the first difference.
     Result<void> check_gradients(const std::vector<at::Tensor>& output_gradients) const;
 
-    /// The rest of the steps; leaves the generator alone unless ops of the backward itself draw from it.
-    /// `output_gradients`: one for each of `differentiable_outputs()`, in order. One that nobody else holds
-    /// is used as it is, others are copied. The gradients returned share memory with nothing. Replayed::peak
-    /// counts what the step holds, not what the caller holds beside it. Errors: as `run`; a forward that has
-    /// had its backward, or that was dropped; parameters, inputs or outputs that were written to since.
+    /// Runs the rest of the steps. The generator stays where it is unless ops of the backward itself draw
+    /// from it. `output_gradients`: one for each of `differentiable_outputs()`, in order. A gradient that
+    /// nobody else holds is used as it is; others are copied. The returned gradients share memory with
+    /// nothing. Replayed::peak counts the bytes of the step, not those that the caller holds beside it.
+    /// Errors: as `run`; a forward that has had its backward, or that was dropped; parameters, inputs or
+    /// outputs that were written to since.
     Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
-    /// The same in parts: the first call gives the gradients of the outputs, further ones nothing. Gradients
-    /// that a part hands out are no longer held here.
+    /// Runs the backward in parts: the first call passes the gradients of the outputs, further calls pass
+    /// nothing. The executor no longer holds the gradients that a part hands out.
     Result<BackwardPartDone> backward_part(std::uint64_t number,
                                            std::vector<at::Tensor> output_gradients = {});
-    /// Of each part in order, the places of the gradients that it hands out.
+    /// For each part in order: the places of the gradients that it hands out.
     Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps, const Homes& homes = {});
 
-    /// Undoes an open forward as far as the original's rerun needs it: its tensors are gone, and until
-    /// `restore` the generator and the buffers that ops read are as before it.
+    /// Undoes an open forward as far as a rerun by the original needs it: the tensors of the forward are
+    /// freed, and until `restore` the generator and the buffers that ops read are as before the forward.
     Result<void> rewind(std::uint64_t number);
     void restore(std::uint64_t number);
 
-    /// Where the generator and everything that the step writes to stand now.
+    /// The present state of the generator and of everything that the step writes to.
     std::unique_ptr<Snapshot> snapshot() const;
     /// Whether some op of the step draws random numbers.
     bool draws() const;
 
     /// Forgets a forward whose backward will not come.
     void drop(std::uint64_t number);
-    std::size_t open() const;  ///< forwards whose backward has not run
-    /// Of the last forward: its backward will move buffers on. No other forward must come between its halves.
+    std::size_t open() const;  ///< number of forwards whose backward has not run
+    /// True if the backward of the last forward will move buffers on. Then no other forward may come
+    /// between its halves.
     bool moves_buffers_late() const;
 
     /// Takes other tensors in place of those that were bound; see BoundModel::rebind.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     Result<void> rebind_states(std::vector<at::Tensor> tensors);
 
-    /// The outputs, by place, that `backward` needs the gradients of; none when the graph has a loss of its
-    /// own.
+    /// The outputs, by place, whose gradients `backward` needs; none if the graph has a loss of its own.
     std::vector<int> differentiable_outputs() const;
 
     const Tape& tape() const;
-    /// To change values that ops take as arguments, between steps; what ops there are and what they look at stays.
+    /// The tape, in which the caller may change values that ops take as arguments, between steps. The ops
+    /// themselves and their operands must stay.
     Tape& change_values();
-    /// What the optimizer of the step keeps, in the order of Tape::states.
+    /// The tensors that the optimizer of the step keeps, in the order of Tape::states.
     const std::vector<at::Tensor>& states() const;
 
     /// The most parts that a backward is cut into.

@@ -51,7 +51,7 @@ class Writer {
         text_ << ']';
     }
 
-    /// The place of its first mention, so that x * x differs from x * y.
+    /// The name of a tensor is the place of its first mention, so that x * x differs from x * y.
     std::size_t name_of(TensorId tensor) {
         const auto found = std::find(mentioned_.begin(), mentioned_.end(), tensor);
         const std::size_t place = static_cast<std::size_t>(found - mentioned_.begin());

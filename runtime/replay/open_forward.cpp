@@ -11,8 +11,9 @@
 namespace rematlas {
 namespace {
 
-/// Places in BoundModel::bound of the tensors that the step writes to; or of those alone that it also reads.
-/// Not of parameters that its optimizer updates: who goes back does so before.
+/// Places in BoundModel::bound of the tensors that the step writes to, or only of those that it also reads.
+/// Parameters that the step's optimizer updates are not among them, because no caller goes back after the
+/// updates.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);
@@ -29,8 +30,9 @@ const std::vector<int>& gradient_operands(const BoundModel& model) {
     return model.tape.ops[model.loss].arguments[1].operands;
 }
 
-/// Whether this reference is the only one, and no view shares the memory. What Python has made keeps a Python
-/// object, which holds the tensor and is held by it: that object alone is nobody.
+/// Whether this reference is the only one, and no view shares the memory. A tensor that Python has made has
+/// a Python object; tensor and object hold each other. A Python object that nobody else holds does not
+/// count.
 bool is_held_here_alone(const at::Tensor& tensor) {
     const auto uses = tensor.use_count();
     const bool alone =
@@ -96,7 +98,7 @@ Result<void> check_output_gradients(const BoundModel& model, const std::vector<a
     return {};
 }
 
-/// The steps to come read these; outputs only where they do.
+/// Watches the tensors that later steps read: parameters, inputs and outputs.
 void OpenForward::watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
     const BoundModel& model = run_->model;
     const auto add = [&](const at::Tensor& tensor, TensorId id, std::string what) {
@@ -151,8 +153,8 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     return outputs;
 }
 
-/// Keeps the gradients for the step that asks for them. Returns the bytes of those that it can use as they
-/// are: nobody else holds them, or nothing writes over them.
+/// Keeps the gradients for the step that asks for them. Returns the bytes of those that only the step
+/// holds. A gradient is used as it is if nobody else holds it, or if nothing writes over it.
 std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
     const BoundModel& model = run_->model;
     given_.clear();
@@ -172,7 +174,8 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
             given_.push_back(given);
             continue;
         }
-        if (alone) taken += model.graph.tensors[operand.tensor].bytes.value;  // else it stays the caller's
+        // A gradient that others hold too remains the caller's.
+        if (alone) taken += model.graph.tensors[operand.tensor].bytes.value;
         run_->operands.place(operand.tensor, given.storage());
         given = at::Tensor();
     }

@@ -26,8 +26,9 @@ struct Mapping {
     std::size_t bytes;
 };
 
-/// For operands of which only the shape matters: kernels insist on a storage. These pages read as zeros and
-/// take no memory. In a step on another device they can't be read: a kernel of that device could not either.
+/// A storage for an operand of which only the shape matters, because kernels require a storage. Its pages
+/// read as zeros and take no memory. In a step on another device they cannot be read, because a kernel of
+/// that device could not read them either.
 c10::Storage address_space(const Operand& operand, c10::Device device) {
     std::int64_t elements = operand.offset + 1;
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)

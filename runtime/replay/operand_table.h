@@ -1,7 +1,7 @@
 // Tensors ready to be handed to kernels: one per operand, whose storage comes and goes with the tensor it
 // looks at.
 //
-// Making a tensor costs more than many small kernels; exchanging its storage costs a few nanoseconds.
+// Making a tensor takes longer than many small kernels; exchanging its storage takes a few nanoseconds.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,7 @@
 
 namespace rematlas {
 
-/// A tensor of its own that looks at the storage as the operand says.
+/// Makes a tensor that looks at the storage with the geometry of the operand.
 at::Tensor tensor_of(const Operand& operand, c10::Storage storage, c10::Device device);
 
 class OperandTable {
@@ -27,10 +27,11 @@ class OperandTable {
     void place(TensorId tensor, c10::Storage storage);
     void clear(TensorId tensor);
 
-    /// Lets the operands of `tensor` look at another storage for a while, without changing what is placed.
+    /// Lets the operands of `tensor` look at another storage for a while. The placed storage does not
+    /// change.
     void redirect(TensorId tensor, const c10::Storage& storage);
 
-    /// A tensor of its own that looks at what the operand looks at now.
+    /// Makes a tensor that looks at the storage that the operand looks at now.
     at::Tensor view(const Operand& operand) const;
 
   private:

@@ -5,8 +5,8 @@
 namespace rematlas {
 namespace {
 
-/// The parameters that the step updates; of an optimizer without states all, for those without a gradient are
-/// left out anyway.
+/// The parameters that the step updates. For an optimizer without states these are all, because parameters
+/// without a gradient are left out anyway.
 std::vector<std::size_t> updated(const Model& model, const Tape& tape) {
     const std::vector<OptimizerState> kept = tape.optimizer->states();
     std::set<std::string> names;

@@ -19,16 +19,17 @@ namespace rematlas {
 
 class OriginalOptimizer {
   public:
-    /// `tape.optimizer` is there. The states take their memory at once. `on_host`: parameters, by any of their names,
-    /// that are updated on the host.
+    /// `tape.optimizer` must be present. The states take their memory at once. `on_host`: parameters, by
+    /// any of their names, that are updated on the host.
     OriginalOptimizer(const Model& model, const Tape& tape, const std::set<std::string>& on_host = {});
-    /// Of Model::trained(), in order; they are gone afterwards, as those that the step's own optimizer takes.
+    /// `gradients` are those of Model::trained(), in order. Afterwards they are undefined, as are those
+    /// that the step's own optimizer takes.
     void update(std::vector<at::Tensor>& gradients);
-    /// In the order of Tape::states.
+    /// The states, in the order of Tape::states.
     const std::vector<at::Tensor>& states() const { return states_; }
 
   private:
-    std::vector<std::size_t> trained_;  ///< places in Model::trained() of what is updated
+    std::vector<std::size_t> trained_;  ///< places in Model::trained() of the updated parameters
     FusedOptimizer optimizer_;
     std::vector<at::Tensor> states_;
 };

@@ -1,4 +1,4 @@
-// Lets kernels that write in place do so without harm to what is read later.
+// Lets kernels write in place without harm to tensors that are read later.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,11 @@ class Overwrites {
   public:
     explicit Overwrites(const BoundModel& model) : model_(model) {}
 
-    /// Before the kernel: lets it look at copies where the old contents must stay. `in_place`: the step is
-    /// `run_inplace`.
+    /// To be called before the kernel. Lets the kernel look at copies where the old contents must stay.
+    /// `in_place`: the step is `run_inplace`.
     void begin(OpId op, bool in_place, OperandTable& operands);
-    /// After the kernel: what was written gets its name, and the old contents are found under theirs again.
+    /// To be called after the kernel. The written memory becomes the new tensor, and the old contents are
+    /// found under the old tensor again.
     void end(OpId op, bool in_place, OperandTable& operands);
     void clear() { copies_.clear(); }
 
@@ -23,7 +24,7 @@ class Overwrites {
 
     const BoundModel& model_;
     std::vector<c10::Storage>
-        copies_;  ///< that the kernel of the op writes to, in the order of its overwrites
+        copies_;  ///< copies that the kernel of the op writes to, in the order of the op's overwrites
 };
 
 }  // namespace rematlas

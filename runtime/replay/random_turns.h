@@ -22,19 +22,21 @@ class RandomTurns {
     std::unique_ptr<GeneratorState> enter(OpId op);
     /// Moves the generator over all turns below `end` that have not come yet.
     void skip_to(int end);
-    /// The step ends before this op, or within its kernel: the generator goes where the captured step has it then.
+    /// The step ends before this op, or within its kernel. The generator goes where the captured step has
+    /// it at that moment.
     void leave_before(OpId op, bool in_kernel);
-    /// Before a step, or after it.
+    /// To be called before a step or after it.
     void clear();
 
-    /// While the device captures graphs: the generator is placed relative to where the captured step begins.
+    /// True while the device captures graphs. Then the generator is placed relative to the start of the
+    /// captured step.
     bool capturing = false;
 
   private:
     void skip();
 
     const BoundModel& model_;
-    std::vector<std::unique_ptr<GeneratorState>> before_;  ///< per turn that has come
+    std::vector<std::unique_ptr<GeneratorState>> before_;  ///< state of the generator before each past turn
     int next_ = 0;                                         ///< the generator stands before this turn
 };
 

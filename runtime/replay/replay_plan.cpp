@@ -45,8 +45,8 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Counters and the like depend on nothing, so a schedule may put them anywhere; the original moves them in
-/// its forward. They go first, where the least memory is taken.
+/// Moves counters and similar ops to the front, where the step takes the least memory. They depend on
+/// nothing, so that a schedule may put them anywhere, but the original runs them in its forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;
@@ -58,8 +58,8 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     std::stable_partition(steps.begin(), steps.end(), counts);
 }
 
-/// Where the forward ends, and whether it can end there: with all outputs made, and with the generator where
-/// the original's forward leaves it.
+/// Finds where the forward ends, and checks that it can end there: with all outputs made, and with the
+/// generator where the original's forward leaves it.
 Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
@@ -93,9 +93,9 @@ Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     return {};
 }
 
-/// Cuts the second half where gradients become final, and where nothing reads their parameters any more: who
-/// is handed a gradient may change its parameter at once. Neighbouring places are united until there are few
-/// enough, so that each part hands out about the same number of bytes.
+/// Cuts the second half where gradients become final, and where nothing reads their parameters any more,
+/// because whoever is handed a gradient may change its parameter at once. Neighbouring parts are united
+/// until there are few enough of them, so that each part hands out about the same number of bytes.
 void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
                     std::size_t most, ReplayPlan& plan) {
     const auto& gradients = model.tape.gradients;
@@ -153,7 +153,8 @@ bool is_of_copies(const Step& step) {
     return !step.runs() && step.kind != StepKind::free;
 }
 
-/// The step after the last one that starts a copy of the tensor, or gives memory back that one took.
+/// Per tensor: the step after the last one that starts a copy of the tensor, or that gives memory back that
+/// a copy took.
 IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const ReplayPlan& plan) {
     IdVector<TensorId, std::size_t> end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -164,8 +165,8 @@ IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const Rep
     return end;
 }
 
-/// What the caller is handed at the loss and after each part has arrived by then, and is not being copied; so
-/// has what buffers are updated from.
+/// The pauses of the copies at the loss and after each part. The tensors that the caller is handed there
+/// have arrived by then and are not being copied, and so have the new contents of buffers.
 std::vector<TransferPause> pauses_of(const BoundModel& model, const ReplayPlan& plan) {
     std::vector<TransferPause> pauses{{.before = plan.loss_step}};
     for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);

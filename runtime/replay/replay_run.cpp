@@ -13,7 +13,7 @@ namespace rematlas {
 namespace {
 
 bool same_number(const c10::IValue& a, const c10::IValue& b) {
-    if (a.isDouble() && b.isDouble())  // NaN is itself
+    if (a.isDouble() && b.isDouble())  // NaN equals itself
         return std::bit_cast<std::uint64_t>(a.toDouble()) == std::bit_cast<std::uint64_t>(b.toDouble());
     return a == b;
 }
@@ -31,7 +31,7 @@ void expect_unchanged(const Guard& guard, const c10::IValue& read) {
                                  " when it was captured: its course depends on the data"));
 }
 
-/// A list of its own; the tensors in it are shared.
+/// Copies a list; the tensors in it are shared.
 c10::IValue copy_of_list(const c10::IValue& list) {
     if (list.isTensorList()) return list.toTensorList().copy();
     if (list.isOptionalTensorList()) return list.toOptionalTensorList().copy();
@@ -40,7 +40,7 @@ c10::IValue copy_of_list(const c10::IValue& list) {
 
 }  // namespace
 
-/// By name, as nothing of libtorch's Python part is linked.
+/// Compares names, because libtorch's Python part is not linked.
 bool is_of_python(const std::exception& failure) {
     const std::string_view name = typeid(failure).name();
     return name == "12python_error" || name == "N8pybind1117error_already_setE";
@@ -101,7 +101,8 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     return {};
 }
 
-/// The same as in the last step of the plan, with the same memory on the host.
+/// Begins the copies of the step. Takes the same object as in the last step of the plan, with the same
+/// memory on the host.
 Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
     if (!plan->transfers) return {};
@@ -114,7 +115,8 @@ Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     return transfers_->begin(operands, inputs, options_.clock);
 }
 
-/// Where the step runs in an arena: one and the same as long as the steps and their queue are the same.
+/// Begins the arena if the step runs in one. The arena stays the same as long as the steps and their queue
+/// are the same.
 void ReplayRun::begin_memory() {
     in_memory_ = false;
     if (!options_.arena) return;
@@ -188,7 +190,7 @@ void ReplayRun::make_output_gradients(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     std::vector<at::Tensor> made;
     for (std::size_t i = 0; i < op.returns.size(); ++i) {
-        if (operands.holds(op.returns[i])) continue;  // the caller's own
+        if (operands.holds(op.returns[i])) continue;  // the caller's own gradient
         const Operand& operand = model.tape.operands[op.arguments[1].operands[i]];
         const std::size_t bytes = at::detail::computeStorageNbytes(
             operand.sizes, operand.strides, c10::elementSize(operand.dtype), operand.offset);
@@ -199,7 +201,7 @@ void ReplayRun::make_output_gradients(OpId id) {
     if (fill_gradients) fill_gradients(made);
 }
 
-/// Places what the kernel made; the stack holds its returns.
+/// Places the tensors that the kernel made; the stack holds the kernel's returns.
 void ReplayRun::take_returns(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     const Graph& graph = model.graph;
@@ -249,7 +251,7 @@ void ReplayRun::run_timed(const Step& step) {
     measures_.push_back(measure);
 }
 
-/// Each step took from its mark to the next one.
+/// A step lasts from its mark to the next one.
 std::vector<StepMeasure> ReplayRun::take_measures() {
     if (!marks_) return {};
     marks_->place();
@@ -308,7 +310,8 @@ std::vector<at::Tensor> ReplayRun::gradients() const {
     return tensors;
 }
 
-/// Counters run before all else (ReplayPlan::make_halves), also those that the original has after `op`.
+/// Undoes counters that have run although the original counts after `op`: counters run before all other ops
+/// (ReplayPlan::make_halves).
 void ReplayRun::count_back(OpId op) {
     for (std::size_t step = 0; step < at_; ++step) {
         if (!plan->steps[step].runs()) continue;
@@ -318,13 +321,14 @@ void ReplayRun::count_back(OpId op) {
         if (counter < op || counts.mutates.empty() || !counts.outputs.empty() || !prepared.handle) continue;
         stack_ = arguments_[counter];
         if (prepared.handle->operator_name().name != "aten::add_" || !stack_.back().isScalar()) continue;
-        stack_.back() = -stack_.back().toScalar();  // the factor of what is added
+        stack_.back() = -stack_.back().toScalar();  // the factor of the summand
         prepared.handle->callBoxed(stack_);
     }
     stack_.clear();
 }
 
-/// The run ends here, and the original would have come as far as to the first op that has not run.
+/// Leaves generator, counters and buffers as the original would have them: it would have come as far as to
+/// the first op that has not run here.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
@@ -346,7 +350,7 @@ void ReplayRun::leave_as_original() {
     }
 }
 
-/// What the step has made goes first: it leaves room for residents that are away.
+/// The tensors that the step has made are freed first, to make room for residents that are away.
 void ReplayRun::clear() {
     if (transfers_) transfers_->settle();
     const auto clear_all = [&](auto&& are_meant) {

@@ -1,5 +1,5 @@
-// One run of a step: the tensors that are there, the generator's turns, and what was measured. Several runs
-// of one model can be open at a time.
+// One run of a step: the tensors that are present, the turns of the generator, and the measurements.
+// Several runs of one model can be open at a time.
 //
 //     ReplayRun run(model);
 //     run.begin(plan, inputs, options);
@@ -28,35 +28,36 @@
 namespace rematlas {
 
 struct ReplayOptions {
-    std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
+    std::uint64_t gradient_seed = 0;  ///< seed of the gradients of the outputs, if the loss is the caller's
     bool time_ops = false;            ///< fill Replayed::steps
     bool measure_ops =
         false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
     bool measure_peak = true;         ///< see DeviceRuntime::measures_unseen
-    LinkClock* clock = nullptr;       ///< of a whole step: virtual time goes on with it
-    std::function<void()> before_op;  ///< what it throws ends the run
-    bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
-                         ///< results live in the arena, and are safe as long as they are held
+    LinkClock* clock = nullptr;       ///< for a whole step: virtual time goes on with the step; may be null
+    std::function<void()> before_op;  ///< an exception that it throws ends the run
+    bool arena = false;  ///< from the second step of a schedule on, nothing is allocated from the system;
+                         ///< results are in the arena, and are safe as long as they are held
     std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
-/// What one step of the schedule took.
+/// Time and memory of one step of the schedule.
 struct StepMeasure {
     std::int64_t start = 0, end = 0;  ///< nanoseconds since the replay began
-    std::int64_t workspace = 0;       ///< most bytes beyond what was alive before and what the op made
-    std::int64_t alive = 0;           ///< bytes alive after it, residents included
+    std::int64_t workspace = 0;       ///< the most bytes beyond those that were alive before the step
+    std::int64_t alive = 0;           ///< bytes alive after the step, residents included
 };
 
-/// A value that the program reads is not what it was when the step was captured.
+/// Thrown when a value that the program reads differs from the value in the capture.
 struct CourseChanged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What Python code of a kernel or of `ReplayOptions::before_op` has raised. It travels on as it is: whoever called from Python
-/// sees Python's own exception.
+/// True for an exception that Python code of a kernel or of `ReplayOptions::before_op` has raised. It is
+/// thrown on unchanged, so that callers in Python see Python's own exception.
 bool is_of_python(const std::exception& failure);
 
-/// Kernels are called as they were recorded: the casts of an autocast region are ops of the graph.
+/// While an object of this class lives, kernels are called as they were recorded: without autograd, and
+/// without autocast, because the casts of an autocast region are ops of the graph.
 struct BelowAutograd {
     at::AutoDispatchBelowADInplaceOrView below;
     at::NoGradGuard no_grad;
@@ -71,35 +72,39 @@ class ReplayRun {
     Result<void> begin(const ReplayPlan& plan, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
 
-    /// Runs the steps up to `end`, then `then`. After an error the run is cleared; one of the kind `negative`
-    /// says that the program's course has changed. An error in the first half leaves the generator, and the buffers whose
-    /// new contents are there, where the original would have them at that op.
+    /// Runs the steps up to `end`, then `then`. After an error the run is cleared. An error of the kind
+    /// `negative` says that the program's course has changed. An error in the first half leaves the
+    /// generator where the original would have it at that op, and so it leaves the buffers whose new
+    /// contents exist.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);
-    /// The same without catching what a kernel throws, for steps that the device captures.
+    /// The same without catching exceptions of kernels, for steps that the device captures.
     void play_plainly(std::size_t end);
 
     std::size_t at() const { return at_; }  ///< the step that runs next
-    /// Called at the step that asks for the gradients of the outputs, for those that are not there yet.
+    /// Called at the step that asks for the gradients of the outputs, with the gradients that do not exist
+    /// yet.
     std::function<void(std::vector<at::Tensor>& made)> fill_gradients;
 
-    /// Undefined where the schedule has freed one; on the host where the schedule leaves it there.
+    /// The outputs. An output that the schedule has freed is undefined; one that the schedule leaves on the
+    /// host is a tensor of the host.
     std::vector<at::Tensor> outputs() const;
     std::vector<at::Tensor> gradients() const;
     at::Tensor gradient(int place) const;
-    /// The buffers get their new contents. Where steps to come read the old ones, the two change places.
+    /// Gives the buffers their new contents. If later steps read the old contents, old and new contents
+    /// change places.
     void update_buffers();
     bool can_update_buffers() const;
     bool has_updated_buffers() const { return buffers_updated_; }
 
-    /// Lets go of all that the run made or was fed.
+    /// Frees everything that the run made, and lets go of its inputs.
     void clear();
-    /// The run has ended: lets go of everything and closes its arena. Returns the report of that.
+    /// Ends the run: lets go of everything and closes the arena. Returns the report on the arena.
     StepMemoryReport finish();
 
-    /// The most bytes that the step took so far. Measured while steps run, not between.
+    /// The most bytes that the step took so far. Measured only while steps run.
     std::int64_t peak() const { return highest_; }
-    /// Bytes on the host since the step began, and what is set aside for them.
+    /// The most bytes on the host since the step began, and the bytes that are set aside for them.
     Bytes host_peak() const { return transfers_ ? transfers_->host_peak() : Bytes(); }
     std::int64_t slab_bytes() const {
         return transfers_ ? plan->transfers->transfers.slab_bytes + plan->transfers->transfers.home_bytes : 0;
@@ -110,7 +115,8 @@ class ReplayRun {
     const ReplayPlan* plan = nullptr;
     OperandTable operands;
     RandomTurns turns;
-    /// Bytes alive that are none of the step's. Whoever pauses a run sets it before the run goes on.
+    /// Bytes alive that do not belong to the step. Whoever pauses a run sets this field before the run goes
+    /// on.
     std::int64_t outside = 0;
 
   private:
@@ -127,7 +133,7 @@ class ReplayRun {
     Result<void> begin_transfers(const std::vector<at::Tensor>& inputs);
 
     IdVector<OpId, torch::jit::Stack> arguments_;
-    std::int64_t values_version_ = 0;  ///< of the model, that the arguments are of
+    std::int64_t values_version_ = 0;  ///< BoundModel::values_version of the values in `arguments_`
     IdVector<OpId, int> runs_;
     Overwrites overwrites_;
     torch::jit::Stack stack_;
@@ -136,16 +142,16 @@ class ReplayRun {
     ReplayOptions options_;
     std::int64_t highest_ = 0;
     std::vector<StepMeasure> measures_;
-    std::unique_ptr<Marks> marks_;  ///< before each step, when ops are timed
+    std::unique_ptr<Marks> marks_;  ///< time marks before each step, when ops are timed
     bool buffers_updated_ = false;
     std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
                                                             ///< contents lie elsewhere
-    std::unique_ptr<StepMemory> memory_;                    ///< of runs in an arena
-    std::vector<Step> memory_steps_;                        ///< it was begun for these
-    std::int64_t memory_queue_ = 0;                         ///< and for this queue of the device
+    std::unique_ptr<StepMemory> memory_;                    ///< memory of runs in an arena
+    std::vector<Step> memory_steps_;                        ///< steps for which `memory_` was begun
+    std::int64_t memory_queue_ = 0;                         ///< device queue for which `memory_` was begun
     std::uint64_t memory_key_ = 0;
     bool in_memory_ = false;
-    std::unique_ptr<StepTransfers> transfers_;  ///< of a plan that moves tensors to the host
+    std::unique_ptr<StepTransfers> transfers_;  ///< null unless the plan moves tensors to the host
 };
 
 template <class Work>

@@ -1,5 +1,6 @@
-// What a device must have for a step beside what is alive on it: more than the bytes of its tensors, because
-// the allocator holds memory in segments, and the driver needs some for itself.
+// The memory that a device must have for a step beside the bytes that are alive on it. This is more than
+// the bytes of the step's tensors, because the allocator holds memory in segments, and the driver needs
+// some for itself.
 #pragma once
 
 #include <optional>
@@ -11,22 +12,24 @@
 namespace rematlas {
 
 struct Room {
-    Bytes allocated;  ///< peak of what the allocator hands out, residents included
-    Bytes reserved;   ///< peak of what it holds of the device, fragmentation included
-    Bytes context;    ///< held beside it: the driver's, and other processes'
-    /// The memory of the device that the step fits into, where nothing else is alive.
+    Bytes allocated;  ///< peak of the bytes that the allocator hands out, residents included
+    Bytes reserved;   ///< peak of the bytes that the allocator holds of the device, fragmentation included
+    Bytes context;    ///< bytes of the driver and of other processes
+    /// The memory of a device into which the step fits if nothing else is alive there.
     Bytes device() const { return reserved + context; }
 };
 
-/// By the model of the allocator (core/addresses/caching_allocator.h). Nothing where memory is not held in
-/// segments, or the steps cannot be simulated. `links`: those of the schedule, where it has its own.
+/// Predicts the memory by the model of the allocator (core/addresses/caching_allocator.h). Returns nothing
+/// if memory is not held in segments, or if the steps cannot be simulated. `links`: those of the schedule,
+/// if it has its own.
 std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device,
                              const Homes& homes = {}, const std::optional<Links>& links = {});
 
-/// Whether the device still has it, where `residents` of the step's bytes are there already. Unused memory
-/// that the process holds counts as free. In a process of our own the allocator is in the state that its
-/// model begins with, so that what it will hold counts; in another's only what the tensors take. What is free
-/// in segments in use counts as free. Errors: how much is needed, and what there is.
+/// Checks that the device still has the memory, if `residents` of the step's bytes are there already.
+/// Unused memory that the process holds counts as free, and so do the gaps in segments that are in use. In
+/// a process of Rematlas' own, the allocator is in the state with which its model begins, so that
+/// `reserved` counts; in another process only the bytes of tensors count. Errors: how much is needed, and
+/// how much there is.
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Tensors of the host in the steps of a GPU, like a learning rate. They stay where they are; graphs count them as if
-/// the device had them.
+/// Tensors of the host in the steps of a GPU, such as a learning rate. They stay where they are; graphs
+/// count them as if they were on the device.
 IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     IdVector<TensorId, std::uint8_t> found(model.graph.tensors.size(), 0);
     for (const Operand& operand : model.tape.operands)
@@ -22,7 +22,7 @@ IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     return found;
 }
 
-/// Why the tensor cannot move; null when it can.
+/// Tells why a tensor cannot move; null if it can.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)
@@ -141,9 +141,9 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// The caller's storages of what lives there are its places on the host, for as long as somebody holds them: tensors
-/// of the device that look at memory of the host. Those that are there already, by another plan or by the caller's
-/// will, stay where they are.
+/// Makes the caller's storages the places on the host of the residents that live there, for as long as
+/// somebody holds the storages: they become tensors of the device that look at memory of the host.
+/// Residents that are in host memory already, by another plan or by the caller's will, stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;
     for (TensorId t : plan_->homes.on_host) {
@@ -182,10 +182,11 @@ void StepTransfers::move_home(const std::vector<TensorId>& tensors) {
         model_.device.copy(home, storage);
         left.push_back(storage.set_data_ptr(home.set_data_ptr(c10::DataPtr(nullptr, storage.device()))));
     }
-    model_.device.synchronize();  // whose allocator may know another queue of what is left
+    model_.device.synchronize();  // because the allocator may know another queue that uses the old memory
 }
 
-/// What the caller's storages take is the caller's when the step is over, and no part of its arena.
+/// Takes memory for a tensor. Memory for the caller's storages comes from outside of the step's arena,
+/// because the caller keeps it after the step.
 c10::Storage StepTransfers::memory_for(TensorId t) const {
     std::optional<StepMemory::Scope> outside;
     if (is_callers(t)) outside.emplace(nullptr);
@@ -199,7 +200,7 @@ void StepTransfers::before(std::size_t at, OperandTable& operands) {
     player_.give(at, nullptr, 0, kind == StepKind::run_host ? host_op_runner_.work(at, operands) : nullptr);
 }
 
-/// A copy.
+/// Starts a copy.
 void StepTransfers::start(std::size_t at, OperandTable& operands) {
     const Step& step = plan_->transfers.steps[at];
     const TensorId t = step.tensor();
@@ -235,7 +236,8 @@ bool StepTransfers::leaves(TensorId t) const {
     return std::find(steps.begin(), steps.end(), Step::free(t)) != steps.end();
 }
 
-/// Where the schedule has such a tensor leave the device and come back, memory of the device comes and goes for it.
+/// Takes memory of the device for tensors in host memory which the schedule counts on the device. It comes
+/// and goes where the schedule has such a tensor leave the device and come back.
 void StepTransfers::count_host_memory() {
     const IdVector<TensorId, char> there = on_device_at_start(model_.graph, plan_->homes);
     for (TensorId t : model_.graph.tensors.ids()) {
@@ -263,7 +265,7 @@ void StepTransfers::free(TensorId t, OperandTable& operands) {
 }
 
 void StepTransfers::copy_in(TensorId t, const c10::Storage& to) {
-    model_.device.synchronize();  // whoever had this memory before
+    model_.device.synchronize();  // work that used this memory before may still run
     links_.copies->copy_in(const_cast<void*>(to.data()), player_.place(static_cast<std::size_t>(place_[t])),
                            bytes_[t]);
     links_.copies->synchronize(CopyQueue::in);
@@ -279,7 +281,7 @@ void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& 
         const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(storage.device());
         c10::Storage there = at::empty({static_cast<std::int64_t>(storage.nbytes())}, options).storage();
         model.device.copy(there, storage);
-        model.device.synchronize();  // before its place on the host is given back
+        model.device.synchronize();  // before the tensor's place on the host is given back
         storage.set_data_ptr(there.set_data_ptr(c10::DataPtr(nullptr, storage.device())));
     }
 }

@@ -8,10 +8,11 @@
 //     transfers->after(step);
 //     transfers->end();
 //
-// A resident that leaves the device takes its memory out of the storage that the caller holds, and gets other
-// memory there when it is back: who holds the tensor finds it whole after the step. Of residents that live on
-// the host the caller's storage is their place there, and the step works on copies. On a GPU the caller's tensor
-// stays one of the device: its storage looks at host memory, which kernels read and write over the link.
+// When a resident leaves the device, its memory is taken out of the storage that the caller holds, and when
+// it is back, that storage has other memory: whoever holds the tensor finds it complete after the step. For
+// a resident that lives on the host, the caller's storage is the resident's place there, and the step works
+// on copies. On a GPU the caller's tensor stays one of the device: its storage looks at host memory, which
+// kernels read and write over the link.
 #pragma once
 
 #include <memory>
@@ -24,24 +25,25 @@
 
 namespace rematlas {
 
-/// What all runs of a model share.
+/// Links that all runs of a model share.
 struct StepLinks {
     std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
     TransferPlayer::Forgotten forgotten = {};  ///< told of memory, on both sides, that nobody needs any more:
                                                ///< for tests, on the CPU
 };
 
-/// A transfer plan with what it was made for.
+/// A transfer plan with the homes for which it was made.
 struct StepTransferPlan {
     TransferPlan transfers;
     Homes homes;
 };
 
-/// Errors: the first tensor that the plan moves and that has to stay, and why; an op that cannot run on the host.
+/// Errors: the first tensor that the plan moves although it has to stay, and why; an op that cannot run on
+/// the host.
 Result<void> check_movable(const BoundModel& model, const StepTransferPlan& plan);
 
-/// Residents whose memory is the host's without living there by the plan get memory of the device: the caller's
-/// storages of them, with the same contents.
+/// Gives memory of the device to residents whose memory is the host's although they do not live there by
+/// the plan. The caller's storages stay, with the same contents.
 void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands);
 
 class StepTransfers {
@@ -51,35 +53,38 @@ class StepTransfers {
                                                        std::shared_ptr<const StepTransferPlan> plan,
                                                        StepLinks& links);
 
-    /// Puts residents where they are when the step starts. Bound tensors and inputs are placed. Errors: inputs
-    /// and bound tensors in memory that is not theirs alone, and that would have to leave the device.
+    /// Puts residents where they are when the step starts. Bound tensors and inputs are placed already.
+    /// Errors: inputs and bound tensors that would have to leave the device, but share their memory with
+    /// others.
     Result<void> begin(OperandTable& operands, const std::vector<at::Tensor>& inputs, LinkClock* clock);
     void before(std::size_t step, OperandTable& operands);
     void free(TensorId tensor, OperandTable& operands);
     void after(std::size_t step) { player_.leave(step); }
     void pause(std::size_t before) { player_.pause(before); }
     void end() { player_.end(); }
-    /// Once the step is done: throws what an op threw that ran on the host.
+    /// To be called once the step is done: throws the error of an op that ran on the host.
     void rethrow() { host_op_runner_.rethrow(); }
-    /// A result that the step leaves on the host, which looks at memory that holds until the next step begins; not
-    /// defined where it is on the device.
+    /// A result that the step leaves on the host. The tensor looks at memory that is valid until the next
+    /// step begins; it is undefined if the result is on the device.
     at::Tensor result_on_host(const Operand& operand) const;
 
-    /// Nothing is under way any more, wherever the step was; memory of what it made can be given back.
+    /// Waits until no copy is under way any more, wherever the step was. Then the memory of tensors that
+    /// the step made can be given back.
     void settle() { player_.settle(); }
-    /// Afterwards: residents are whole again, and looked at where the caller has them.
+    /// To be called afterwards: makes residents complete again, and lets the operands look at the caller's
+    /// storages.
     void restore(OperandTable& operands);
 
     const StepTransferPlan* plan() const { return plan_.get(); }
     Bytes host_peak() const { return player_.host_peak(); }
-    /// Of residents, what is not on the device when the step starts.
+    /// Bytes of residents that are not on the device when the step starts.
     std::int64_t bytes_away_at_start() const { return bytes_away_at_start_; }
 
   private:
     StepTransfers(const BoundModel& model, std::shared_ptr<const StepTransferPlan> plan, StepLinks& links,
                   std::shared_ptr<PinnedSlab> slab);
     bool lives_on_host(TensorId tensor) const { return home_[tensor] >= 0; }
-    /// Its storage is the caller's, and keeps its identity while its memory comes and goes.
+    /// True if the tensor's storage is the caller's: it keeps its identity while its memory comes and goes.
     bool is_callers(TensorId tensor) const { return model_.resident[tensor] && !lives_on_host(tensor); }
     void bring_home(OperandTable& operands);
     void move_home(const std::vector<TensorId>& tensors);
@@ -93,12 +98,12 @@ class StepTransfers {
     std::shared_ptr<const StepTransferPlan> plan_;
     StepLinks& links_;
     std::shared_ptr<PinnedSlab> slab_;
-    IdVector<TensorId, std::uint8_t> in_host_memory_;  ///< of the steps of a GPU: never on the device
-    IdVector<TensorId, std::int32_t> home_;     ///< its place, of residents that live on the host; else -1
-    IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of these
-    IdVector<TensorId, std::int32_t> place_;    ///< of the last copy on the host
-    IdVector<TensorId, std::size_t> bytes_;     ///< of storages, when they were last on the device
-    IdVector<TensorId, c10::Storage> counted_;  ///< what stands on the device for tensors in host memory
+    IdVector<TensorId, std::uint8_t> in_host_memory_;  ///< in steps of a GPU: tensors never on the device
+    IdVector<TensorId, std::int32_t> home_;     ///< place of a resident that lives on the host; else -1
+    IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of residents that live on the host
+    IdVector<TensorId, std::int32_t> place_;    ///< place of the last copy on the host
+    IdVector<TensorId, std::size_t> bytes_;     ///< size of the storage when it was last on the device
+    IdVector<TensorId, c10::Storage> counted_;  ///< device memory that stands for tensors in host memory
     IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave in the step, and have left now
     std::int64_t bytes_away_at_start_ = 0;
     HostOpRunner host_op_runner_;

@@ -5,7 +5,8 @@
 
 namespace rematlas {
 
-/// Of elements that share memory, the first: who writes may write each once.
+/// A view with only the first of several elements that share memory, so that whoever writes to the view
+/// writes each element once.
 at::Tensor once_each(const at::Tensor& tensor);
 
 /// A copy with the same strides, in memory of its own.

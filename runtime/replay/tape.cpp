@@ -256,7 +256,7 @@ void head_from_json(const json& item, Tape& tape) {
                                double_from(state.at("initial"))});
 }
 
-/// Every index in range; the executor relies on it.
+/// Checks that every index is in range; the executor relies on that.
 void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     const auto tensor = [&](TensorId id, bool may_be_none) {
         if (!(may_be_none && id.value == -1) && (!id.valid() || id.index() >= tensors))

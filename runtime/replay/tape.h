@@ -1,7 +1,8 @@
 // The tape: what replay needs to know about a captured step beyond its graph. It travels as `Graph::replay`.
 //
-// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (views are nothing else);
-// each op names its arguments, the tensors its kernel makes, and the tensors it overwrites.
+// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (a view is nothing else).
+// Each op names its arguments, the tensors that its kernel makes, and the tensors that the kernel
+// overwrites.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -23,18 +24,18 @@ namespace rematlas {
 
 /// A tensor seen through a geometry.
 struct Operand {
-    TensorId tensor;  ///< invalid where the op looks at the shape and type only
+    TensorId tensor;  ///< invalid if the op reads only the shape and the type
     c10::ScalarType dtype = c10::ScalarType::Float;
     std::vector<std::int64_t> sizes, strides;
-    std::int64_t offset = 0;      ///< elements
-    bool wrapped_number = false;  ///< a number in a tensor's clothes: takes no part in type promotion
-    bool conjugated = false;      ///< lazily: the kernel reads the conjugate of what is stored
-    bool negated = false;         ///< likewise
+    std::int64_t offset = 0;      ///< in elements
+    bool wrapped_number = false;  ///< a number as a tensor: takes no part in type promotion
+    bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
+    bool negated = false;         ///< the kernel reads the negative of the stored values
     bool on_host = false;         ///< in host memory though the step runs on another device
     bool operator==(const Operand&) const = default;
 };
 
-/// Lies in memory so; of an axis with one element the stride says nothing.
+/// True if the operand has these strides. The stride of an axis with one element does not count.
 bool lies_as(const Operand& operand, c10::IntArrayRef strides);
 
 constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< see TapeOp::draws
@@ -48,17 +49,18 @@ struct Argument {
     std::vector<int> operands;
 };
 
-/// The kernel writes over `before`; what is there afterwards is `after`. Invalid `after`: the first run
-/// updates the resident tensor for good, and later runs are not given the tensor.
+/// The kernel writes over `before`; the new contents are `after`. If `after` is invalid, the first run
+/// updates the resident tensor for good, and later runs do not get the tensor.
 struct Overwrite {
     TensorId before;
     TensorId after;
 };
 
-/// On an op whose result the program reads as a number, and may decide by: it must be what it was.
+/// The guard of an op whose result the program reads as a number and may use for a decision: the value must
+/// be what it was in the capture.
 struct Guard {
     c10::IValue value;
-    std::string line;  ///< of the model's source; may be empty
+    std::string line;  ///< line of the model's source; may be empty
 };
 
 struct Geometry {
@@ -70,22 +72,23 @@ struct TapeOp {
     std::string overload;  ///< Tensor, out, ...; may be empty
     std::vector<Argument> arguments;
     std::vector<TensorId>
-        returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
+        returns;  ///< per returned tensor, lists flattened: the tensor that it makes, or invalid
     std::vector<Overwrite> overwrites;
     std::optional<std::int64_t>
-        draws;  ///< of a random op: how far it moves the generator, where that is a plain count; negative: so
+        draws;  ///< for a random op: how far it moves the generator, if that is a plain count; negative: so
                 ///< many draws of the host's generator, in a step on another device
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
-        result_sizes;                ///< per returned tensor, where they depend on the data
-    bool grad_mode = false;          ///< some kernels keep more when gradients are wanted
-    std::vector<int> counters = {};  ///< operands, one number each, that go up by one before the kernel runs
-    int skips = no_operand;          ///< a number: where it is 1 the kernel does nothing, and counters stay
-    /// Per returned tensor, of a step that was recorded from shapes in this process: how it must lie in
-    /// memory. Files do not have it.
+        result_sizes;                ///< per returned tensor: its sizes, if they depend on the data
+    bool grad_mode = false;          ///< whether gradients were enabled: some kernels then keep more
+    std::vector<int> counters = {};  ///< operands of one number each, increased by one before the kernel runs
+    int skips = no_operand;          ///< operand of one number: if it is 1, the kernel does nothing and the
+                                     ///< counters stay
+    /// Per returned tensor, in a step that was recorded from shapes in this process: the layout that it
+    /// must have in memory. Files do not contain this field.
     std::vector<Geometry> expected = {};
-    /// Of an op of the name `recorded_update_op`: the calls of ATen that it stands for, in order, from which
-    /// its time comes. Files do not have them.
+    /// In an op of the name `recorded_update_op`: the ATen calls that it stands for, in order; its time is
+    /// computed from them. Files do not contain this field.
     std::vector<OpCall> stands_for = {};
 };
 
@@ -96,22 +99,24 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes, of the parameter by that name or of an input; `no_operand` when the
-/// outputs do not depend on it, or when the optimizer of the step takes it.
+/// A gradient that the step makes: of the parameter by that name, or of an input. `operand` is `no_operand`
+/// if the outputs do not depend on the parameter or input, or if the optimizer of the step takes the
+/// gradient.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;
     int input = -1;  ///< place in Tape::inputs, or -1
 };
 
-/// What the optimizer of the step keeps from step to step, or is told: a state of a parameter, a learning rate.
+/// A tensor that the optimizer of the step keeps from step to step, or is given: a state of a parameter, a
+/// learning rate.
 struct StateTensor {
     std::string name;  ///< layer.weight.exp_avg, lr
     Operand operand;
-    double initial = 0;  ///< what it is filled with
+    double initial = 0;  ///< value with which it is filled at first
 };
 
-/// The new contents of a buffer, copied there when the step ends.
+/// The new contents of a buffer, which are copied to the buffer when the step ends.
 struct BufferUpdate {
     TensorId buffer;
     TensorId contents;
@@ -121,16 +126,17 @@ struct Tape {
     std::vector<Operand> operands;
     IdVector<OpId, TapeOp> ops;
     std::vector<Binding> bindings;
-    std::vector<std::pair<InputSpec, int>> inputs;  ///< in the order they are fed, each with its operand
+    std::vector<std::pair<InputSpec, int>> inputs;  ///< in the order of feeding, each with its operand
     std::vector<FixedInput> fixed;  ///< arguments of the model that are no tensors, by position
-    std::vector<std::pair<TensorId, std::string>> constants;  ///< bytes of the storage
+    std::vector<std::pair<TensorId, std::string>> constants;  ///< each with the bytes of its storage
     std::vector<int> outputs;                                 ///< operands
-    std::vector<int> unused_outputs;  ///< by place: they have a history, and the recorded loss did not use it
+    std::vector<int> unused_outputs;  ///< by place: outputs that have a history, but that the recorded loss
+                                      ///< did not use
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
-    std::optional<Optimizer> optimizer;  ///< whose updates are ops of the step
+    std::optional<Optimizer> optimizer;  ///< the optimizer whose updates are ops of the step
     std::vector<StateTensor> states;
-    std::string packing;  ///< how a Python module packs its outputs; its own, and not read here
+    std::string packing;  ///< how a Python module packs its outputs; only Python reads it
     Loss loss = Loss::output;
     int threads = 1;
 };
@@ -138,8 +144,8 @@ struct Tape {
 /// The name of the op that stands for the caller's loss: from the outputs to their gradients.
 constexpr std::string_view output_gradients_op = "rematlas::output_gradients";
 
-/// The name of an op that stands for a part of an optimizer's step as it was recorded (capture/update_ops.h). A
-/// step that has one is for planning only.
+/// The name of an op that stands for a part of an optimizer's step as it was recorded
+/// (capture/recorded_update_ops.h). A step with such an op is for planning only.
 constexpr std::string_view recorded_update_op = "rematlas::recorded_update";
 
 nlohmann::json to_json(const Tape& tape);

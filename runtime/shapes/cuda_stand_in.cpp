@@ -26,11 +26,12 @@ constexpr c10::DeviceType cuda = c10::DeviceType::CUDA;
 
 double capability = 0;
 std::atomic<bool> stands_in = false;
-/// Of libtorch's own CUDA; null where that is not loaded.
+/// The guard of libtorch's own CUDA; null if that is not loaded.
 const c10::impl::DeviceGuardImplInterface* guard_before = nullptr;
-void* functions_before = nullptr;  ///< of the object that libtorch asks about CUDA; null: none were replaced
+void* functions_before = nullptr;  ///< virtual functions of the object that libtorch asks about CUDA; null:
+                                   ///< none were replaced
 
-/// One device, one stream, events that have always happened.
+/// A guard with one device and one stream, whose events have always happened.
 struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     c10::Device exchangeDevice(c10::Device) const override { return {cuda, 0}; }
     c10::Device getDevice() const override { return {cuda, 0}; }
@@ -74,7 +75,7 @@ void*& functions_of(const at::CUDAHooksInterface& hooks) {
 std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                               const std::optional<at::Tensor>& mask, double dropout, bool causal,
                               std::optional<double> scale, bool grouped_heads) {
-    if (!stands_in)  // libtorch's own choice, whose op has the kernel that stood here
+    if (!stands_in)  // libtorch's own choice: its op has the kernel that this function has replaced
         return at::_fused_sdp_choice(query, key, value, mask, dropout, causal, scale, grouped_heads);
     if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return 0;
     const bool masked = mask && mask->defined();
@@ -117,8 +118,8 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool) {
     return self;
 }
 
-/// Libtorch makes small tensors past all modes (torch.tensor, lists of indices). On a device that is not
-/// there these tensors have their values in host memory.
+/// Makes kernels for small tensors that libtorch makes past all modes (torch.tensor, lists of indices). On
+/// an absent device these tensors have their values in host memory.
 std::unique_ptr<torch::Library> kernels_past_modes() {
     struct Silence final : c10::WarningHandler {
         void process(const c10::Warning&) override {}
@@ -170,8 +171,7 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
         at::native::rnn_tanh_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
         at::native::rnn_relu_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
     });
-    static const auto* own_guard =
-        new OneDeviceGuard();  // lives as long as the process, as the registry asks
+    static const auto* own_guard = new OneDeviceGuard();  // never freed, as the registry demands
     if (guard_before && guard_before->deviceCount() > 0) return;
     guard.store(own_guard);
     static const Hooks own_hooks;

@@ -1,28 +1,28 @@
-// Lets a process without a CUDA device see what models do on one.
+// Lets a process without a CUDA device run models as on one.
 //
-// What libtorch decides above the kernels depends on the device: whether batch norm is cuDNN's, whether
-// dropout is fused, which kernel does attention. With the stand-in it gets the answers of the device of a
-// profile; streams and events do nothing.
+// Above the kernels, libtorch makes choices that depend on the device: whether batch norm is cuDNN's,
+// whether dropout is fused, which kernel does attention. With the stand-in, libtorch gets the answers of
+// the device of a profile. Streams and events do nothing.
 #pragma once
 
 #include "core/costs/device_profile.h"
 
 namespace rematlas {
 
-/// Before a model is loaded; later calls change the profile. Where libtorch's own CUDA is loaded and has a
-/// device, attention alone is chosen by the profile.
+/// To be called before a model is loaded; later calls change the profile. If libtorch's own CUDA is loaded
+/// and has a device, the profile decides only the choice of attention.
 void stand_in_for_cuda(const DeviceProfile& profile);
-/// What libtorch asks of CUDA is answered by libtorch's own CUDA again, where that is loaded.
+/// Ends the stand-in: libtorch's own CUDA answers again, if it is loaded.
 void stop_standing_in();
 
-/// What an attention kernel's choice depends on.
+/// The properties of a call on which the choice of an attention kernel depends.
 struct AttentionCall {
-    std::string dtype;             ///< of the query
-    std::int64_t width = 0;        ///< of a head of the query
-    std::int64_t value_width = 0;  ///< of a head of the value
-    bool masked = false;           ///< an explicit mask
-    bool mask_gradient = false;    ///< which needs a gradient
-    bool gradient = false;         ///< something needs a gradient
+    std::string dtype;             ///< type of the query
+    std::int64_t width = 0;        ///< width of a head of the query
+    std::int64_t value_width = 0;  ///< width of a head of the value
+    bool masked = false;           ///< there is an explicit mask
+    bool mask_gradient = false;    ///< the mask needs a gradient
+    bool gradient = false;         ///< query, key or value needs a gradient
     bool grouped = false;          ///< fewer heads of keys than of queries
     double dropout = 0;
 };

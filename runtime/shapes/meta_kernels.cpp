@@ -12,7 +12,7 @@ namespace {
 
 c10::DeviceType target = c10::DeviceType::CPU;
 
-/// Of a backend that nobody has.
+/// The key of a backend that nobody uses.
 constexpr c10::DispatchKey own_key = c10::DispatchKey::PrivateUse3;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The device of a profile: it has a name, a type and an allocator's habits, no memory and no clock.
+// The device of a profile: it has a name, a type and the rules of an allocator, but no memory and no clock.
 #pragma once
 
 #include "core/costs/device_profile.h"

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Host tensors of up to so many bytes keep their data.
+/// Host tensors of at most this many bytes keep their data.
 constexpr std::size_t largest_known = std::size_t{1} << 20;
 
 template <class Visit>
@@ -35,7 +35,7 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
         return list;
     }
     if (!value.isList()) return value;
-    // Lists of optional tensors; those of a scripted program do not always say that they are.
+    // The value is a list of optional tensors. Lists of a scripted program do not always say that they are.
     const auto items = value.toListRef();
     if (std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); }))
         return value;
@@ -45,8 +45,9 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
     return list;
 }
 
-/// The device that an op names, or that its tensors are on: the host's give way to those of another device.
-/// That holds for the host by name too: a program that was traced there brings what it makes there by name.
+/// The device that an op names, or that its tensors are on. Another device takes precedence over the host,
+/// even if the op names the host, because a program that was traced on the host names it for tensors that
+/// it makes.
 c10::Device device_of_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
                               std::size_t base) {
     c10::Device device = c10::DeviceType::CPU;
@@ -71,11 +72,11 @@ struct UnknownShape {
 
 }  // namespace
 
-/// Where the twins of tensors are on which an op runs.
+/// The device of the twins on which an op runs.
 struct ShapeKernels::TwinDevice {
     c10::DeviceType type;
     c10::Storage (*twin)(const c10::Storage&);
-    /// What the op made there, as a tensor of the device.
+    /// Presents a tensor that the op made there as a tensor of the device.
     at::Tensor (*handed_over)(const at::Tensor& made, c10::Device device);
 };
 
@@ -83,13 +84,13 @@ namespace {
 
 using TwinDevice = ShapeKernels::TwinDevice;
 
-/// Here ops compute shapes alone.
+/// On this device ops compute only shapes.
 const TwinDevice meta_device{
     .type = c10::DeviceType::Meta,
     .twin = [](const c10::Storage& storage) { return meta_storage(storage.nbytes()); },
     .handed_over = [](const at::Tensor& made, c10::Device device) { return shape_from_meta(made, device); }};
 
-/// Here ops of a device that is not there compute values.
+/// On this device ops of an absent device compute values.
 const TwinDevice host_device{
     .type = c10::DeviceType::CPU,
     .twin = [](const c10::Storage& storage) { return relabelled(storage, c10::DeviceType::CPU); },
@@ -103,7 +104,7 @@ class Twins {
 
     at::Tensor of(const at::Tensor& tensor) {
         if (tensor.device().type() == where_.type) return tensor;
-        // Kernels in Python take numbers in tensors' clothes as numbers.
+        // Kernels in Python take wrapped numbers as numbers.
         if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && has_data(tensor)) return tensor;
         if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
         for (const auto& [original, twin] : tensors_)
@@ -111,7 +112,8 @@ class Twins {
         return tensors_.emplace_back(tensor, tensor_on(storage_of(tensor.storage()), tensor)).second;
     }
 
-    /// A returned tensor as the caller knows it: an argument, a view of one, or a new tensor of the device.
+    /// Converts a returned tensor to one that the caller knows: an argument, a view of one, or a new tensor
+    /// of the device.
     at::Tensor original(const at::Tensor& result, c10::Device device) const {
         if (result.device().type() != where_.type || result.device() == device) return result;
         for (const auto& [original, twin] : tensors_)
@@ -121,7 +123,8 @@ class Twins {
         return where_.handed_over(result, device);
     }
 
-    /// Ops that resize what they write to did so to the twins.
+    /// Gives the original storages the sizes of their twins, because an op that resizes the tensors that it
+    /// writes to has resized the twins.
     void take_sizes() const {
         for (const auto& [original, twin] : storages_)
             if (original.nbytes() != twin.nbytes())
@@ -143,9 +146,9 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Whether a kernel of another device is given a row or more of host memory, which it could not read:
-/// programs that were traced on the host name it for what they make (position ids, masks), and bring tensors
-/// there. Indices and what is copied may lie there.
+/// Whether a kernel of another device is given a tensor of at least one dimension in host memory, which it
+/// could not read: programs that were traced on the host name the host for tensors that they make (position
+/// ids, masks), and bring tensors there. Indices and tensors that are copied may be in host memory.
 bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
                    c10::Device device) {
     const std::string& name = schema.name();
@@ -169,7 +172,8 @@ void take_geometry(const at::Tensor& original, const at::Tensor& twin) {
                                                           twin.storage_offset());
 }
 
-/// "Could not run 'aten::x' ..." and "aten::x: attempted to run this operator with Meta tensors ...".
+/// Returns the name of the op in messages such as "Could not run 'aten::x' ..." and "aten::x: attempted to
+/// run this operator with Meta tensors ...".
 std::string missing_op(const std::string& message) {
     for (const char* phrase :
          {"attempted to run this operator with Meta tensors", "from the 'Meta' backend"}) {
@@ -230,7 +234,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
             with_tensors(value, [&](const at::Tensor& tensor) { return twins.original(tensor, device); }));
 }
 
-/// Ops on tensors that have values, when what they make is small.
+/// Runs an op on tensors that have values, if its results are small. Returns whether it has run.
 bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
     if (op.hasTag(at::Tag::nondeterministic_seeded)) return false;
@@ -249,7 +253,8 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
     }
     if (!known) return false;
     std::size_t bytes = 0;
-    // Views take no memory, writes none of their own; those to lists return nothing.
+    // Views take no memory, and ops that write in place take none of their own; such ops on lists return
+    // nothing.
     const bool takes_memory = !schema.returns().empty() &&
                               std::all_of(schema.returns().begin(), schema.returns().end(),
                                           [](const c10::Argument& result) { return !result.alias_info(); });
@@ -260,7 +265,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
             run_on_twins(op, &trial, meta_device);
         } catch (const UnknownShape&) {
             if (!reads) throw;
-            trial.clear();  // nothing knows its shapes, the kernel does
+            trial.clear();  // only the kernel knows the shapes
         }
         for (const c10::IValue& value : trial)
             for_each_defined(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });

@@ -1,12 +1,12 @@
-// Stands in for the kernels when only shapes are known.
+// Runs ops in place of the kernels when only shapes are known.
 //
 //     ShapeKernels kernels(device);                  // e.g. {CUDA, 0}, which need not exist
 //     kernels.run(op, keys, stack);                  // takes the arguments, leaves the returns
 //
-// Each op runs on Meta twins of its arguments and what it makes becomes shape tensors of the device. Small
+// Each op runs on Meta twins of its arguments, and its results become shape tensors of the device. Small
 // tensors in host memory that depend on no shape tensor keep their data: their ops run for real, so that
-// constants have values and programs that ask for these can go on. So do small tensors of a device that is not
-// there, whose values lie in host memory.
+// constants have values, and programs that ask for these values can go on. The same holds for small tensors
+// of an absent device, whose values are in host memory.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,15 +19,17 @@ namespace rematlas {
 
 class ShapeKernels {
   public:
-    /// Adds to the dispatcher the kernels for shapes that libtorch has in Python only.
+    /// Adds the kernels for shapes that libtorch has in Python only to the dispatcher.
     explicit ShapeKernels(c10::Device device, bool is_absent = false);
 
-    /// Says why it cannot: "no shape function for ...". Throws what the op's own checks throw.
+    /// Returns why the op cannot run, if so: "no shape function for ...". Throws the exceptions of the op's
+    /// own checks.
     std::optional<std::string> run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                    torch::jit::Stack* stack);
 
-    /// Some op was given tensors in host memory that its device could not read. They are taken as the device's: a
-    /// program that was traced on the host names it for what the device would make.
+    /// True if some op was given tensors in host memory that its device could not read. They count as
+    /// tensors of the device, because a program that was traced on the host names the host where the device
+    /// would make them.
     bool takes_host_tensors() const { return takes_host_tensors_; }
 
     struct TwinDevice;

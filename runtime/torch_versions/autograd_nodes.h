@@ -23,8 +23,8 @@ NodePointer make_node(Arguments&&... arguments) {
 #endif
 }
 
-/// A node that somebody knows by a WeakNode. With intrusive pointers the node's memory, and all that the node
-/// holds, stay until the WeakNode goes, unless the node lets go of what it holds.
+/// A node to which a WeakNode may refer. With intrusive pointers the node's memory, and everything that the
+/// node holds, stay until the WeakNode goes, unless the node lets go of its contents.
 class WeaklyKnownNode : public torch::autograd::Node {
   public:
 #if REMATLAS_NODES_ARE_INTRUSIVE
@@ -35,7 +35,7 @@ class WeaklyKnownNode : public torch::autograd::Node {
 #endif
 
   protected:
-    /// No graph holds the node any more.
+    /// Lets go of everything that the node holds. Called when no graph holds the node any more.
     virtual void let_go() = 0;
 };
 

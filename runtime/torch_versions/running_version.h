@@ -1,4 +1,4 @@
-// The version of the torch that the process runs on. A build is for a minor version, and runs on each of its
+// The version of torch on which the process runs. A build is for a minor version, and runs on each of its
 // patch versions.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace rematlas {
 
-/// "2.11.0"; where torch's Python package is not around its libraries, the version that was compiled
-/// against.
+/// For example "2.11.0". If torch's Python package does not surround its libraries, it is the version that
+/// the build was compiled against.
 const std::string& running_torch_version();
 
 /// "2.11" of "2.11.0".

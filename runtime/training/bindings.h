@@ -25,13 +25,14 @@ T or_throw(Result<T> result) {
     return result.take();
 }
 
-/// The first `parameters` of them are parameters, the others buffers.
+/// Pairs each name with its tensor. The first `parameters` pairs are parameters, the others buffers.
 std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
                                 std::int64_t parameters);
 
-/// {"offload": "all", "links": "pcie4", "host_budget": "100GiB", "in_training": true}; "" for none. Where the
-/// plan is not for training from Python ("in_training": false), parameters may move within the step. Links by name, or by the path of a
-/// profile; none stand for the graph's.
+/// Reads text such as {"offload": "all", "links": "pcie4", "host_budget": "100GiB", "in_training": true};
+/// "" stands for no copies. With "in_training": false the plan is not for training from Python, and
+/// parameters may move within the step. The links are a name or the path of a profile; without "links"
+/// those of the graph are used.
 Copies copies_from(const std::string& text);
 
 StepRecording::Kind kind_named(const std::string& name);
@@ -47,14 +48,15 @@ struct TorchRecording : torch::CustomClassHolder {
     std::shared_ptr<StepRecording> step;
 };
 
-/// torch.classes.rematlas.UpdateRecording: an optimizer's step from shapes (capture/update_recorder.h).
+/// torch.classes.rematlas.UpdateRecording: records an optimizer's step from shapes
+/// (capture/update_recorder.h).
 struct TorchUpdateRecording : torch::CustomClassHolder {
     /// `kinds`: parameter, gradient or state, one for each tensor.
     TorchUpdateRecording(const std::vector<std::string>& kinds, const std::vector<std::string>& names,
                          const std::vector<at::Tensor>& tensors, const std::string& device_name);
     void begin();
     void end();
-    /// Of a step that has ended.
+    /// Returns the recorded update. Throws before `end`.
     const RecordedUpdate& update() const;
     std::string facts() const;
 
@@ -65,7 +67,7 @@ struct TorchUpdateRecording : torch::CustomClassHolder {
     std::optional<RecordedUpdate> update_;
 };
 
-// They are defined in this order, for each takes the classes before it as arguments.
+// The classes are defined in this order, because some take the classes before them as arguments.
 void define_recording(torch::Library& library);
 void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);

@@ -20,7 +20,8 @@ using torch::autograd::edge_list;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// Where the history of an input ends. It passes gradients on, so that a second derivative finds its way.
+/// Where the history of an input ends. The node passes gradients on, so that a second derivative reaches
+/// the caller's graph.
 class InputNode final : public Node {
   public:
     explicit InputNode(Edge next) { add_next_edge(std::move(next)); }
@@ -30,17 +31,18 @@ class InputNode final : public Node {
         return next_edges_.empty() ? variable_list() : std::move(gradients);
     }
 
-    /// Gradients end here until `attach`: the caller's graph beyond must not run within ours.
+    /// Gradients end here until `attach`, because the caller's graph behind the input must not run within
+    /// the module's own graph.
     void detach() { beyond_.swap(next_edges_); }
     void attach() { beyond_.swap(next_edges_); }
 
-    at::Tensor collected;  ///< what arrived while it was detached
+    at::Tensor collected;  ///< the gradient that arrived while the node was detached
 
   private:
     edge_list beyond_;
 };
 
-/// The inputs' nodes lead nowhere while it lives.
+/// While an object of this class lives, the nodes of the inputs lead nowhere.
 class Detached {
   public:
     explicit Detached(const std::vector<NodePointer>& nodes) : nodes_(nodes) {
@@ -78,7 +80,8 @@ bool is_input_node(const Node& node) {
     return dynamic_cast<const InputNode*>(&node) != nullptr;
 }
 
-/// A checkpoint of the reentrant kind, which runs only in a backward that fills `.grad`.
+/// True if the graph holds a checkpoint of the reentrant kind, which runs only in a backward that fills
+/// `.grad`.
 bool holds_reentrant_checkpoint(const edge_list& roots) {
     bool found = false;
     for_each_node(roots, [&](const Node& node) {
@@ -88,7 +91,7 @@ bool holds_reentrant_checkpoint(const edge_list& roots) {
     return found;
 }
 
-/// While it lives, the hooks and the gradient of a parameter are put aside.
+/// While an object of this class lives, the hooks and the gradient of a parameter are put aside.
 class PutAside {
   public:
     explicit PutAside(at::Tensor parameter)
@@ -151,10 +154,11 @@ class HandOutNode final : public Node {
     bool is_last_;
 };
 
-/// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a
-/// backward makes them, so that who waits for them (DistributedDataParallel) sees about the order of plain
-/// training; then those of the inputs. `gradients` is filled before the chain runs: of the parameters, then
-/// of the inputs.
+/// Makes a chain of nodes that hands gradients out. The gradients of the parameters come first, from the
+/// last parameter to the first as a backward makes them, so that whoever waits for gradients
+/// (DistributedDataParallel) sees about the order of plain training. The gradients of the inputs follow.
+/// The caller fills `gradients` before the chain runs: first those of the parameters, then those of the
+/// inputs.
 Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
               const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;
@@ -170,7 +174,6 @@ Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector
     return {next, 0};
 }
 
-/// Hands the gradient on.
 class ViewNode final : public Node {
   public:
     explicit ViewNode(const Edge& next) { add_next_edge(next); }
@@ -178,7 +181,7 @@ class ViewNode final : public Node {
     variable_list apply(variable_list&& gradients) override { return std::move(gradients); }
 };
 
-/// The module's part of the caller's graph.
+/// The one node that stands for the module in the caller's graph.
 class CutNode final : public WeaklyKnownNode {
   public:
     using Backward = std::function<CutForward::Gradients(variable_list&&)>;
@@ -193,7 +196,8 @@ class CutNode final : public WeaklyKnownNode {
     std::string name() const override { return name_; }
     variable_list apply(variable_list&& gradients) override {
         if (!backward_) return std::move(gradients);
-        const Backward backward = backward_;  // which may let `pass_on` be called
+        // A copy, because the call may lead to `pass_on`, which resets `backward_`.
+        const Backward backward = backward_;
         CutForward::Gradients made = backward(std::move(gradients));
         *made_ = std::move(made.parameters);
         for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
@@ -201,7 +205,8 @@ class CutNode final : public WeaklyKnownNode {
     }
     void pass_on(const edge_list& to) {
         backward_ = nullptr;
-        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
+        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
+        next_edges_ = to;
     }
 
   private:
@@ -209,13 +214,13 @@ class CutNode final : public WeaklyKnownNode {
 
     std::string name_;
     Backward backward_;
-    std::shared_ptr<variable_list> made_;  ///< what the chain behind the node hands out
+    std::shared_ptr<variable_list> made_;  ///< the gradients that the chain behind the node hands out
     at::Tensor link_;
 };
 
-/// A backward within a node of another one. Python's engine leaves an error of a Python function set in the
-/// thread, also where the thread is autograd's own: the next Python code there would fail with it. The error
-/// itself travels on in the exception.
+/// Runs a backward within a node of another backward. When a function of Python fails, Python's engine
+/// leaves the error set in the thread, even where the thread is autograd's own, and the next Python code in
+/// the thread would fail with it. So the error is cleared here; it travels on in the exception.
 variable_list execute_nested(const edge_list& roots, const variable_list& seeds, bool keep_graph,
                              bool create_graph, bool accumulate_grad, const edge_list& targets) {
     try {
@@ -278,7 +283,8 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vect
         const at::Tensor& output = outputs[place];
         Edge edge(node, node->add_input_metadata(output));
         if (edge.input_nr > 0 && output.is_view()) {
-            // Of a view autograd takes for granted that it is its node's only result.
+            // Autograd takes for granted that a view is the only result of its node, so the view gets a
+            // node of its own.
             const NodePointer view = make_node<ViewNode>(edge);
             edge = Edge(view, view->add_input_metadata(output));
         }
@@ -327,7 +333,8 @@ bool CutForward::shares_casts() const {
         const auto& edges = cast.first->next_edges();
         const bool of_leaf = !edges.empty() && edges.front().function &&
                              edges.front().function->name() == "torch::autograd::AccumulateGrad";
-        return of_leaf && cast.second.all > cast.second.own + 1;  // the cast itself is one
+        // The cast tensor holds one reference itself.
+        return of_leaf && cast.second.all > cast.second.own + 1;
     });
 }
 

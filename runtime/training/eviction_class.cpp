@@ -55,7 +55,7 @@ struct TorchEviction : torch::CustomClassHolder {
         evictor.set_places(&places);
     }
 
-    /// The first `parameters` are such, the others buffers.
+    /// The first `parameters` tensors are parameters, the others buffers.
     void names(const std::vector<at::Tensor>& tensors, const std::vector<std::string>& names,
                std::int64_t parameters) {
         std::vector<NamedTensor> named;
@@ -64,7 +64,7 @@ struct TorchEviction : torch::CustomClassHolder {
         evictor.names(named);
     }
 
-    /// The last whole step, as files.
+    /// Writes the last whole step to files.
     void save(const std::string& name) {
         TORCH_CHECK(evictor.record(),
                     "rematlas: nothing is recorded; evict(..., record=True) keeps the last step");
@@ -80,7 +80,8 @@ struct TorchEviction : torch::CustomClassHolder {
         TORCH_CHECK(written, "rematlas: ", written.error().message);
     }
 
-    /// What the simulation does on the program that was logged, within `room` bytes for what it makes.
+    /// Simulates eviction of the logged program, with `room` bytes for the tensors that the program makes.
+    /// Returns the outcome as JSON.
     std::string simulate(std::int64_t room) const {
         TORCH_CHECK(evictor.log(), "rematlas: nothing is logged");
         const EvictorOptions options = evictor_options(budget, given.dump());

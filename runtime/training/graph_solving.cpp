@@ -21,7 +21,7 @@ json infeasible_json(const Infeasible& answer) {
         {"reason", answer.reason}};
 }
 
-/// The text of a schedule, or of an object with "status": "infeasible".
+/// Returns the text of a schedule, or of an object with "status": "infeasible".
 std::string solve_text(const std::string& graph_text, const std::string& budget, const std::string& solver,
                        double seconds, double gap) {
     const Graph graph = or_throw(parse_graph(graph_text, "the graph of kernels"));
@@ -35,7 +35,7 @@ std::string solve_text(const std::string& graph_text, const std::string& budget,
     return schedule_text(*outcome->schedule());
 }
 
-/// The text of a policy file, or of an object with "status": "infeasible".
+/// Returns the text of a policy file, or of an object with "status": "infeasible".
 std::string policy_of(const std::string& path, const std::string& budget) {
     const Plan plan = or_throw(read_plan_or_schedule(path));
     const Bytes bytes =
@@ -50,11 +50,12 @@ std::string policy_of(const std::string& path, const std::string& budget) {
 }  // namespace
 
 void define_solving(torch::Library& library) {
-    // `graph` is the text of a graph file. It runs for at most so many seconds, and until the gap is reached.
+    // `graph` is the text of a graph file. The solver runs for at most `seconds`, and stops earlier once it
+    // reaches `gap`.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
-    // `path` is that of a plan file, or of a schedule file with its graph file beside it; without a
-    // `budget` it is the plan's.
+    // `path` names a plan file, or a schedule file with its graph file beside it. Without a `budget` the
+    // budget of the plan is used.
     library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);
 }
 

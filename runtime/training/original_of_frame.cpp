@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-// How Python is asked to run an original's forward, told that gradients are taken and that such a backward is over, and of frames
-// that are gone: see `set_callbacks`.
+// The `what` of the callback `asked`, by which Python is asked to run the original's forward, is told that
+// gradients are taken or that a backward is over, and is asked for hooks: see `set_callbacks`.
 enum class Asked { original = 0, taken = 1, over = 2, hooks = 3 };
 using AskCallback = void (*)(std::int64_t frame, int what);
 using ForgetCallback = void (*)(std::int64_t frame, void* nothing);
@@ -23,12 +23,13 @@ std::map<std::int64_t, std::vector<bool>> handed_uses;
 std::set<std::int64_t> handed_hooks;  ///< frames
 std::mutex handed_mutex;
 
-/// What the original raises is thrown as Python's own exception.
+/// An exception that the original raises is thrown as Python's own exception.
 std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                      const std::vector<bool>& used) {
     const AskCallback ask = ask_callback.load();
     TORCH_CHECK(ask, "rematlas: nobody runs the original");
-    look_for_signals();  // those that wait would be the end of the first Python code that runs, where nobody takes them
+    // A waiting signal would end the first Python code that runs, where nobody catches the exception.
+    look_for_signals();
     raise_python_errors();
     {
         const std::lock_guard lock(handed_mutex);
@@ -75,11 +76,15 @@ OriginalForward original_of_frames() {
 
 void define_original(torch::Library& library) {
     using Tensors = std::vector<at::Tensor>;
-    // Addresses of C functions; 0: nobody. `asked` (frame, what), what 0: run the original's forward of that frame with
-    // gradients and call `original_outputs`; 1: its backward has updated the parameters, or added to the sums of gradients; 2: that
-    // backward is over; 3: call `tell_of_hooks` if some of its parameters have hooks. `forget` (frame, null): the frame is gone.
-    // `raised`: the address of a list, for exceptions that functions of Python below these leave there; they are thrown by
-    // `rematlas::raise_kept() -> ()`, which Python implements.
+    // `asked` and `forget` are addresses of C functions; 0 stands for none. `asked` takes a frame and
+    // `what`:
+    // - 0: run the original's forward of the frame with gradients, and call `original_outputs`;
+    // - 1: the frame's backward has updated the parameters, or added to the sums of gradients;
+    // - 2: that backward is over;
+    // - 3: call `tell_of_hooks` if some parameter of the frame has hooks.
+    // `forget` takes a frame and null: the frame is gone. `raised` is the address of a Python list, in
+    // which functions of Python that run below compiled code leave their exceptions. Python implements
+    // `rematlas::raise_kept() -> ()`, which throws them.
     library.def("set_callbacks(int asked, int forget, int raised) -> ()",
                 [](std::int64_t asked, std::int64_t forget, std::int64_t raised) {
                     ask_callback = reinterpret_cast<AskCallback>(asked);

@@ -29,7 +29,8 @@ std::vector<OptimizerGroup> groups_from(const std::string& text) {
     return groups;
 }
 
-/// {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}; what is not there is as in StepEnd.
+/// {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}; an absent field has the default of
+/// StepEnd.
 StepEnd step_end_from(const std::string& text) {
     const json item = json::parse(text);
     StepEnd end{.sums = item.value("sums", false),
@@ -226,7 +227,7 @@ using RecordingPtr = c10::intrusive_ptr<TorchRecording>;
 using PlanPtr = c10::intrusive_ptr<TorchPlan>;
 using Tensors = std::vector<at::Tensor>;
 
-/// From two recordings to a schedule, and what is told of it.
+/// Functions that lead from two recordings to a schedule, and that describe the schedule.
 void define_planning(torch::class_<TorchPlan>& plan) {
     plan.def(torch::init<const RecordingPtr&, const RecordingPtr&, const std::string&>())
         .def("start",
@@ -278,7 +279,7 @@ void define_planning(torch::class_<TorchPlan>& plan) {
         .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
 }
 
-/// Training by the schedule.
+/// Functions that train by the schedule.
 void define_steps(torch::class_<TorchPlan>& plan) {
     plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
                         std::int64_t parameters,

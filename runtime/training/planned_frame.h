@@ -16,7 +16,6 @@
 
 namespace rematlas {
 
-/// One forward that is open.
 class PlannedStep::Frame {
   public:
     Frame(std::shared_ptr<PlannedStep> step, std::uint64_t number, std::vector<at::Tensor> inputs,
@@ -34,37 +33,43 @@ class PlannedStep::Frame {
         if (original_.forget) original_.forget(id_);
     }
 
-    /// The gradients of a part, in the order of its places.
+    /// Returns the gradients of a part, in the order of the part's places.
     torch::autograd::variable_list backward(std::size_t part, torch::autograd::variable_list&& gradients);
 
     at::Tensor link() const { return autograd_link(step_->device_->device()); }
 
-    /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in
+    /// Runs the original's forward from where this forward started. Returns the edges of its outputs, in
     /// the order of PlannedStep::with_history_.
     torch::autograd::edge_list original_edges();
 
-    /// Of the original's own graph, where its backward may run again, in the order of
-    /// PlannedStep::with_history_.
+    /// The edges of the original's own graph, in the order of PlannedStep::with_history_; empty unless the
+    /// original's backward may run again.
     torch::autograd::edge_list kept_edges() const;
 
   private:
-    /// The gradients that the plan takes, in its order; none when the original has to run.
+    /// Returns the gradients that the plan takes, in the plan's order. When the plan cannot run this
+    /// backward, the original runs here instead.
     torch::autograd::variable_list begin(torch::autograd::variable_list&& gradients);
 
     torch::autograd::variable_list take(std::size_t part, BackwardPartDone& done);
 
-    /// What accumulates gradients copies those that lie otherwise than their parameter: into memory with its strides, or by a clone.
+    /// Notes the memory and the version that a gradient has when it is handed out. Autograd copies a
+    /// gradient whose layout differs from that of its parameter: into memory with the parameter's strides,
+    /// or by a clone.
     void note_handed_out(int place, const at::Tensor& gradient);
 
-    /// What has a parameter saved notices that it is another one. Signals that came meanwhile are told when the backward is over.
+    /// Bumps the version of each updated parameter, so that a graph that has saved the parameter notices
+    /// the change. Tells Python that the gradients are taken, and queues the message that the backward is
+    /// over.
     void tell_of_taken();
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut);
 
-    /// All gradients from the original, which starts where this forward started.
+    /// Computes all gradients by the original, which starts where this forward started.
     void run_original(const std::string& why, bool keep_graph, bool create_graph);
 
-    /// A gradient that the plan neither makes nor takes has no edge of the chain.
+    /// Adds a gradient of the original to `.grad`. This is for a gradient that the plan neither makes nor
+    /// takes, because no edge of the chain leads to its parameter.
     void accumulate(std::size_t place);
 
     std::shared_ptr<PlannedStep> step_;
@@ -74,7 +79,8 @@ class PlannedStep::Frame {
     std::int64_t id_;
     bool begun_ = false;
     torch::autograd::variable_list given_;  ///< gradients of the outputs, while the original may need them
-    torch::autograd::variable_list by_original_;  ///< per gradient, once the original had to run
+    torch::autograd::variable_list by_original_;  ///< all gradients by place, if the original had to run;
+                                                  ///< else empty
     std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
     std::vector<int> kept_places_;
 };
@@ -89,16 +95,17 @@ class PlannedStep::PartNode final : public WeaklyKnownNode {
     }
     torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override;
 
-    /// Lets gradients go to the original's own graph, whose forward runs now. For a backward that has not
-    /// begun.
+    /// Runs the original's forward now, and lets gradients go to the original's own graph. For a backward
+    /// that has not begun.
     void pass_on() {
         if (ran_ || passes_on_ || !frame_) return;
         pass_on(frame_->original_edges());
     }
 
-    /// The same, to a graph that is there already.
+    /// Does the same with a graph that exists already.
     void pass_on(const torch::autograd::edge_list& to) {
-        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
+        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
+        next_edges_ = to;
         passes_on_ = true;
         frame_ = nullptr;
     }

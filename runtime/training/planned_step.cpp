@@ -24,7 +24,7 @@ namespace {
 
 std::atomic<std::int64_t> last_frame{0};
 
-/// Whether somebody is told of the parameter's gradient, or has been.
+/// Whether the parameter has, or once had, a hook on its gradient.
 bool seems_hooked(const at::Tensor& parameter) {
     namespace impl = torch::autograd::impl;
     if (!impl::hooks(parameter).empty() || impl::post_acc_grad_hooks(parameter)) return true;
@@ -82,18 +82,20 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
-    // No gradients go there, but those of the original where it has to run.
+    // The plan gives these places no gradients. They are there for the gradients of the original, where it
+    // has to run.
     for (std::size_t i = 0; i < bound.gradients.size(); ++i)
         if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
 }
 
-/// Whether a gradient is used up within the step.
+/// Whether the step itself uses the gradient up.
 bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
 
-/// In a backward that has begun.
+/// To be called in a backward that has begun. Throws if the gradients would be summed in another order than
+/// the original sums them.
 void PlannedStep::check_sums() const {
     if (!sums_gradients && !may_share_casts_) return;
     std::vector<at::Tensor> trained;
@@ -105,8 +107,8 @@ void PlannedStep::check_sums() const {
                 "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
 }
 
-/// In a backward that has begun: why gradients that the step takes itself have to be handed out. `has_hooks`: asked where some seem
-/// to be there.
+/// To be called in a backward that has begun. Returns why the step has to hand out the gradients that it
+/// would use up itself; empty if it need not. `has_hooks` is asked if parameters seem to have hooks.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();
@@ -145,7 +147,9 @@ void PlannedStep::give_open_forwards_up() {
     open_nodes_.clear();
 }
 
-/// For a half of the step, which reads these tensors until the step is over, and buffers.
+/// Hides a half of the step (its forward or its backward) from the eviction that is in force, while the
+/// result lives. The eviction keeps `read`, the tensors that the step reads, and learns that the step
+/// changes the buffers.
 NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
     if (RoomMaker* eviction = eviction_on(*device_)) {
         eviction->keep(read);
@@ -159,7 +163,8 @@ bool PlannedStep::is_guarded() const {
                        [](const TapeOp& op) { return op.guard.has_value() || !op.result_sizes.empty(); });
 }
 
-/// A backward that has begun to change parameters, or sums of gradients, goes on to its end.
+/// A backward that may have changed parameters, or sums of gradients, is not stopped but goes on to its
+/// end.
 void PlannedStep::stop_if_interrupted() {
     if (!(in_backward_ && takes_gradients_)) raise_what_signals_raise();
 }
@@ -180,8 +185,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         room_.reset();
     }
     Result<Forwarded> step = [&] {
-        std::vector<at::Tensor> read =
-            inputs;  // and what the module was given while steps of others were evicted
+        std::vector<at::Tensor> read = inputs;  // the bound tensors are read too
         read.insert(read.end(), tensors.begin(), tensors.end());
         const NotEvicted unseen = not_evicted(read);
         const ReplayOptions options{

@@ -1,10 +1,12 @@
-// A step of training by a plan: the caller's tensors and autograd; only forward and backward are the plan's.
+// A step of training by a plan: the tensors and autograd are the caller's; only forward and backward are
+// the plan's.
 //
-//     Result<std::shared_ptr<PlannedStep>> step = PlannedStep::create(graph, tape, schedule, tensors,
-//     device); Result<PlannedForward> forward = step->forward(tensors, inputs);
+//     Result<std::shared_ptr<PlannedStep>> step =
+//         PlannedStep::create(graph, tape, schedule, tensors, owner, device);
+//     Result<PlannedForward> forward = (*step)->forward(tensors, inputs, arena, measured, original);
 //     ... any loss of forward->outputs; its backward runs the rest of the schedule ...
 //
-// The backward is a chain of autograd nodes, cut where gradients become final, so that what waits for
+// The backward is a chain of autograd nodes, cut where gradients become final, so that code that waits for
 // gradients (DistributedDataParallel, hooks after accumulation) runs in between. Several forwards can be
 // open.
 #pragma once
@@ -29,30 +31,33 @@
 namespace rematlas {
 
 struct PlannedForward {
-    std::vector<at::Tensor> outputs;  ///< of Tape::outputs, in order, with their history
-    std::int64_t frame = 0;           ///< of this forward, for `OriginalForward`
+    std::vector<at::Tensor> outputs;  ///< the tensors of Tape::outputs, in order, with their history
+    std::int64_t frame = 0;           ///< number of this forward, for `OriginalForward`
 };
 
-/// `run`: the original's forward of a frame on these inputs, with gradients; returns its outputs, throws when
-/// it cannot. `used`: per output whether its gradient is given; empty where nobody knows yet. `forget`: the
-/// frame is gone, what was kept for it can be dropped.
+/// `run`: runs the original's forward of a frame on these inputs, with gradients. It returns the outputs,
+/// and throws when it cannot run. `used`: per output whether its gradient is given; empty while nobody
+/// knows yet. `forget`: the frame is gone, so that everything that was kept for it can be dropped.
 struct OriginalForward {
     std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                           const std::vector<bool>& used)>
         run;
     std::function<void(std::int64_t frame)> forget;
-    /// Of a step that takes gradients itself: the backward of the frame has updated the parameters, or added to the sums.
+    /// For a step that takes gradients itself. Tells that the backward of the frame has updated the
+    /// parameters, or has added to the sums.
     std::function<void(std::int64_t frame)> taken = {};
-    /// That backward is over, and whatever else ran in it. What this throws its caller gets.
+    /// Tells that the whole backward in which the frame's backward ran is over. The caller of the backward
+    /// gets an exception that this function throws.
     std::function<void(std::int64_t frame)> over = {};
-    /// Of such a step: whether some parameter has hooks on its gradient. What compiled code sees stays when Python's are removed.
+    /// For a step that takes gradients itself: whether some parameter has hooks on its gradient. Compiled
+    /// code cannot tell, because the objects that it sees stay when Python's hooks are removed.
     std::function<bool(std::int64_t frame)> has_hooks = {};
 };
 
 class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
   public:
-    /// `schedule` has passed `check`; `graph` is kept. `states`: what the caller's optimizer keeps, where the
-    /// step ends with its updates. Errors: as Executor::create.
+    /// `schedule` has passed `check`; the step keeps `graph`. `states`: the tensors that the caller's
+    /// optimizer keeps, if the step ends with its updates. Errors: as Executor::create.
     static Result<std::shared_ptr<PlannedStep>> create(std::shared_ptr<const Graph> graph, Tape tape,
                                                        const Schedule& schedule,
                                                        const std::vector<NamedTensor>& tensors,
@@ -60,25 +65,28 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                                        std::shared_ptr<DeviceRuntime> device,
                                                        std::vector<at::Tensor> states = {});
 
-    /// `tensors` in the order of Tape::bindings. `measured`: the peak is, also where
-    /// DeviceRuntime::measures_unseen says that the caller sees it. The first step begins only where the
-    /// device has room for it. Errors of the kind `negative`: the program's course has changed; nothing has
-    /// happened, run the original. Others: what does not fit, what a kernel threw. What Python raises (Ctrl-C) ends the
-    /// forward at its next op, and so a backward without updates; it is thrown as Python's own exception.
+    /// `tensors` are in the order of Tape::bindings. `measured`: whether to measure the peak even where the
+    /// caller would see that (it is measured anyway where DeviceRuntime::measures_unseen says that the
+    /// caller does not). The first step begins only if the device has room for it. Errors of the kind
+    /// `negative`: the program's course has changed, nothing has happened, and the original has to run.
+    /// Other errors: tensors that do not fit, or an exception of a kernel. When Python raises an exception
+    /// (Ctrl-C), the forward ends at its next op, and so does a backward without updates; the exception is
+    /// thrown as Python's own.
     Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
 
-    /// Lets the original run the forwards that are open, now: from here on their backward is the caller's
-    /// graph's own, as without us. For plans whose gradients are sums, which several open forwards would sum
-    /// in another order.
+    /// Runs the original now for each forward that is open. From here on the backward of these forwards
+    /// belongs to the caller's graph, as without Rematlas. For plans whose gradients are sums, because
+    /// several open forwards would sum them in another order.
     void give_open_forwards_up();
 
-    /// The gradients of the last backward of this plan are in these (of Tape::gradients, in order) as they were
-    /// handed out: not replaced, not written to. Of those that are none nothing is asked.
+    /// `gradients`: those of Tape::gradients, in order. Returns whether these tensors hold the gradients of
+    /// the last backward of this plan as they were handed out: neither replaced nor written to. A place
+    /// without a tensor is not checked.
     bool are_as_handed_out(const std::vector<std::optional<at::Tensor>>& gradients) const;
 
-    /// The step by itself, without autograd: what a comparison with the original needs.
+    /// The step by itself, without autograd. A comparison with the original needs it.
     Executor& executor() { return executor_; }
     DeviceRuntime& device() { return *device_; }
     const Graph& graph() const { return *graph_; }
@@ -87,10 +95,10 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::size_t open() const { return executor_.open(); }
 
     bool sums_gradients = false;     ///< the module uses some parameter several times
-    std::optional<Bytes> last_peak;  ///< of the last step where it was measured, residents included
-    StepMemoryReport memory;         ///< of the last step's arena
-    std::int64_t originals = 0;      ///< backwards that the original had to run
-    std::string why_original = {};   ///< the last reason
+    std::optional<Bytes> last_peak;  ///< peak of the last step if it was measured, residents included
+    StepMemoryReport memory;         ///< report on the arena of the last step
+    std::int64_t originals = 0;      ///< number of backwards that the original had to run
+    std::string why_original = {};   ///< the reason for the last of them
 
   private:
     class InBackward;
@@ -103,24 +111,28 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     Schedule schedule_;
     std::shared_ptr<DeviceRuntime> device_;
     Executor executor_;
-    std::vector<int> differentiable_;  ///< outputs, by place
-    std::vector<int> with_history_;  ///< outputs, by place: those, and such as the recorded loss did not use
-    std::vector<WeakNode> open_nodes_;  ///< the first of each open forward's chain
-    std::vector<int> trained_;          ///< per gradient of a parameter: its binding; -1 for an input's
+    std::vector<int> differentiable_;   ///< outputs, by place
+    std::vector<int> with_history_;     ///< outputs, by place: the differentiable ones, then those that the
+                                        ///< recorded loss did not use
+    std::vector<WeakNode> open_nodes_;  ///< the first node of the chain of each open forward
+    std::vector<int> trained_;          ///< per gradient: the binding of its parameter; -1 for the gradient
+                                        ///< of an input
     std::vector<std::vector<int>> parts_;
-    std::vector<at::Tensor> tensors_;  ///< bound now
-    std::vector<int> updated_;         ///< those that the step's own optimizer updates
-    bool takes_gradients_ = false;     ///< the step ends with ops that do
-    bool may_share_casts_ = false;     ///< with others in the region of autocast that its last forward ran in
+    std::vector<at::Tensor> tensors_;  ///< the tensors that are bound now
+    std::vector<int> updated_;         ///< bindings of the tensors that the step's own optimizer updates
+    bool takes_gradients_ = false;     ///< the step ends with ops that use the gradients up
+    bool may_share_casts_ = false;     ///< its last forward ran in a region of autocast that caches casts
     struct HandedOut {
         bool is_there = false;
-        const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at; null: it is copied
+        const c10::StorageImpl* memory = nullptr;  ///< to be compared, never dereferenced; null: autograd
+                                                   ///< copied the gradient
         std::uint32_t version = 0;
     };
-    std::vector<HandedOut> handed_out_;  ///< per gradient, of the last backward
-    std::vector<at::Tensor> buffers_;    ///< those among them that are no parameters
-    std::optional<Room> room_;           ///< not looked for yet
-    bool measured_ = false;              ///< the last step is
+    std::vector<HandedOut> handed_out_;  ///< the gradients of the last backward, by place
+    std::vector<at::Tensor> buffers_;    ///< the tensors among `tensors_` that are no parameters
+    std::optional<Room> room_;           ///< the memory that the step needs, until a forward has checked
+                                         ///< that the device has it
+    bool measured_ = false;              ///< the peak of the last step is measured
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool in_backward_ = false;
     bool is_guarded() const;

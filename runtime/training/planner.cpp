@@ -34,7 +34,8 @@ std::int64_t median(std::vector<std::int64_t>& values) {
     return *middle;
 }
 
-/// Ops that do the same work share the samples of both recordings: the median time, the most workspace.
+/// Ops that do the same work share the samples of both recordings. Each of them gets the median time and
+/// the largest workspace.
 void settle_costs(CapturedStep& step, const CapturedStep& other) {
     struct Samples {
         std::vector<OpId> ops;
@@ -59,14 +60,16 @@ void settle_costs(CapturedStep& step, const CapturedStep& other) {
     }
 }
 
-/// By how much more bytes a loss takes for each of this gradient: it converts to float.
+/// How many bytes a loss takes for each byte of the gradient: 2 where the loss converts the output to
+/// float, else 1.
 std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
     for (const Operand& operand : step.tape.operands)
         if (operand.tensor == gradient && c10::isReducedFloatingType(operand.dtype)) return 2;
     return 1;
 }
 
-/// The caller's loss takes memory between the halves: a workspace of the op that stands for it.
+/// The caller's loss takes memory between the halves of the step. That memory becomes the workspace of the
+/// op that stands for the loss.
 void add_loss(CapturedStep& step, const LossMemory& loss) {
     for (OpId id : step.graph.ops.ids()) {
         if (step.tape.ops[id].name != output_gradients_op) continue;
@@ -84,8 +87,8 @@ std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds a
         std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
 }
 
-/// What the frames that are open hold beside one that runs: inputs, what their forward keeps, and what the
-/// caller's loss of each keeps.
+/// Bytes that the other open frames hold while one frame runs: inputs, the tensors that each forward keeps,
+/// and the tensors that the caller's loss of each frame keeps.
 Bytes held_by_others(const Problem& problem, const std::vector<Step>& steps, int frames, Bytes kept_by_loss) {
     Bytes held = held_at_loss(problem.graph, steps) - Bytes(problem.flat.resident_bytes) + kept_by_loss;
     for (const Tensor& tensor : problem.graph.tensors)
@@ -100,8 +103,9 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
                       std::move(outcome->answer));
 }
 
-/// Residents, the arena of what the step makes and beside it what the caller's loss takes, for which no place in the
-/// arena is free. What does not fit between other tensors without gaps is in it.
+/// The peak when the step runs in an arena: the residents, the arena for the tensors that the step makes,
+/// and the memory of the caller's loss, which finds no free place in the arena. The arena includes the gaps
+/// that remain between tensors.
 std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
     Bytes loss;
     for (Op& op : graph.ops)
@@ -115,8 +119,8 @@ std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
     return residents_on_device(graph, schedule.homes) + plan->arena + loss;
 }
 
-/// What the device's allocator counts at the peak. Without an arena libtorch's hands out blocks that are larger than
-/// what was asked for.
+/// The bytes that the device's allocator counts at the peak. Without an arena, libtorch's allocator hands
+/// out blocks that are larger than the request.
 Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) {
     if (!graph.device || !graph.device->allocator) return schedule.peak;
     if (in_arena) return std::max(schedule.peak, peak_in_arena(graph, schedule).value_or(Bytes()));
@@ -125,8 +129,10 @@ Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) 
     return peaks ? peaks->allocated : schedule.peak;
 }
 
-/// Asks for less where the allocator would count more than the budget, and for somewhat more again where nothing is found
-/// then; the smallest schedule that was found if that does not help.
+/// Finds a schedule whose peak, as the allocator counts it, keeps the budget. As long as the allocator
+/// would count more than the budget, the solver is asked for a smaller peak. If it finds none, the next
+/// round asks for somewhat more again. If no round succeeds, the smallest schedule that was found is
+/// returned.
 std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request,
                                                             bool in_arena) {
     constexpr int rounds = 4;
@@ -148,9 +154,10 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
     return answer;
 }
 
-/// With several frames the last one runs beside what the others hold, which depends on the schedule: a
-/// tighter one holds less. Bisects for the loosest whose peak fits beside them; where only the gaps of the arena are too
-/// much for all of them, the smallest whose tensors fit.
+/// With several frames the last one runs beside the tensors that the others hold. How much they hold
+/// depends on the schedule: a tighter schedule holds less. This function bisects for the loosest schedule
+/// whose peak fits beside the other frames. If the gaps of the arena alone make every schedule too large,
+/// it returns the smallest one whose tensors fit.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;
@@ -192,8 +199,8 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
 
 using FoundWithin = std::function<std::variant<Schedule, Infeasible, Error>(Bytes budget)>;
 
-/// Bisects for a budget between these that is enough, as far as a few rounds tell; none where even the larger
-/// is not.
+/// Bisects for the smallest budget between `too_small` and `large` that has a schedule, as far as a few
+/// rounds tell. Returns nothing if even `large` has none.
 std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_small, Bytes large,
                                      const std::stop_token& stop) {
     constexpr int rounds = 4;
@@ -210,7 +217,7 @@ std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_
     return enough;
 }
 
-/// Ops of training run on the device.
+/// Removes the times on the host, because all ops of a step in training run on the device.
 std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph) {
     const auto runs_there = [](const Op& op) { return op.host_time.has_value(); };
     if (std::none_of(graph->ops.begin(), graph->ops.end(), runs_there)) return graph;
@@ -219,7 +226,7 @@ std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph
     return std::make_shared<const Graph>(std::move(on_device));
 }
 
-/// `request` is of the step: its budget in bytes.
+/// The budget of `request` is in bytes of the step.
 PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss, bool in_arena,
                      Bytes whole_peak) {
     const auto began = std::chrono::steady_clock::now();
@@ -322,9 +329,9 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
             for (const NamedTensor& named : there)
                 if (binding.is_parameter && named.name == binding.name)
                     storages.emplace(binding.operand.tensor, named.tensor.storage());
-        // Eviction that sees these ops frees their results only when the next op begins, so that a workspace
-        // would be measured too small. Where there is no room for the ops, the step is not planned from
-        // shapes.
+        // An eviction that sees these ops would free their results only when the next op begins, so that
+        // the measured workspaces would be too small. If there is no room for the ops, the step is not
+        // planned from shapes.
         const NotEvicted unseen(device, {}, "the timing of ops");
         const MemoryLimit::Attempt attempt;
         if (Result<void> profiled = profile_ops(step, device, {}, storages); !profiled)
@@ -338,7 +345,7 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
         for (TensorId given : step.graph.ops[id].outputs) {
             std::int64_t bytes = step.graph.tensors[given].bytes.value;
             if (bytes <= 8) continue;
-            // A loss of numbers of 16 bits is computed in 32.
+            // A loss of 16-bit numbers is computed in 32 bits.
             bytes *= loss_factor(step, given);
             loss.most += 4 * device.most_footprint(bytes);
             loss.kept += 2 * device.most_footprint(bytes);
@@ -400,8 +407,8 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
             answer.budget = budget;
             answer.beside = beside;
             answer.step = step;
-            CountingAllocator::
-                give_back_free_pages();  // the process is the caller's: what the search took goes back
+            // The process is the caller's, so the memory that the search took goes back to the system.
+            CountingAllocator::give_back_free_pages();
             return answer;
         });
 }

@@ -1,4 +1,5 @@
-// From two recordings of the same step to a schedule that keeps the budget, in the background.
+// The planner: it leads from two recordings of the same step to a schedule that keeps the budget, in the
+// background.
 //
 //     Result<std::shared_ptr<Planner>> planner = Planner::create(first, second, "GPT2LMHeadModel");
 //     (*planner)->start({.budget = *parse_budget("60%")}, 1, beside);
@@ -24,64 +25,66 @@ namespace rematlas {
 
 struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
-    Bytes budget;         ///< of the step
-    Bytes beside;         ///< counted beside it
-    Bytes others;         ///< held by the other frames while one runs
-    StepBytes step = {};  ///< what shares of it are of, with all its frames open
+    Bytes budget;         ///< budget of the step
+    Bytes beside;         ///< bytes of tensors that live beside the step
+    Bytes others;         ///< bytes that the other frames hold while one frame runs
+    StepBytes step = {};  ///< the bytes of which a budget in shares is a share, with all frames open
     double seconds = 0;
 };
 
 class Planner {
   public:
-    /// Errors: why the two are not of one course.
+    /// Errors: why the two recordings are not of one course.
     static Result<std::shared_ptr<Planner>> create(const StepRecording& first, const StepRecording& second,
                                                    const std::string& name, DeviceRuntime& device);
-    /// Of one step recorded from shapes. Its ops are timed one after the other on random operands, which
-    /// takes the memory of the largest; without `timed` all take the same time and no workspace. What the
-    /// caller's loss takes is at least what the recording expects, and guessed to be four times the outputs that
-    /// are no single numbers. Errors: the op that
-    /// cannot be run alone. `there`: the parameters, which ops read where they lie while they are timed.
+    /// Makes a planner of one step that was recorded from shapes. Each op is timed alone on random
+    /// operands, which takes the memory of the largest op. Without `timed` all ops take the same time and
+    /// no workspace. The memory of the caller's loss is guessed as four times the outputs that are no
+    /// single numbers, and is at least what the recording expects. `there`: the parameters, which timed ops
+    /// read in their own memory. Errors: the op that cannot be run alone.
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,
                                                         bool timed,
                                                         const std::vector<NamedTensor>& there = {});
-    /// The same step, which ends with the updates of an optimizer: these are timed one after the other, which
-    /// takes the memory of the largest. `end`: what else becomes of the gradients. Errors: the parameter that
-    /// cannot be updated so; a step that may turn out in its backward to take another course, when parameters
-    /// are updated already.
+    /// Makes a planner of the same step, which ends with the updates of an optimizer. Each update is timed
+    /// alone, which takes the memory of the largest one. `end`: what else happens to the gradients. Errors:
+    /// the parameter that cannot be updated so; a step whose backward may find that the program takes
+    /// another course, after parameters have been updated.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
                                                     const StepEnd& end, DeviceRuntime& device) const;
-    /// The same step, recorded from shapes, with an optimizer's step behind it as it was recorded too; for
-    /// planning only. `what` says in one sentence how the updates run; it becomes part of the graph's provenance
-    /// ("optimizer"). Errors: a tensor that the step does not know; a device that is there.
+    /// Makes a planner of the same step, recorded from shapes, followed by an optimizer's step that was
+    /// recorded from shapes too. It is for planning only. `what` says in one sentence how the updates run,
+    /// and becomes part of the graph's provenance ("optimizer"). Errors: a tensor that the step does not
+    /// know; a device that is present.
     Result<std::shared_ptr<Planner>> with_recorded_update(const RecordedUpdate& update,
                                                           const std::string& what,
                                                           DeviceRuntime& device) const;
-    /// The same step, recorded from shapes, on another device of its kind and capability that is not there:
-    /// other costs, and another library's workspace.
+    /// Makes a planner of the same step, recorded from shapes, for another absent device of the same kind
+    /// and capability. The costs differ, and so does the library's workspace.
     std::shared_ptr<Planner> on_absent_device(DeviceRuntime& device) const;
-    /// Of a plan that was made before.
+    /// Makes a planner of a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
 
-    /// In the background, for so many forwards open at a time. A budget in bytes is of all tensors on the
-    /// device, `beside` included; shares are of the step alone, with all its frames open: what lives beside
-    /// it comes on top. A `limits.time` of 0: by the size of the graph. `in_arena`: so the step will run.
+    /// Solves in the background, for a step that has `frames` forwards open at a time. A budget in bytes is
+    /// for all tensors on the device, `beside` included. A budget in shares is for the step alone, with all
+    /// its frames open: `beside` comes on top. If `limits.time` is 0, the size of the graph decides it.
+    /// `in_arena`: whether the step will run in an arena.
     void start(SolveRequest request, int frames, Bytes beside, bool in_arena);
     bool busy() const;
     void wait() const;
-    /// Of the last start; null while it is busy.
+    /// The answer of the last start; null while the solver is busy.
     const PlanAnswer* answer();
 
     const Graph& graph() const { return *graph_; }
     std::shared_ptr<const Graph> shared_graph() const { return graph_; }
     const Tape& tape() const { return tape_; }
     void note_packing(std::string packing) { tape_.packing = std::move(packing); }
-    /// Without recomputation, with so many forwards open.
+    /// The peak without recomputation, with `frames` forwards open.
     Bytes whole_peak(int frames = 1) const { return whole_peak_ + Bytes((frames - 1) * whole_held_.value); }
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }
-    /// The bytes of the step for a budget as `start` takes it.
+    /// Converts a budget as `start` takes it to bytes of the step.
     Result<Bytes> step_budget(const Budget& budget, Bytes beside, int frames) const;
 
   private:
@@ -99,7 +102,8 @@ class Planner {
     std::optional<PlanAnswer> answer_;
 };
 
-/// Bytes of the step that are held at the loss: what a forward keeps until its backward.
+/// Bytes of the step that are held while the loss runs: residents, and the tensors that the forward keeps
+/// for its backward.
 Bytes held_at_loss(const Graph& graph, const std::vector<Step>& steps);
 
 }  // namespace rematlas

@@ -89,7 +89,8 @@ void raise_python_errors() {
         const Locked locked;
         if (python().size(kept) == 0) return;
     }
-    // A function of Python raises it: libtorch makes that the exception that its callers turn back into Python's.
+    // A function of Python raises the kept exception. libtorch turns it into the C++ exception that
+    // libtorch's callers turn back into Python's.
     if (const auto raise = c10::Dispatcher::singleton().findSchema({"rematlas::raise_kept", ""})) {
         torch::jit::Stack nothing;
         raise->redispatchBoxed(c10::DispatchKeySet(), &nothing);
@@ -134,7 +135,7 @@ void throw_as_torch_does(const Error& error) {
         throw_one<c10::LinAlgError>(error);
     } catch (const c10::OutOfMemoryError&) {
         throw_one<c10::OutOfMemoryError>(error);
-    } catch (...) {  // of no class that Python tells apart
+    } catch (...) {  // the class is none that Python tells apart
     }
     throw_one<c10::Error>(error);
 }

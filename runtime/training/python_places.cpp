@@ -42,7 +42,7 @@ const FrameFunctions& interpreter() {
 struct DropReference {
     void operator()(void* object) const { interpreter().drop(object); }
 };
-/// A reference of our own, or null.
+/// A reference that Rematlas owns, or null.
 using Reference = std::unique_ptr<void, DropReference>;
 
 std::string file_of(void* frame) {

@@ -1,4 +1,4 @@
-// Where in a Python model an op comes from.
+// Says from where in a Python model an op comes.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rematlas {
 
-/// The module is what hooks around each module's forward say; the line is asked of the interpreter.
+/// Hooks around each module's forward tell the module. The interpreter is asked for the line.
 class PythonPlaces final : public Places {
   public:
     void enter(std::string path, std::string class_name) {
@@ -20,7 +20,7 @@ class PythonPlaces final : public Places {
     }
 
     ModuleName module() override { return modules_.empty() ? ModuleName() : modules_.back(); }
-    /// The innermost line outside of torch. Takes a microsecond or two.
+    /// The innermost line outside of torch. Cost: one or two microseconds.
     std::string line() override;
 
   private:

@@ -1,5 +1,5 @@
-// A module that trains by a plan file: the caller's parameters and buffers, autograd, losses and optimizers;
-// only forward and backward are the plan's.
+// A module that trains by a plan file: parameters, buffers, autograd, losses and optimizers are the
+// caller's; only forward and backward are the plan's.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
 //     model.train();                                  // named_tensors: runtime/model/torchscript.h
@@ -11,10 +11,10 @@
 //         optimizer.step(), optimizer.zero_grad();
 //     }
 //
-// Outputs, gradients, buffers and the generator move as in the original, bit by bit, where the gradients that
-// the loss gives lie in memory as they did when the step was captured; otherwise their backward is an error.
-// Evaluation is the original's business. Threads: forward and backward of one module follow one another;
-// autograd may run the backward on a thread of its own.
+// Outputs, gradients, buffers and the generator move as in the original, bit by bit, provided that the
+// gradients that the loss gives have the layout in memory that they had when the step was captured;
+// otherwise the backward is an error. For evaluation the original module runs. Threads: forward and
+// backward of one module follow one another; autograd may run the backward on a thread of its own.
 #pragma once
 
 #include <filesystem>
@@ -28,26 +28,27 @@ namespace rematlas {
 
 class ScheduledModule {
   public:
-    /// `tensors` are the caller's own; errors begin with `owner`. `device`: cpu or cuda, where they are.
-    /// Memory is measured from here on: host tensors made before the first call in a process are not counted.
-    /// Errors: no plan; a schedule that is not valid or belongs to another graph; names, shapes, types,
-    /// places in memory that differ from the captured model's.
+    /// `tensors` are the caller's own; errors begin with `owner`. `device`: cpu or cuda, where the tensors
+    /// are. Memory is measured from here on: host tensors made before the first call in a process are not
+    /// counted. Errors: no plan; a schedule that is not valid or belongs to another graph; names, shapes,
+    /// types, places in memory that differ from the captured model's.
     static Result<ScheduledModule> load(const std::filesystem::path& plan,
                                         const std::vector<NamedTensor>& tensors, const std::string& owner,
                                         const std::string& device = "cpu");
 
     /// Outputs in the order in which the captured model returned them, tuples, lists and dictionaries
     /// flattened. Errors: inputs of another number, shape, type, device or order in memory than the plan's;
-    /// inputs that require a gradient, or parameters that the plan makes none for; gradients switched off.
+    /// inputs or parameters that require a gradient that the plan does not make; gradients switched off.
     /// Backward throws c10::Error.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs);
 
     Bytes predicted_peak() const { return step_->schedule().peak; }
     Bytes budget() const { return step_->schedule().budget; }
     double predicted_overhead() const { return step_->schedule().overhead; }
-    int threads() const { return step_->tape().threads; }  ///< that the plan was made for
-    /// Of the last step, residents included, what the caller held beside it not; so far, before its backward.
-    /// None on a device where measuring would change what the caller sees of it.
+    int threads() const { return step_->tape().threads; }  ///< number of threads that the plan was made for
+    /// The peak of the last step, residents included, without tensors that the caller held beside the step.
+    /// Before the step's backward it is the peak so far. Absent on a device where measuring would change
+    /// statistics that the caller sees.
     std::optional<Bytes> last_peak() const { return step_->last_peak; }
 
   private:

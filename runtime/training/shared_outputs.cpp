@@ -7,7 +7,8 @@
 namespace rematlas {
 namespace {
 
-/// Chunks along one axis of a tensor, the second `distance` elements behind the first.
+/// Whether two tensors are chunks of one tensor along one axis, the second `distance` elements behind the
+/// first.
 bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t distance) {
     if (first.strides() != second.strides()) return false;
     std::vector<std::int64_t> axes(static_cast<std::size_t>(first.dim()));
@@ -22,8 +23,8 @@ bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t 
     return false;
 }
 
-/// What is written to one in place would be the other's too. Parts that interleave are taken for overlapping,
-/// but for chunks of one tensor.
+/// Whether a write in place to one tensor would change the other. Parts that interleave count as
+/// overlapping, unless they are chunks of one tensor.
 bool overlap(const at::Tensor& a, const at::Tensor& b) {
     if (a.storage().unsafeGetStorageImpl() != b.storage().unsafeGetStorageImpl() || a.numel() == 0 ||
         b.numel() == 0)

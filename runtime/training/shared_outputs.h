@@ -1,5 +1,5 @@
-// Outputs of a module that share memory. As long as nobody writes to them they may be tensors of their own;
-// what is written to one in place would be in the other, and in its gradient.
+// Outputs of a module that share memory. As long as nobody writes to them, the plan may return tensors with
+// separate memory. A write in place to one of them would also change the other one and its gradient.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,9 +14,9 @@ namespace rematlas {
 class WrittenInPlace {
   public:
     WrittenInPlace() = default;
-    /// Those of the outputs with a history that overlap; holds none of them.
+    /// Watches those of the outputs that have a history and overlap. Holds no tensor.
     explicit WrittenInPlace(const std::vector<at::Tensor>& outputs);
-    /// One of them has been written to since.
+    /// True if one of the watched outputs has been written to since.
     bool happened() const;
 
   private:

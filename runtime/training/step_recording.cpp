@@ -79,7 +79,8 @@ RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, Memo
     return options;
 }
 
-/// Dense in the layout of the output where that is dense.
+/// A gradient of the shape of the output. It has the layout of the output if that is dense, else it is
+/// contiguous.
 at::Tensor gradient_shape(const at::Tensor& output) {
     return output.is_non_overlapping_and_dense()
                ? shape_tensor(output.sizes(), output.strides(), output.scalar_type(), output.device())
@@ -107,7 +108,7 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
         counted_ = counted_residents(tensors, inputs, device);
         beside_ = memory_.alive_bytes() - counted_;
     } else if (RoomMaker* eviction = eviction_on(device)) {
-        eviction->keep(inputs);  // what comes from them alone is computed
+        eviction->keep(inputs);  // tensors that depend on inputs alone are computed
     }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
@@ -139,7 +140,8 @@ std::vector<at::Tensor> StepRecording::begin() {
     return given_;
 }
 
-/// Random numbers that others have drawn are not the step's, and cannot be told from its own. Shapes have none.
+/// Random numbers that other threads have drawn cannot be told from the step's own, so the step is
+/// disturbed if it draws itself. Shape tensors draw none.
 void StepRecording::watch_no_more() {
     if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
         other_thread_ = others_->op();
@@ -229,14 +231,16 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
     record_backward(std::move(gradients), false, false);
 }
 
-/// With as much as the next steps can be given for the same tensors: other blocks, each of which may be too large.
+/// Measures the memory of the loss, and adds the most that the next steps may be given for the same
+/// tensors: the allocator may give them other blocks, each of which may be too large.
 void StepRecording::measure_loss() {
     const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
-    // What is gone since makes room that the loss has taken.
+    // Casts that were freed since the forward make room, which the loss has taken.
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
     loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
-    // Where others are evicted meanwhile, the loss has at most as many as were handed out, and as fit into its bytes.
+    // If other tensors are evicted meanwhile, the loss has at most as many loose blocks as were handed out,
+    // and as fit into its bytes.
     const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;
@@ -286,7 +290,8 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         guard = nullptr;
         const bool keep = keep_graph || around || create_graph;
         made = cut_.backward(gradients, parameters, keep, create_graph);
-        // A further backward is the caller's graph's own; the edges may change when this one is over.
+        // A further backward belongs to the module's own graph. The edges may change only when this
+        // backward is over.
         if (keep)
             torch::autograd::Engine::get_default_engine().queue_callback(
                 [self = shared_from_this()] { self->uncut("the backward may run twice"); });

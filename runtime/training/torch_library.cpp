@@ -1,4 +1,4 @@
-// torch.classes.rematlas and torch.ops.rematlas: what the Python package stands on.
+// torch.classes.rematlas and torch.ops.rematlas, on which the Python package is built.
 //
 //     torch.ops.load_library("librematlas_training.so")
 #include <ATen/autocast_mode.h>
@@ -50,11 +50,11 @@ namespace {
 
 using nlohmann::json;
 
-/// A storage of the device, with the values of this one where there are such and they take at most
-/// `largest_kept` bytes.
+/// Makes a storage on the device of the size of the tensor's storage. It holds the tensor's values if the
+/// tensor has values and its storage has at most `largest_kept` bytes.
 c10::Storage twin_storage(const at::Tensor& tensor, std::int64_t largest_kept, const DeviceRuntime& device) {
     const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
-    // All of the storage: the tensor may be a view of a part of it.
+    // The whole storage is copied, because the tensor may be a view of a part of it.
     if (bytes > largest_kept || !has_data(tensor))
         return shape_tensor({bytes}, c10::ScalarType::Byte, device.device()).storage();
     at::Tensor whole = at::empty({0}, tensor.options().dtype(c10::ScalarType::Byte));
@@ -82,10 +82,11 @@ const bool counting = [] {
     return true;
 }();
 
-/// Returns when autograd's thread of the device has dropped all that earlier backwards left it. A backward
-/// returns before its thread frees the gradients it handed out, and for tensors that Python knows that takes
-/// Python's lock: libtorch ends the process when Python is going down by then. The backward here comes after
-/// the others in the thread's queue, and Python knows none of its tensors.
+/// Returns when autograd's thread of the device has dropped all tensors that earlier backwards left there.
+/// A backward returns before its thread frees the gradients that it handed out. To free a tensor that
+/// Python knows, the thread takes Python's lock, and libtorch ends the process if Python is shutting down
+/// by then. The backward here comes after the others in the thread's queue, and Python knows none of its
+/// tensors.
 void wait_for_autograd(const std::string& device) {
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = at::zeros({}, at::TensorOptions(c10::Device(device))).requires_grad_();
@@ -94,13 +95,13 @@ void wait_for_autograd(const std::string& device) {
 
 }  // namespace
 
-/// For devices that are not there.
+/// Defines the ops that serve absent devices.
 void define_ops_of_shapes(torch::Library& library) {
-    // Shape tensors of the device that share storages as these do. Those of at most `largest_kept` bytes of
-    // storage keep their values.
+    // Makes shape tensors of the device, which share storages as `tensors` do. Those whose storage has at
+    // most `largest_kept` bytes keep their values.
     library.def("shapes_like(Tensor[] tensors, int largest_kept, str device) -> Tensor[]", &shapes_like);
     library.def("device_profiles() -> str", [] { return json(device_profile_names()).dump(); });
-    // What is known of a device by its profile, as JSON.
+    // The facts of a device's profile, as JSON.
     library.def("device_facts(str profile) -> str", [](const std::string& name) {
         const DeviceProfile profile = or_throw(device_profile(name));
         return json{{"id", profile.id},
@@ -112,7 +113,8 @@ void define_ops_of_shapes(torch::Library& library) {
     });
     library.def("check_host_profile(str name) -> ()",
                 [](const std::string& name) { or_throw(host_profile(name)); });
-    // Until it is called with an empty name, libtorch takes the device of this profile to be there.
+    // Makes libtorch believe that the device of this profile is present, until the op is called with an
+    // empty name.
     library.def("stand_in_for(str profile) -> ()", [](const std::string& name) {
         if (name.empty())
             stop_standing_in();
@@ -137,7 +139,8 @@ void define_ops(torch::Library& library) {
         const DeviceRuntime& runtime = *open_device_named(device);
         return runtime.most_footprint(large) > runtime.footprint(large);
     });
-    // As ops that autocast to this type take it, from the cache of the region where it is there.
+    // Casts as the ops that autocast to `type` do: takes the cast from the cache of the region if it is
+    // there.
     library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
                 [](const at::Tensor& tensor, c10::ScalarType type) {
                     return at::autocast::cached_cast(type, tensor, tensor.device().type());
@@ -171,7 +174,8 @@ void define_ops(torch::Library& library) {
         if (budget.of != Budget::Of::nothing) return std::nullopt;
         return budget.bytes.value;
     });
-    // One like each, of the device, whose memory is the host's; without a `fill` with its contents.
+    // Makes a tensor of the device like each of `like`, whose memory is the host's. Without `fill` it holds
+    // the contents of the original.
     library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
                 [](const Tensors& like, const std::string& device, std::optional<double> fill) {
                     return or_throw(host_tensors(like, fill, *open_device_named(device)));

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* comparison = "a comparison";
 
-/// Of type, shape and bytes.
+/// A digest of type, shape and bytes.
 std::string digest_of(const at::Tensor& tensor) {
     if (!tensor.defined()) return {};
     at::NoGradGuard no_grad;
@@ -81,7 +81,7 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     if (others_) others_->rest();
 }
 
-/// After the backward: the verdict is there.
+/// To be called after the backward, when there is a verdict.
 void TrialRun::watch_no_more() {
     if (others_) other_thread_ = others_->op();
     others_ = nullptr;
@@ -107,7 +107,8 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
         const NotEvicted unseen(step_->device(), tensors_, comparison);
         begun = step_->executor().snapshot();
     }
-    // Under eviction what the original's forward keeps makes room, and its gradients do not lie beside.
+    // Under eviction the replay runs first: the tensors that the original's forward keeps are evicted to
+    // make room, and the gradients of the original do not exist yet.
     const bool first = eviction_on(step_->device()) != nullptr;
     std::optional<Replay> replayed;
     if (first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
@@ -127,8 +128,9 @@ void TrialRun::uncut(const std::string& why) {
     cut_.uncut();
 }
 
-/// Of what is alive already, none: its residents. Beside the plan there are three snapshots. As it comes in
-/// pieces, nothing is added for a block that is too large.
+/// Bytes that the replay needs. Residents are not counted, because they are alive already. Three snapshots
+/// of the buffers are alive beside the plan. `make_room` allows for one block that is larger than the
+/// request; the replay asks for its memory in pieces, so that margin is subtracted here.
 std::int64_t TrialRun::bytes_of_replay() const {
     std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
@@ -138,18 +140,18 @@ std::int64_t TrialRun::bytes_of_replay() const {
         0, bytes + step_->device().footprint(bytes) - step_->device().most_footprint(bytes));
 }
 
-/// A copy; the gradient itself may be evicted.
+/// Copies the gradient, because the gradient itself may be evicted.
 at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
     const NotEvicted read(step_->device(), {gradient}, comparison);
     return copy_as_it_lies(gradient.detach());
 }
 
-/// The generator stays where it is if no op of the plan draws from it: other threads may.
+/// The generator is put back only if an op of the plan draws from it, because other threads may draw too.
 void TrialRun::put_back(const Snapshot& state) const {
     step_->executor().draws() ? state.restore() : state.restore_tensors();
 }
 
-/// `begun` and `reached` are of the original, for the part of the step that is compared.
+/// `begun` and `reached` are states of the original before and after the part of the step that is compared.
 bool TrialRun::moves_generator_otherwise(const Snapshot& replayed, const Snapshot& begun,
                                          const Snapshot& reached) const {
     if (step_->executor().draws()) return !replayed.equals_generator(reached);
@@ -164,7 +166,8 @@ std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snap
     return {};
 }
 
-/// From where the step began, and back to where it stands. Nothing, and a verdict, where it cannot be.
+/// Replays the step from the state in which the step began, and puts the present state back. Returns
+/// nothing, and sets the verdict, if the step cannot be replayed.
 std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients, const Snapshot& begun) {
     Executor& executor = step_->executor();
     const auto ends = [&](Verdict verdict, std::string why) {
@@ -193,20 +196,21 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> read = inputs_;
-    read.insert(read.end(), tensors_.begin(), tensors_.end());  // what a forward has left is no resident
+    // A tensor that a forward has left in the module is no resident, so that it may be evicted.
+    read.insert(read.end(), tensors_.begin(), tensors_.end());
     const NotEvicted unseen(step_->device(), read, comparison);
     const MemoryLimit::Attempt attempt;
     if (eviction) {
         try {
             if (auto missing = eviction->make_room(bytes_of_replay()))
                 return ends(Verdict::no_room, *std::move(missing));
-            step_->device().trim();  // or the plan may be handed larger blocks than it asks for
+            step_->device().trim();  // else the allocator may hand the plan larger blocks than it asks for
             for (at::Tensor& gradient : given) gradient = apart(gradient);
         } catch (const c10::OutOfMemoryError& error) {
             return ends(Verdict::no_room, error.what_without_backtrace());
         }
     }
-    // Another forward may have left the module other tensors since.
+    // Another forward may have given the module other tensors since.
     if (Result<void> bound = executor.rebind(tensors_); !bound)
         return ends(Verdict::other_course, bound.error().message);
     const std::unique_ptr<Snapshot> now = executor.snapshot();
@@ -223,10 +227,10 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
     replay.differs = difference_of_forward(*forward, *replayed_forward);
     const auto number = forward->number;
-    forward->outputs.clear();  // the plan knows which of them the caller lets go before the backward
-    // Between the halves the caller's loss may have drawn random numbers, and another forward may have moved
-    // the buffers on. A plan that moves buffers on in its backward goes on with what its own forward has
-    // left.
+    forward->outputs.clear();  // the plan knows which outputs the caller frees before the backward
+    // Between the halves the caller's loss may have drawn random numbers, and another forward may have
+    // moved the buffers on. A plan that moves buffers on in its backward goes on with the buffers as its
+    // own forward has left them.
     if (replayed_forward->different_tensor(*after_forward_).empty()) {
         put_back(begun);
     } else if (begun.different_tensor(*after_forward_).empty()) {
@@ -253,7 +257,8 @@ bool TrialRun::Replay::made(std::size_t place, const at::Tensor& gradient) const
     return digests.empty() ? identical(gradients[place], gradient) : digests[place] == digest_of(gradient);
 }
 
-/// After both, the original's last or put back.
+/// Compares replay and original when both are done. The present state is that of the original, which ran
+/// last or was put back.
 void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made, const Snapshot& begun) {
     variable_list reads = made.parameters;
     reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());

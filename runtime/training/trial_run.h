@@ -1,4 +1,5 @@
-// A real step that the original trains, and that a plan is compared with before it is trusted.
+// A trial run: a real step that the original trains, and with which a plan is compared before it is
+// trusted.
 //
 //     auto trial = std::make_shared<TrialRun>(step, tensors, inputs);
 //     trial->begin();
@@ -7,8 +8,9 @@
 //     trial->verdict()
 //
 // The step trains as the original would: generator and buffers are put back after the replay. Memory: the
-// gradients of the step are held beside the replay. Under online eviction the replay comes first instead, and
-// leaves digests; what the original's forward keeps makes room for it.
+// gradients of the step are held beside the replay. Under online eviction the replay comes first instead
+// and leaves digests of its gradients. The tensors that the original's forward keeps are evicted to make
+// room for it.
 #pragma once
 
 #include <array>
@@ -29,38 +31,38 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
 
     TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
              std::vector<at::Tensor> inputs);
-    /// Returns what the forward is to be given as inputs.
+    /// Returns the tensors that the forward has to be given as inputs.
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
-    /// Gives the comparison up: from now on the step's backward is the caller's graph's own.
+    /// Gives the comparison up: from now on the step's backward is that of the caller's graph.
     void uncut(const std::string& why);
-    /// The forward has thrown.
+    /// To be called when the forward has thrown.
     void abandon() { verdict_ = Verdict::other_course, others_ = nullptr; }
 
     /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
-    /// that nothing was compared. `no_room`: beside what cannot be evicted the plan has none. `dropped`: nobody can call its backward any more,
-    /// or another step was recorded or compared at the same time. `disturbed`: something differs, and another thread
-    /// may be why.
+    /// that nothing was compared. `no_room`: the plan does not fit beside the tensors that cannot be
+    /// evicted. `dropped`: nobody can call the step's backward any more, or another step was recorded or
+    /// compared at the same time. `disturbed`: something differs, and another thread may be the cause.
     Verdict verdict() const {
         return verdict_ == Verdict::open && cut_.is_dropped() ? Verdict::dropped : verdict_;
     }
-    const std::string& why() const { return why_; }  ///< what differs
-    /// An op that another thread ran meanwhile; empty: none.
+    const std::string& why() const { return why_; }  ///< why the verdict is not `same`
+    /// An op that another thread ran during the step; empty if there was none.
     const std::string& other_thread() const { return other_thread_; }
-    Bytes measured_peak() const { return peak_; }  ///< of the replay, residents included
+    Bytes measured_peak() const { return peak_; }  ///< peak of the replay, residents included
     /// Bytes that the original's forward keeps for its backward, the outputs among them.
     std::int64_t held() const { return held_; }
 
   private:
     CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
     void watch_no_more();
-    /// What the plan made of the step.
+    /// What the plan computed in the replay.
     struct Replay {
-        torch::autograd::variable_list gradients;  ///< of Tape::gradients
-        std::vector<std::string> digests;          ///< in their place
+        torch::autograd::variable_list gradients;  ///< the tensors of Tape::gradients
+        std::vector<std::string> digests;          ///< in place of the gradients, after `digest`
         std::unique_ptr<Snapshot> after;
-        std::string differs;  ///< what its forward gave otherwise
-        /// Lets the gradients go, and keeps what tells whether others are the same.
+        std::string differs;  ///< what differs in the forward; empty if nothing does
+        /// Frees the gradients, and keeps digests with which others can be compared.
         void digest();
         bool made(std::size_t place, const at::Tensor& gradient) const;
     };
@@ -78,7 +80,7 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     std::vector<int> gradient_places_;  ///< per trained parameter, its place in Tape::gradients
     CutForward cut_;
     std::vector<int> cut_places_;
-    std::vector<std::string> outputs_;  ///< digests
+    std::vector<std::string> outputs_;  ///< digests of the original's outputs
     std::unique_ptr<Snapshot> before_, after_forward_;
     Verdict verdict_ = Verdict::open;
     std::string why_, other_thread_;

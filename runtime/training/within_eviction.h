@@ -1,4 +1,5 @@
-// What recorded, compared and planned steps ask of an online eviction that is in force around them.
+// The dealings of recorded, compared and planned steps with an online eviction that is in force around
+// them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,21 +12,21 @@
 
 namespace rematlas {
 
-/// Null where there is none.
+/// The eviction that is in force on the device; null if there is none.
 RoomMaker* eviction_on(const DeviceRuntime& device);
 
-/// Counts the memory of the device as it would be without eviction.
+/// Returns the meter that counts the memory of the device as it would be without eviction.
 MemoryMeter& memory_without_eviction(DeviceRuntime& device);
 
-/// The same for longer than a call: the eviction may end or another begin meanwhile, also by a garbage
-/// collection that a step is interrupted by. Whoever goes on then asks `changed`.
+/// The same meter for longer than one call. Meanwhile the eviction may end or another one may begin, even
+/// in a garbage collection that interrupts a step. Code that goes on afterwards asks `changed`.
 class MemoryWithoutEviction final : public MemoryMeter {
   public:
     explicit MemoryWithoutEviction(DeviceRuntime& device) : device_(device) { follow(); }
-    /// The eviction that is in force from here on is the one.
+    /// Takes the eviction that is in force now as the expected one.
     void follow();
     bool evicts() const { return evicts_; }
-    /// The eviction is another one than at `follow`.
+    /// True if the eviction is another one than at the last `follow`.
     bool changed() const;
 
     std::int64_t alive_bytes() const override { return memory_without_eviction(device_).alive_bytes(); }
@@ -38,11 +39,11 @@ class MemoryWithoutEviction final : public MemoryMeter {
     std::uint64_t changes_ = 0;
 };
 
-/// Until the end of the scope ops of this thread are not the program's: nothing that they make is evicted.
-/// What they read is there.
+/// Until the end of the scope, the eviction does not take the ops of this thread for the program's: no
+/// tensor that they make is evicted. The tensors that they read are present.
 class NotEvicted {
   public:
-    /// `who`: whose ops they are, for messages.
+    /// `read`: the tensors that the ops read. `who`: names the owner of the ops in messages.
     NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read, const char* who);
 
   private:

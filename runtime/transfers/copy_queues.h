@@ -1,5 +1,5 @@
-// What goes on beside the work of a device: copies to host memory and back, one queue each way, and ops that run on
-// the host, in a queue of their own; with marks that order them.
+// The queues that work beside a device: one for copies to host memory, one for copies back, and one for ops
+// that run on the host. Marks order them.
 //
 //     CopyQueues& copies = ...;                             // open_copies, in runtime/device/copies.h
 //     const Mark made = copies.mark(CopyQueue::compute);    // what was submitted so far
@@ -8,8 +8,8 @@
 //     const Mark gone = copies.mark(CopyQueue::out);
 //     copies.wait(CopyQueue::compute, gone);                // before the tensor's memory is used again
 //
-// Nothing here waits for the device but `synchronize`. Who gives memory back to an allocator, or reads the
-// slab, must have waited for the copies that use it: the allocator knows of the compute stream alone.
+// Only `synchronize` waits for the device. Whoever gives memory back to an allocator, or reads the slab,
+// must have waited for the copies that use it, because the allocator knows only the compute stream.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace rematlas {
 
-/// compute: what the calling thread submits; host: ops that run there.
+/// compute: work that the calling thread submits; in and out: copies; host: ops that run on the host.
 enum class CopyQueue : std::uint8_t { compute, in, out, host };
 constexpr std::size_t copy_queue_count = 4;
 
-/// A moment in a queue's work. Holds until it is released; marks that are released are used again.
+/// A moment in a queue's work. A mark is valid until it is released; released marks are used again.
 enum class Mark : std::int32_t {};
 
 class CopyQueues {
@@ -30,24 +30,25 @@ class CopyQueues {
     virtual ~CopyQueues() = default;
     virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< in the queue `out`
     virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< in the queue `in`
-    /// In the queue `host`: on another thread, one after the other. It must not throw, nor call the device.
+    /// Runs work in the queue `host`: on another thread, one after the other. The work must not throw, nor
+    /// call the device.
     virtual void run(std::function<void()> work) = 0;
     virtual Mark mark(CopyQueue queue) = 0;
-    /// What the queue is given from now on begins when the mark is reached.
+    /// Work that the queue is given from now on begins when the mark is reached.
     virtual void wait(CopyQueue queue, Mark mark) = 0;
     virtual void release(Mark mark) = 0;
-    /// The caller waits for all that the queue was given.
+    /// Waits for all work that the queue was given.
     virtual void synchronize(CopyQueue queue) = 0;
 };
 
-/// Host memory that the device reads and writes without a copy of the driver's in between: mapped once, and
-/// registered once, so that it is not rounded up to a power of two as libtorch's pinned memory is.
+/// Host memory that the device reads and writes without a copy by the driver in between. It is mapped once
+/// and registered once, so that it is not rounded up to a power of two as libtorch's pinned memory is.
 class PinnedSlab {
   public:
     virtual ~PinnedSlab() = default;
     virtual void* data() const = 0;
     virtual std::size_t bytes() const = 0;
-    /// Where kernels of the device find the same bytes.
+    /// The address at which kernels of the device find the same bytes.
     virtual void* device_data() const { return data(); }
 };
 

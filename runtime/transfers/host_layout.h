@@ -1,4 +1,4 @@
-// Where on the host each tensor lies that a schedule puts there.
+// Plans where on the host each tensor lies that a schedule moves or makes there.
 #pragma once
 
 #include "core/base/result.h"
@@ -8,8 +8,9 @@
 
 namespace rematlas {
 
-/// Fills in of the plan what lies where: `places`, `place`, `host_runs`, `leaving`, `slab_bytes` and `host_peak`, for
-/// its steps. Errors: steps that copy or run on the host what is not there. Cost: that of packing the slab.
+/// Fills these fields of the plan for its steps: `places`, `place`, `host_runs`, `leaving`, `slab_bytes`,
+/// `home_bytes` and `host_peak`. Errors: steps that copy or use on the host a tensor that is not there.
+/// Cost: that of packing the slab.
 Result<void> lay_out_host(const Graph& graph, const Homes& homes, TransferPlan& plan);
 
 }  // namespace rematlas

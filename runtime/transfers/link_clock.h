@@ -1,6 +1,6 @@
-// Virtual time: how long a step takes where its links are as fast as is said, and its ops take what they are
-// said to. Driven by the orders that the queues get, not by the schedule: what is waited for too
-// much or too little shows here.
+// Virtual time: how long a step takes if its links have the given speeds, and its ops the given times. The
+// orders that the queues get drive the clock, not the schedule, so that superfluous and missing waits show
+// here.
 //
 //     LinkClock clock(graph, plan, links);
 //     executor.run(..., {.clock = &clock});       // or time_on_links, without a run
@@ -19,11 +19,12 @@ namespace rematlas {
 
 class LinkClock {
   public:
-    /// Graph and plan must outlive the clock. The links copy whichever way the plan does.
+    /// Graph and plan must outlive the clock. The links copy in the directions of the plan's orders.
     LinkClock(const Graph& graph, const TransferPlan& plan, const Links& links)
         : graph_(graph), plan_(plan), links_(links) {}
 
-    void begin();                        ///< of a repetition, whose copies may follow those of the last
+    void begin();                        ///< begins a repetition, whose copies may follow those of the last
+                                         ///< one
     void tell(const QueueOrder& order);  ///< a queue gets an order
     void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< compute goes on
     Nanoseconds now() const { return Nanoseconds(queues_.now()); }
@@ -36,11 +37,11 @@ class LinkClock {
     const TransferPlan& plan_;
     Links links_;
     SideQueues queues_;
-    std::vector<int> started_, before_;  ///< by step: what this repetition started, and the last
-    std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: what its next work waits for
+    std::vector<int> started_, before_;  ///< by step: work that this repetition started, and the last one
+    std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: work for which its next work waits
 };
 
-/// Of one step whose runs take these times, by step; nothing is under way when it begins.
+/// The time of one step whose runs take `times`, given by step. Nothing is under way when the step begins.
 Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,
                           std::span<const Nanoseconds> times);
 

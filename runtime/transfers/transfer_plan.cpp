@@ -10,9 +10,9 @@
 namespace rematlas {
 namespace {
 
-/// Who waits for what, by vector clocks. Positions of compute count steps over all repetitions: what it has
-/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another queue count
-/// what it was given.
+/// Finds what waits for what, by vector clocks. Positions of compute count steps over all repetitions:
+/// before step i of a repetition that begins at `base_`, compute has done base_ + i. Positions of any other
+/// queue count the work that it was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -31,7 +31,7 @@ class Scheduler {
         for (TensorId t : homes.on_host) goes_on_[t] = homes.cyclic && resident_[t];
     }
 
-    /// One repetition after those that were played before.
+    /// Plays one more repetition.
     void play(QueueOrders& to) {
         to = {};
         orders_ = &to;
@@ -61,21 +61,22 @@ class Scheduler {
     struct Work {
         CopyQueue queue;
         std::int64_t number;
-        Clock known;  ///< before it and in it
+        Clock known;  ///< the work done before it and by it, per queue
         std::int32_t step;
         int repetition;
         QueueOrders* orders;
         std::size_t place;
     };
     struct State {
-        int to_host = -1, to_device = -1;  ///< the last copies, by number
+        int to_host = -1, to_device = -1;  ///< numbers of the last copies
         int on_host = -1,
-            changed_there = -1;    ///< the last op on the host that uses it; that updates or makes it
-        std::int64_t written = 0;  ///< on the device, by compute
+            changed_there = -1;    ///< the last op on the host that uses the tensor; the last that updates or
+                                   ///< makes it
+        std::int64_t written = 0;  ///< position at which compute last wrote it on the device
     };
 
     std::int32_t at() const { return static_cast<std::int32_t>(at_); }
-    std::int64_t done() const { return base_ + at() + 1; }  ///< once this step is
+    std::int64_t done() const { return base_ + at() + 1; }  ///< position once this step is done
     static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
     Clock& known(CopyQueue queue) { return known_[index(queue)]; }
     std::int64_t& compute_of(Clock& clock) { return clock[index(CopyQueue::compute)]; }
@@ -112,7 +113,7 @@ class Scheduler {
                 state.to_host = add(CopyQueue::out, QueueOrder::Kind::copy);
                 return;
             case StepKind::fetch:
-                // The allocator gives what it had before.
+                // The allocator may give memory that earlier work used.
                 after(CopyQueue::in, {state.to_host, state.changed_there}, last_work_);
                 state.to_device = add(CopyQueue::in, QueueOrder::Kind::copy);
                 return;
@@ -140,7 +141,7 @@ class Scheduler {
             for (TensorId t : op.mutates) state_[t].written = last_work_;
     }
 
-    /// What is at home on the host was the caller's before the first repetition.
+    /// Residents that live on the host were the caller's before the first repetition.
     void run_on_host(const Op& op) {
         std::vector<int> first;
         for (TensorId t : op.inputs) first.push_back(state_[t].to_host);
@@ -156,7 +157,7 @@ class Scheduler {
             for (TensorId t : *list) state_[t].changed_there = mine;
     }
 
-    /// The moment from which the copy's place on the host is free.
+    /// The position from which the place of the copy on the host is free.
     std::int64_t place_is_free() const {
         return is_free(plan_.places[static_cast<std::size_t>(plan_.place[at_])]);
     }
@@ -191,8 +192,9 @@ class Scheduler {
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// What the queue is given next begins when these are done and compute has reached the moment. A queue is
-    /// done with its last work when it is done with all; what one wait says another need not.
+    /// Work that the queue is given next begins when `works` are done and compute has reached the moment. A
+    /// queue that is done with its last work is done with all of it. A wait that implies another one makes
+    /// that other one superfluous.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);
@@ -247,22 +249,22 @@ class Scheduler {
     TransferPlan& plan_;
     std::span<const TransferPause> pauses_;  ///< in the order of steps
     std::size_t next_pause_ = 0;
-    std::vector<std::int64_t> left_;  ///< by place: when it was free again, the last time
+    std::vector<std::int64_t> left_;  ///< by place: position at which it was last left
     IdVector<TensorId, std::uint8_t> resident_;
-    IdVector<TensorId, std::uint8_t> goes_on_;  ///< its copies may, in the next repetition
+    IdVector<TensorId, std::uint8_t> goes_on_;  ///< its copies may go on in the next repetition
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
     std::array<Clock, copy_queue_count>
-        known_;  ///< by queue: what has been done before whatever it is given next
+        known_;  ///< by queue: work that is done before the queue's next work begins
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
-    std::int64_t last_work_ = 0;  ///< after which memory may have been given back
+    std::int64_t last_work_ = 0;  ///< position after which memory may have been given back
     std::size_t at_ = 0;
     int repetition_ = 0;
 };
 
-/// The same orders, whatever is marked.
+/// True if the orders are equal apart from their marks.
 bool alike(QueueOrders a, QueueOrders b) {
     for (QueueOrders* one : {&a, &b})
         for (QueueOrder& order : one->orders) order.marked = false;

@@ -24,10 +24,10 @@ namespace rematlas {
 
 class TransferPlayer {
   public:
-    /// Told of memory on the host that nobody needs any more: tests overwrite it.
+    /// Is told of memory on the host that nobody needs any more; tests overwrite that memory.
     using Forgotten = std::function<void(void* data, std::size_t bytes)>;
 
-    /// `slab`: TransferPlan::slab_bytes, or more. All must outlive the player.
+    /// `slab`: memory of at least TransferPlan::slab_bytes. All arguments must outlive the player.
     TransferPlayer(const TransferPlan& plan, CopyQueues& copies, void* slab, Forgotten forgotten = {})
         : plan_(plan),
           copies_(copies),
@@ -38,30 +38,33 @@ class TransferPlayer {
     TransferPlayer(const TransferPlayer&) = delete;
     TransferPlayer& operator=(const TransferPlayer&) = delete;
 
-    /// Where that place, which is a home, lies: before the first step, and where it has moved since.
+    /// Sets the address of a place that is a home. To be called before the first step, and whenever the
+    /// home has moved.
     void set_home(std::size_t number, void* data) { homes_[number] = data; }
-    /// A repetition begins. `clock` runs with it, when there is one.
+    /// Begins a repetition. `clock` runs with it; may be null.
     void begin(LinkClock* clock = nullptr);
-    /// Before a step: the queues get what belongs to it. `device`: of a step that copies, where the tensor
-    /// lies there, and how many bytes of it are copied. `work`: of an op that runs on the host.
+    /// To be called before a step: gives the queues the orders of the step. `device` and `bytes`: for a
+    /// step that copies, the address of the tensor on the device, and the bytes to copy. `work`: for an op
+    /// that runs on the host.
     void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0,
               std::function<void()> work = {});
-    /// After a step: what it leaves on the host has no place there any more.
+    /// To be called after a step: tensors that the step removes from the host lose their places.
     void leave(std::size_t step);
-    /// Before the caller gets to what the plan's pause before that step names; nothing where there is none.
+    /// To be called before the caller uses the tensors of the plan's pause before that step. Does nothing
+    /// if there is no such pause.
     void pause(std::size_t before);
-    /// After the last step. What compute is given from now on finds all done, but for copies that go on in the
-    /// next repetition.
+    /// To be called after the last step. Work that compute is given from now on begins when everything is
+    /// done, except for copies that go on in the next repetition.
     void end();
-    /// The next repetition finds nothing under way. Here and now waits for what compute has not waited for: in
-    /// the middle of a step, and for copies that go on after it.
+    /// Makes the next repetition find nothing under way. Waits here for work for which compute has not
+    /// waited: in the middle of a step, and for copies that go on after it.
     void settle();
 
     void* place(std::size_t number) const {
         const HostPlace& place = plan_.places[number];
         return place.taken < 0 ? homes_[number] : slab_ + place.offset;
     }
-    Bytes host_peak() const { return peak_; }  ///< of what was on the host since the last begin
+    Bytes host_peak() const { return peak_; }  ///< peak of the bytes on the host since the last `begin`
 
   private:
     void synchronize();
@@ -74,12 +77,12 @@ class TransferPlayer {
     const TransferPlan& plan_;
     CopyQueues& copies_;
     char* slab_;
-    std::vector<void*> homes_;  ///< by place, of those that are homes
+    std::vector<void*> homes_;  ///< addresses of homes, by place
     Forgotten forgotten_;
     LinkClock* clock_ = nullptr;
     const QueueOrders* orders_ = nullptr;
     std::vector<std::optional<Mark>> now_,
-        before_;  ///< by step: of what this repetition started, and the last
+        before_;  ///< marks by step: of work that this repetition started, and the last one
     std::vector<std::uint8_t> occupied_;
     std::size_t next_leaving_ = 0;
     bool goes_on_ = false;  ///< the last repetition ended with copies under way

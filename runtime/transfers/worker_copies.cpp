@@ -27,7 +27,7 @@ class WorkerCopies final : public CopyQueues {
             stopping_ = true;
         }
         changed_.notify_all();
-        for (Worker& worker : workers_)  // a process that was forked has none of the threads
+        for (Worker& worker : workers_)  // a forked process has none of the threads
             getpid() == process_ ? worker.thread.join() : worker.thread.detach();
     }
 
@@ -53,7 +53,7 @@ class WorkerCopies final : public CopyQueues {
         if (queue != CopyQueue::compute) add_locked(queue, {.reaches = of(mark)});
         return mark;
     }
-    /// What compute has submitted is done: a link has nothing to wait for there.
+    /// A link need not wait for compute, whose submitted work is done.
     void wait(CopyQueue queue, Mark mark) override {
         std::unique_lock lock(mutex_);
         const std::shared_ptr<Moment> moment = of(mark);
@@ -76,7 +76,7 @@ class WorkerCopies final : public CopyQueues {
     struct Moment {
         bool reached = false;
     };
-    /// One of: a copy, an op, a moment that is reached, a moment that is waited for.
+    /// One of: a copy, an op, a moment to reach, a moment to wait for.
     struct Job {
         void* to = nullptr;
         const void* from = nullptr;
@@ -107,7 +107,7 @@ class WorkerCopies final : public CopyQueues {
         for (;;) {
             changed_.wait(lock, [&] { return stopping_ || !worker.jobs.empty(); });
             if (worker.jobs.empty()) return;
-            Job& job = worker.jobs.front();  // stays where it is while more come behind it
+            Job& job = worker.jobs.front();  // the reference stays valid while more jobs come behind it
             if (job.work) {
                 lock.unlock();
                 std::exchange(job.work, {})();

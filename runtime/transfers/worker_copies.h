@@ -1,9 +1,9 @@
-// Copies within host memory by two threads, one each way, and a third that runs ops: what streams are to a GPU.
-// Compute is the calling thread, whose work is done when it submits more.
+// Copies within host memory by two threads, one each way, and a third thread that runs ops. They correspond
+// to the streams of a GPU. Compute is the calling thread, whose work is done when it submits more.
 //
 //     std::unique_ptr<CopyQueues> copies = worker_copies();
 //
-// Threads: one at a time gives orders.
+// Threads: one thread at a time gives orders.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace rematlas {
 
 std::unique_ptr<CopyQueues> worker_copies();
 
-/// Pages of the system, which nothing counts. Null: no memory.
+/// Takes pages of the system, which nothing counts. Null: no memory.
 std::unique_ptr<PinnedSlab> mapped_slab(std::size_t bytes);
 
 }  // namespace rematlas

@@ -18,7 +18,8 @@
 namespace rematlas {
 namespace {
 
-/// Of an error in a model's forward the interpreter tells more than one line.
+/// The line of eviction in an error. For an error in a model's forward the interpreter gives more than one
+/// line.
 std::optional<std::string> line_of_eviction(const std::exception& error) {
     const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
     const std::string text = of_torch ? of_torch->what_without_backtrace() : error.what();
@@ -31,7 +32,7 @@ std::optional<std::string> line_of_eviction(const std::exception& error) {
 /// A model in training.
 struct Trained {
     Model model;
-    std::unique_ptr<GeneratorState> generator = nullptr;  ///< before its next step
+    std::unique_ptr<GeneratorState> generator = nullptr;  ///< state before its next step
 };
 
 class EvictedRun : public PairedSides {
@@ -47,7 +48,7 @@ class EvictedRun : public PairedSides {
         evicted_.generator = device_.generator_state();
     }
 
-    /// `bytes`: of the model's parameters and buffers.
+    /// `bytes`: those of the model's parameters and buffers.
     void compare_with(Model original, std::int64_t bytes) {
         original_ = Trained{.model = std::move(original), .generator = device_.generator_state()};
         beside_ = original_bytes_ = bytes;
@@ -113,7 +114,7 @@ class EvictedRun : public PairedSides {
         }
     }
 
-    /// One after the other: together they might not fit.
+    /// Makes the two tensors present one after the other, because together they might not fit.
     bool is_same(const at::Tensor& original, const at::Tensor& own) override {
         evictor_->touch(own, Evictor::Look::now);
         const Aside aside(*this);
@@ -126,8 +127,8 @@ class EvictedRun : public PairedSides {
     }
 
   private:
-    /// What happens while one lives is not the evicted model's: eviction sees none of its ops, and its memory
-    /// does not count.
+    /// While an Aside lives, ops and memory are not the evicted model's: eviction sees none of the ops, and
+    /// the memory does not count.
     class Aside {
       public:
         explicit Aside(EvictedRun& run)

@@ -1,7 +1,9 @@
-// Trains a TorchScript model for some steps under online eviction, without a plan, and on request the original
-// beside it. After each step the weights take a small plain gradient step, which belongs to the step.
+// Trains a TorchScript model for some steps under online eviction, without a plan, and on request the
+// original beside it. After each step the weights take a small plain gradient step, which belongs to the
+// step.
 //
-//     Result<EvictedReport> report = train_evicting("model.pt", {.inputs = specs, .budget = *parse_budget("2GiB")}, *device);
+//     Result<EvictedReport> report =
+//         train_evicting("model.pt", {.inputs = specs, .budget = *parse_budget("2GiB")}, *device);
 //     report->measured_peak;     // never above the budget
 #pragma once
 
@@ -23,32 +25,32 @@ namespace rematlas {
 struct EvictedOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
-    Budget budget;  ///< shares are of the original's peak, which only `verify` tells
-    nlohmann::json policy = nlohmann::json::object();  ///< as the solver `dtr` takes it
+    Budget budget;  ///< shares are of the original's peak, which is known only with `verify`
+    nlohmann::json policy = nlohmann::json::object();  ///< options as the solver `dtr` takes them
     int steps = 5;
-    bool verify = false;            ///< run the original on a copy as well, which must fit into memory beside
-    bool record = false;            ///< keep what happens in the last step
-    bool costs_from_bytes = false;  ///< as EvictorOptions has it: each run evicts the same
+    bool verify = false;            ///< also run the original on a copy, which must fit into memory beside
+    bool record = false;            ///< keep a record of the last step
+    bool costs_from_bytes = false;  ///< see EvictorOptions: each run evicts the same
     std::uint64_t seed = 1;
-    int threads = 1;  ///< of libtorch
+    int threads = 1;  ///< threads of libtorch
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
 struct EvictedReport : PairedReport {
     struct Step {
         double seconds = 0;
-        std::int64_t evictions = 0;  ///< for want of memory
-        std::int64_t reruns = 0;     ///< ops that ran another time
+        std::int64_t evictions = 0;  ///< evictions to make room
+        std::int64_t reruns = 0;     ///< runs of ops that had run before
         Bytes peak;
     };
     std::vector<Step> steps;
-    std::int64_t calls = 0;     ///< ops, of all steps
-    double rerun_overhead = 1;  ///< time of all runs over the time of the first runs, in all steps
+    std::int64_t calls = 0;     ///< ops in all steps
+    double rerun_overhead = 1;  ///< time of all runs divided by the time of the first runs, in all steps
     std::optional<EvictedStep> record;
 };
 
-/// Errors: one line. Of kind `negative` where the budget cannot be kept: the op, the bytes that are missing and
-/// what cannot be evicted.
+/// Errors: one line; of the kind `negative` if the budget cannot be kept: the op, the missing bytes, and
+/// the tensors that cannot be evicted.
 Result<EvictedReport> train_evicting(const std::filesystem::path& model, const EvictedOptions& options,
                                      DeviceRuntime& device);
 

@@ -21,8 +21,8 @@ namespace {
 struct OriginalModel {
     Model model;
     std::int64_t resident_bytes;
-    std::unique_ptr<GeneratorState> generator = nullptr;  ///< before its next step
-    std::optional<OriginalOptimizer> optimizer = {};      ///< where it is part of the step
+    std::unique_ptr<GeneratorState> generator = nullptr;  ///< state before its next step
+    std::optional<OriginalOptimizer> optimizer = {};      ///< set if the optimizer is part of the step
 
     Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t seed,
                              DeviceRuntime& device) {
@@ -52,8 +52,9 @@ struct OriginalModel {
     }
 };
 
-/// Time of all runs over the time of first runs, in the same step; for ops that run on the host the graph says what
-/// they take on the device. With `over_links` that of the step in which runs wait for copies.
+/// Time of all runs divided by the time of the first runs, in the same step. For ops that run on the host,
+/// the first run counts with the graph's time on the device. With `over_links` the dividend is the time of
+/// the step in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {
@@ -113,7 +114,7 @@ class PlanRun : public PairedSides {
                                   .progress = options_.progress,
                                   .more_steps = one_more ? 1 : 0};
         if (Result<void> done = train_in_pairs(*this, pairs, device_, report_); !done) return done.error();
-        executor_.drop_graphs();  // its memory is needed
+        executor_.drop_graphs();  // the memory of the graphs is needed
         if (Result<void> measured = measure_overhead(static_cast<std::uint64_t>(pairs.warm_up + pairs.steps));
             !measured)
             return measured.error();
@@ -134,13 +135,13 @@ class PlanRun : public PairedSides {
         descend(model_, replayed->gradients);
         for (const NamedTensor& tensor : model_.tensors) replayed->tensors.push_back(tensor.tensor);
         if (original_ && original_->optimizer) replayed->states = executor_.states();
-        // Libraries have chosen their kernels.
+        // By now the libraries have chosen their kernels.
         if (options_.cuda_graphs && !graphs_were_tried_) capture_graphs(inputs);
         return replayed;
     }
 
   private:
-    /// The names of parameters that the plan updates there, on a GPU.
+    /// The names of parameters that the plan updates on the host, in a step of a GPU.
     std::set<std::string> updated_on_host() const {
         std::set<TensorId> updated;
         for (const Step& step : plan_.schedule.steps)
@@ -175,7 +176,7 @@ class PlanRun : public PairedSides {
         return outcome;
     }
 
-    /// Without graphs, plain replay goes on.
+    /// Tries to capture the step as graphs. If that fails, plain replay goes on.
     void capture_graphs(const std::vector<at::Tensor>& inputs) {
         graphs_were_tried_ = true;
         const Result<void> captured = executor_.capture_graphs(plan_.schedule.steps, inputs);
@@ -183,7 +184,7 @@ class PlanRun : public PairedSides {
         if (!captured) report_.why_no_cuda_graphs = captured.error().message;
     }
 
-    /// One more replay with a clock around each op.
+    /// Replays the step once more with a clock around each op.
     Result<void> measure_overhead(std::uint64_t step) {
         Result<Replayed> timed = executor_.run(
             plan_.schedule.steps, inputs_of_step(step, specs_, options_.seed, device_),
@@ -219,7 +220,7 @@ class PlanRun : public PairedSides {
         report_.verified = report_.mismatch.empty();
     }
 
-    /// Those that are on the device between steps.
+    /// Bytes of the residents that are on the device between steps.
     std::int64_t residents() const {
         const IdVector<TensorId, char> there = on_device_at_start(plan_.graph, plan_.schedule.homes);
         std::int64_t bytes = 0;
@@ -240,8 +241,8 @@ class PlanRun : public PairedSides {
     bool graphs_were_tried_ = false;
 };
 
-/// The model that is trained by the plan. Of a GPU's steps, what lives on the host never takes memory of the device;
-/// then `states` are those of the optimizer.
+/// Loads the model that is trained by the plan. On a GPU, residents that live on the host never take memory
+/// of the device; in that case `states` becomes those of the optimizer.
 Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path, DeviceRuntime& device,
                             std::vector<at::Tensor>& states) {
     const Homes& homes = plan.schedule.homes;
@@ -252,7 +253,7 @@ Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path,
     if (!tape) return tape.error();
     Result<PlacedTensors> placed = place_by_homes(model->tensors, *tape, homes, device);
     if (!placed) return Error{model->file_name + ": " + placed.error().message};
-    model->program = nullptr;  // which holds all tensors on the host
+    model->program = nullptr;  // the program holds all tensors on the host
     model->tensors = std::move(placed->tensors);
     states = std::move(placed->states);
     return model;
@@ -267,7 +268,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
                      checked.violations.front()};
     }
     if (options.progress) options.progress("load", 0.0);
-    // The kernels that it was captured with.
+    // The kernels with which the step was captured are put in force.
     if (device.settings() && plan.graph.provenance && plan.graph.provenance->contains("settings"))
         device.put_in_force(settings_from((*plan.graph.provenance)["settings"]));
     std::vector<at::Tensor> states;
@@ -297,7 +298,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     if (room) {
         Bytes there(flatten(plan.graph).resident_bytes);
         for (const Tensor& tensor : plan.graph.tensors)
-            if (tensor.kind == TensorKind::input) there -= tensor.bytes;  // they are drawn for each step
+            if (tensor.kind == TensorKind::input) there -= tensor.bytes;  // inputs are drawn for each step
         for (TensorId tensor : plan.schedule.homes.on_host)
             if (!made_by[tensor].valid()) there -= plan.graph.tensors[tensor].bytes;
         if (Result<void> fits = check_room(*room, there, device); !fits)

@@ -33,7 +33,7 @@ class CudaCopies final : public CopyQueues {
     void copy_in(void* device, const void* host, std::size_t bytes) override {
         copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
     }
-    /// On a thread of the driver's, when the stream gets there; it must not call the driver.
+    /// The work runs on a thread of the driver when the stream gets there; it must not call the driver.
     void run(std::function<void()> work) override {
         const c10::cuda::CUDAGuard guard(index_);
         auto call = std::make_unique<std::function<void()>>(std::move(work));
@@ -83,7 +83,7 @@ class CudaCopies final : public CopyQueues {
     std::vector<Mark> free_;
 };
 
-/// Mapped, so that kernels read and write it where it is.
+/// Pinned memory that is mapped, so that kernels read and write it in place.
 class CudaSlab final : public PinnedSlab {
   public:
     CudaSlab(c10::DeviceIndex index, std::size_t bytes) : index_(index), bytes_(bytes) {
@@ -99,8 +99,8 @@ class CudaSlab final : public PinnedSlab {
         (void)cudaGetLastError();
         TORCH_CHECK(false, bytes, " bytes of host memory cannot be pinned: ", cudaGetErrorString(error));
     }
-    /// Tensors look at it, and may be let go of while a kernel that was submitted uses them. At the end of the
-    /// process the driver may be gone already.
+    /// Waits for the device, because a tensor in the slab may be freed while a submitted kernel still uses
+    /// it. At the end of the process the driver may be gone already, so that errors are ignored.
     ~CudaSlab() override {
         const c10::cuda::CUDAGuard guard(index_);
         (void)cudaDeviceSynchronize();

@@ -1,5 +1,5 @@
-// A CUDA device. Lives in a library of its own that is opened for `--device cuda`: libtorch_cuda takes time
-// and memory to load.
+// A CUDA device. It lives in a library of its own that is opened for `--device cuda` only, because
+// libtorch_cuda takes time and memory to load.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/ops/addmm.h>
@@ -42,7 +42,8 @@ namespace {
 namespace caching = c10::cuda::CUDACachingAllocator;
 using AllocatorConfig = c10::CachingAllocator::AcceleratorAllocatorConfig;
 
-/// Events on the compute stream. Made beforehand: making one takes as long as a small kernel.
+/// Events on the compute stream. They are made beforehand, because making one takes as long as a small
+/// kernel.
 class CudaMarks final : public Marks {
   public:
     CudaMarks(c10::DeviceIndex index, std::size_t most) : index_(index), events_(most) {
@@ -58,7 +59,8 @@ class CudaMarks final : public Marks {
         C10_CUDA_CHECK(cudaEventRecord(events_.at(placed_), c10::cuda::getCurrentCUDAStream(index_)));
         ++placed_;
     }
-    /// Sums of neighbours' distances: milliseconds in a float would lose microseconds of a long step.
+    /// Sums the distances of neighbours, because milliseconds in a float would lose microseconds of a long
+    /// step.
     std::vector<std::int64_t> read() override {
         if (placed_ > 0) C10_CUDA_CHECK(cudaEventSynchronize(events_[placed_ - 1]));
         std::vector<std::int64_t> times(placed_, 0);
@@ -78,7 +80,7 @@ class CudaMarks final : public Marks {
     std::size_t placed_ = 0;
 };
 
-/// Sizes of blocks that the model of the allocator does not foretell.
+/// Returns the reason if the allocator makes blocks of sizes that its model does not predict.
 std::optional<std::string> unknown_allocator() {
     if (caching::name() != "native")
         return "the allocator " + caching::name() +
@@ -99,8 +101,8 @@ class CudaRuntime final : public DeviceRuntime {
                 const StepMemoryCalls& calls)
         : index_(index), own_process_(options.own_process), host_(std::move(host)) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
-        // Expandable segments split every block: what is handed out is then what was asked for in granules of
-        // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user's stays.
+        // Expandable segments split every block. A request then takes its bytes rounded up to granules of
+        // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user stays.
         if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
         at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
         if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
@@ -124,7 +126,8 @@ class CudaRuntime final : public DeviceRuntime {
         std::size_t free = 0, total = 0;
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-        // What others hold of the device is in it too, and what they give back is not noticed.
+        // The figure includes memory that other processes hold, and memory that they give back later is not
+        // noticed.
         context_bytes_ =
             std::max<std::int64_t>(0, static_cast<std::int64_t>(total - free) - reserved_bytes());
     }
@@ -152,8 +155,8 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
-    /// Gaps of a segment that can grow are filled before it does; others may be too small for what is to
-    /// come.
+    /// Only the active bytes of an expandable segment count, because its gaps are filled before it grows.
+    /// The gaps of other segments may be too small for later requests.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
@@ -163,7 +166,7 @@ class CudaRuntime final : public DeviceRuntime {
         return bytes;
     }
     void trim() override { caching::emptyCache(); }
-    /// Asks the driver: who evicts, or shares, hides the allocator's own deleter.
+    /// Asks the driver, because code that evicts or shares memory hides the allocator's own deleter.
     bool counts(const c10::DataPtr& memory) const override {
         if (!memory) return true;
         cudaPointerAttributes attributes{};
@@ -173,7 +176,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
-    /// Of a block of a large segment only more than 1 MiB is split off.
+    /// The allocator splits the rest off a block of a large segment only if the rest is more than 1 MiB.
     std::int64_t most_footprint(std::int64_t bytes) const override {
         constexpr std::int64_t small = 1 << 20;
         if (bytes <= small || AllocatorConfig::use_expandable_segments()) return footprint(bytes);
@@ -195,7 +198,7 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // smaller is what others keep
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // other libraries keep less
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";
@@ -217,7 +220,7 @@ class CudaRuntime final : public DeviceRuntime {
     }
 
     /// cuBLAS and cuBLASLt take their workspaces at their first call, for each thread and stream, and keep
-    /// them. Autograd runs backwards on a thread of its own.
+    /// them. Autograd runs backwards on a thread of its own, so both threads call them here.
     void prepare() override {
         const c10::cuda::CUDAGuard guard(index_);
         const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream(index_);
@@ -312,7 +315,8 @@ class CudaRuntime final : public DeviceRuntime {
   private:
     static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-    /// Of a further thread. cuBLASLt takes a workspace for products with a bias, which forwards have.
+    /// Takes the workspaces of a further thread. cuBLASLt takes one for products with a bias, which
+    /// forwards have.
     static void take_workspaces_of_thread() {
         at::cuda::getCurrentCUDABlasHandle();
         if (torch::autograd::get_current_node()) return;
@@ -324,7 +328,7 @@ class CudaRuntime final : public DeviceRuntime {
         if (are_taken) at::cuda::getCUDABlasLtWorkspace();
     }
 
-    /// Autograd's thread may still be letting go of its last tensors.
+    /// Waits until autograd's thread has freed its last tensors.
     void settle() const {
         std::int64_t least = alive_bytes();
         for (int unchanged = 0; unchanged < 20; ++unchanged) {
@@ -335,9 +339,9 @@ class CudaRuntime final : public DeviceRuntime {
 
     c10::DeviceIndex index_;
     bool own_process_;
-    std::unique_ptr<DeviceRuntime> host_;  ///< whose generator ops on host tensors draw from
+    std::unique_ptr<DeviceRuntime> host_;  ///< the host, from whose generator ops on host tensors draw
     mutable std::mutex prepares_;
-    std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
+    std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes by stream
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
     CudaGraphs* capturing_ = nullptr;

@@ -1,5 +1,5 @@
-// The random numbers of a step on a CUDA device: the device's generator, and the host's, which ops on host
-// tensors draw from.
+// The random numbers of a step on a CUDA device. They come from the device's generator, and from the
+// host's, from which ops on host tensors draw.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// Where the device's default generator stands.
+/// The state of the device's default generator.
 struct Philox {
     std::uint64_t seed = 0, offset = 0;
     bool operator==(const Philox&) const = default;
@@ -24,7 +24,8 @@ struct CudaGeneratorState final : GeneratorState {
 
     bool equals(const GeneratorState& other) const override;
     std::uint64_t digest() const override;
-    /// Negative: so many draws of the host's generator. Nothing where both have moved.
+    /// A negative result stands for so many draws of the host's generator. Returns nothing if both
+    /// generators have moved.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override;
     void advance(std::int64_t draws) override;
 };
@@ -32,7 +33,8 @@ struct CudaGeneratorState final : GeneratorState {
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
 void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
 
-/// While it lives, the device's generator draws from a state of our own, whose place in the graphs we set.
+/// While an object of this class lives, the device's generator draws from a state of Rematlas' own, whose
+/// position in the graphs Rematlas sets.
 class GeneratorForCapture {
   public:
     explicit GeneratorForCapture(c10::DeviceIndex index);

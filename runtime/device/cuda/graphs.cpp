@@ -33,7 +33,7 @@ CudaGraphs::~CudaGraphs() {
 void CudaGraphs::capture(const std::function<void()>& part) {
     if (captures_begin_with_a_pair && graphs_.empty()) make_room_for_pair();
     at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());
-    // Other threads of the caller's process go on as they like.
+    // Other threads of the caller's process are not restricted by the capture.
     graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
         part();
@@ -44,8 +44,8 @@ void CudaGraphs::capture(const std::function<void()>& part) {
     graph.capture_end();
 }
 
-/// The stream must leave its capturing mode, and the allocator the pool, also after an error. The pool counts
-/// who uses it: a graph that never came to be gives its share back here.
+/// Ends a capture after an error. The stream must leave its capturing mode, and the allocator the pool. The
+/// pool counts its users: a graph that was never completed gives its share back here.
 void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
     try {
         graph.capture_end();

@@ -12,12 +12,13 @@
 
 namespace rematlas {
 
-/// The seed and offset of captured graphs lie in pairs of tensors that libtorch makes when it captures. Until
-/// then, and afterwards, these keep their place, so that a step takes the same bytes with and without graphs.
+/// Keeps memory for the seeds and offsets of captured graphs, which are pairs of tensors that libtorch
+/// makes when it captures. Before the capture, and afterwards, tensors of this class take the same bytes,
+/// so that a step takes the same bytes with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { leave(0); }
-    /// Keeps the places of all pairs but so many, which libtorch has or is about to make.
+    /// Keeps the memory of all pairs except `pairs`, which libtorch has made or is about to make.
     void leave(int pairs);
 
   private:
@@ -25,7 +26,8 @@ class PlaceOfGenerator {
     std::vector<at::Tensor> tensors_;
 };
 
-/// One graph a part, all in one pool of memory: the parts are submitted in the order they were captured in.
+/// One graph for each part, all in one pool of memory. The parts are submitted in the order in which they
+/// were captured.
 class CudaGraphs final : public DeviceGraphs {
   public:
     CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state,
@@ -34,9 +36,10 @@ class CudaGraphs final : public DeviceGraphs {
     CudaGraphs(const CudaGraphs&) = delete;
     CudaGraphs& operator=(const CudaGraphs&) = delete;
 
-    /// Throws what the part throws; nothing of it is left then.
+    /// Throws the exceptions of the part; nothing of the part is left then.
     void capture(const std::function<void()>& part);
-    /// Within `capture`: the next random kernel begins so many draws after the generator's state at `submit`.
+    /// To be called within `capture`. The next random kernel begins so many draws after the generator's
+    /// state at `submit`.
     void place_generator(std::uint64_t draws);
     void submit(std::size_t part) override;
 
@@ -48,7 +51,7 @@ class CudaGraphs final : public DeviceGraphs {
     at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
     c10::intrusive_ptr<at::CUDAGeneratorState> state_;
     std::shared_ptr<PlaceOfGenerator> place_;
-    int pairs_ = 0;  ///< that libtorch has made for them
+    int pairs_ = 0;  ///< pairs that libtorch has made for the graphs
     std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
 

@@ -9,13 +9,13 @@
 
 namespace rematlas {
 
-/// `host` is taken over. The caller owns what is returned. Null: `why_not` says why.
+/// Takes `host` over. The caller owns the result. Null: `why_not` has the reason.
 extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
                                              const StepMemoryCalls* calls, std::string* why_not);
 
-/// Of a runtime that `rematlas_open_cuda` has made.
+/// `device` is a runtime that `rematlas_open_cuda` has made. Null: `why_not` has the reason.
 extern "C" CopyQueues* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);
-/// Null: `why_not` says why.
+/// Null: `why_not` has the reason.
 extern "C" PinnedSlab* rematlas_open_slab(int index, std::size_t bytes, std::string* why_not);
 
 constexpr const char* cuda_library_name = "librematlas_cuda.so";  ///< beside the program

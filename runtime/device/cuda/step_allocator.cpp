@@ -32,7 +32,8 @@ using caching::DeviceStats;
 constexpr auto aggregate = static_cast<std::size_t>(StatType::AGGREGATE);
 constexpr auto large_pool = static_cast<std::size_t>(StatType::LARGE_POOL);
 
-/// All that have peaks. What is handed out of an arena, and the arena itself, count as large blocks.
+/// All statistics that have peaks. Memory that an arena hands out, and the arena itself, count as large
+/// blocks.
 enum class OfArenas { no, handed_out, whole };
 constexpr std::pair<StatArray DeviceStats::*, OfArenas> statistics[] = {
     {&DeviceStats::allocation, OfArenas::no},
@@ -74,8 +75,8 @@ class StepAllocator final : public ForwardingAllocator {
         return memory;
     }
 
-    /// Waits for the device: what was submitted may still use it. At the end of the process the driver may
-    /// be gone already.
+    /// Waits for the device, because submitted work may still use the memory. At the end of the process the
+    /// driver may be gone already.
     void release(int device, void* memory) {
         const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
         const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
@@ -88,7 +89,8 @@ class StepAllocator final : public ForwardingAllocator {
         (void)cudaGetLastError();
     }
 
-    /// The streams that use what was given back are waited for on the arena's own, and it can be taken again.
+    /// Makes the arena's own stream wait for the streams that use memory which was given back. Then the
+    /// memory can be taken again.
     void await_users(int device) {
         std::vector<GivenBack> given;
         {
@@ -167,7 +169,7 @@ class StepAllocator final : public ForwardingAllocator {
                 return;
             }
         }
-        // Its own allocator knows the block by its own deleter alone.
+        // libtorch's allocator recognizes the block by its own deleter alone.
         c10::DataPtr own(data.get(), data.get(), own_.raw_deleter(), data.device());
         own_.recordStream(own, stream);
         own.release_context();
@@ -255,7 +257,7 @@ class StepAllocator final : public ForwardingAllocator {
         int device;
         c10::cuda::CUDAStream stream;
         std::int64_t handed_out = 0;
-        bool is_single_block = false;  ///< one request has all of it
+        bool is_single_block = false;  ///< one request has all of the arena
     };
     struct GivenBack {
         void* data;
@@ -284,9 +286,9 @@ class StepAllocator final : public ForwardingAllocator {
         return data;
     }
 
-    /// Takes memory from the driver for a large request of a step that is logged. Libtorch's allocator might hand
-    /// out a larger block whole, and the step would count for more than its plan. Returns null where the
-    /// allocator splits all blocks, while a graph is captured, and where the driver has no memory left.
+    /// Takes memory from the driver for a large request of a step that is logged. libtorch's allocator
+    /// might hand out a larger block whole, and the step would count more bytes than its plan. Returns null
+    /// if the allocator splits all blocks, while a graph is captured, or if the driver has no memory left.
     void* single_block(c10::DeviceIndex device, std::size_t bytes) {
         constexpr std::size_t always_split = std::size_t{1} << 20;
         if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||
@@ -302,25 +304,26 @@ class StepAllocator final : public ForwardingAllocator {
         return data;
     }
 
-    /// False where its own allocator had served it.
+    /// Returns the memory to its arena; false if libtorch's allocator had served it.
     bool return_to_arena(void* data) {
         const auto bytes = calls_.give_back(data);
         if (!bytes) return false;
         const std::lock_guard lock(mutex_);
-        // It is gone when this was the last that was held of it.
+        // The arena is gone if this was its last memory that was held.
         if (OneArena* arena = arena_of(data)) arena->handed_out -= *bytes;
         return true;
     }
 
-    /// Before any lock is taken: what is freed comes back through here.
+    /// To be called before any lock is taken, because freed memory comes back through this class.
     void make_room(c10::DeviceIndex device, std::size_t bytes) {
         if (RoomMaker* maker = bytes > 0 ? calls_.room_maker(device) : nullptr)
             maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
     }
 
-    /// Where its own allocator has nothing left, arenas between their steps give their memory up, then what
-    /// can be evicted goes. It is asked here and not by libtorch's callback, which runs under the
-    /// allocator's lock: who evicts holds a lock of its own while it frees.
+    /// Allocates through libtorch's allocator. If that has nothing left, arenas between their steps give
+    /// their memory up, then everything that can be evicted is evicted. The eviction is asked here and not
+    /// in libtorch's callback, which runs under the allocator's lock, because the eviction holds a lock of
+    /// its own while it frees.
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
@@ -340,9 +343,9 @@ class StepAllocator final : public ForwardingAllocator {
         }
     }
 
-    /// The statistics, arenas included. Where there are arenas it is called at each request, so that peaks of
-    /// both together are seen; libtorch's own peaks are since their last reset, which is ours or the
-    /// caller's.
+    /// Returns the statistics, arenas included. If there are arenas, this function is called at each
+    /// request, so that peaks of both together are seen. libtorch's own peaks count from their last reset,
+    /// which is Rematlas' or the caller's.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
         const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;
@@ -375,9 +378,9 @@ class StepAllocator final : public ForwardingAllocator {
     std::mutex mutex_;
     std::vector<OneArena> arenas_;
     std::atomic<bool> any_arenas_ = false;
-    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; `peak` alone
+    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; only `peak` is used
     std::map<c10::DeviceIndex, std::int64_t> measured_, of_step_;
-    /// By the beginning of what an arena has handed out: other streams that use it.
+    /// For each block that an arena has handed out, by its address: the other streams that use the block.
     struct ByStream {
         bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
             return a.stream() < b.stream();

@@ -16,7 +16,7 @@ namespace {
 
 using caffe2::serialize::PyTorchStreamReader;
 
-/// Sizes or strides; those of a stored tensor are plain numbers.
+/// Reads sizes or strides, which are plain numbers for a stored tensor.
 std::vector<std::int64_t> numbers(const nlohmann::json& list, const std::string& name) {
     std::vector<std::int64_t> result;
     for (const nlohmann::json& entry : list) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> numbers(const nlohmann::json& list, const std::string&
     return result;
 }
 
-/// How one tensor lies in its storage, in elements of its type.
+/// The geometry of a tensor in its storage, in elements of its type.
 struct StoredGeometry {
     c10::ScalarType dtype;
     std::vector<std::int64_t> sizes, strides;

@@ -16,7 +16,7 @@ class PyTorchStreamReader;
 
 namespace rematlas::exported {
 
-/// Whether the file is such an archive, by what is in it. False for what cannot be read.
+/// Whether the file is such an archive, judged by its contents. False for a file that cannot be read.
 bool is_archive(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file);
 
 /// A tensor of the archive by its name in the program.
@@ -26,17 +26,18 @@ struct StoredTensor {
 };
 using StoredTensors = std::unordered_map<std::string, StoredTensor>;
 
-/// Everything throws c10::Error, or what nlohmann::json throws, where the archive is damaged.
+/// All functions throw c10::Error, or an exception of nlohmann::json, if the archive is damaged.
 class Archive {
   public:
     explicit Archive(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file);
     ~Archive();
 
-    /// The one exported program in it.
+    /// The only exported program in the archive.
     nlohmann::json program() const;
 
-    /// Parameters and persistent buffers, on the host. Names of one tensor share it, names of one storage
-    /// share that. Without `with_values` no weight is read and the memory of the tensors stays untouched.
+    /// Parameters and persistent buffers, on the host. Names of one tensor share the tensor, and names of
+    /// one storage share the storage. Without `with_values` no weight is read and the memory of the tensors
+    /// stays untouched.
     StoredTensors weights(bool with_values) const;
     /// Other tensors that the program reads: buffers that are not persistent, tensors written in its code.
     StoredTensors constants() const;

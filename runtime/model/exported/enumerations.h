@@ -9,7 +9,7 @@
 
 namespace rematlas::exported {
 
-/// Each throws c10::Error, which names the number, where nothing is known by it.
+/// Each function throws a c10::Error that names the number if the number is unknown.
 c10::ScalarType scalar_type(std::int64_t number);
 c10::Layout layout(std::int64_t number);
 c10::MemoryFormat memory_format(std::int64_t number);

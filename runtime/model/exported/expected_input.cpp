@@ -20,8 +20,8 @@ std::string name_in(const std::string& expression) {
     return expression.substr(opening.size(), end - opening.size());
 }
 
-/// The value of "Add(Mul(Integer(2), Symbol('s77', positive=True)), Integer(1))"; nothing where it has other
-/// functions, a name that is not found, or no value in 64 bits.
+/// Computes the value of "Add(Mul(Integer(2), Symbol('s77', positive=True)), Integer(1))". There is none if
+/// the text has other functions, a name that is not found, or no value in 64 bits.
 class SizeExpression {
   public:
     SizeExpression(std::string_view text, const std::map<std::string, std::int64_t>& found)

@@ -1,4 +1,4 @@
-// What a program was exported for: the type and the sizes that an input may have.
+// The type and the sizes that an input may have in the program as it was exported.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,13 +13,13 @@
 
 namespace rematlas::exported {
 
-/// The least and the largest number that a size of this name may be; every input that has it has the same.
+/// The least and the largest value of a size of this name. The size is equal in all inputs that have it.
 struct NamedSize {
     std::optional<std::int64_t> least, most;
 };
 using NamedSizes = std::map<std::string, NamedSize>;
 
-/// From the archive's "range_constraints".
+/// Reads the archive's "range_constraints".
 NamedSizes named_sizes(const nlohmann::json& constraints);
 
 class ExpectedInput {
@@ -27,25 +27,25 @@ class ExpectedInput {
     /// `meta` is the entry of the input in the archive's "tensor_values".
     explicit ExpectedInput(const nlohmann::json& meta);
 
-    /// Throws c10::Error where the tensor has another type or other sizes. `found` has the sizes by name that
-    /// inputs before had.
+    /// Throws c10::Error if the tensor has another type or other sizes. `found`: sizes by name of earlier
+    /// inputs; the sizes of this input are added.
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
 
-    /// The same for sizes that follow from named ones, `2*s`, once all are found. What is more than sums and
-    /// products of names and numbers is not looked at.
+    /// Does the same for sizes that follow from named ones, such as `2*s`, once all names are found.
+    /// Expressions that are more than sums and products of names and numbers are not checked.
     void check_derived(const at::Tensor& tensor, std::size_t position,
                        const std::map<std::string, std::int64_t>& found) const;
 
-    /// With the sizes that it had when the program was exported.
+    /// The input with the sizes that it had when the program was exported.
     InputSpec spec() const;
 
   private:
     struct Size {
         std::int64_t exported = 0;
         bool is_fixed = false;
-        std::string expression = {};  ///< of a size that may vary
-        std::string name = {};        ///< where it is nothing but a name
+        std::string expression = {};  ///< expression of a size that may vary
+        std::string name = {};        ///< name, if the expression is nothing but a name
     };
     std::string text() const;
     [[noreturn]] void refuse(const at::Tensor& tensor, std::size_t position, const std::string& why) const;

@@ -14,21 +14,21 @@
 
 namespace rematlas::exported {
 
-/// Whether an op drops units or takes statistics is decided when a program is exported, and stays as it was.
+/// A torch.export archive as a program. The export decides whether an op drops units or takes statistics;
+/// this does not change afterwards.
 class ExportedProgram final : public Program {
   public:
-    /// What an input of the graph is: a tensor of the archive, an argument of the caller, a constant
-    /// argument.
+    /// An input of the graph is a tensor of the archive, an argument of the caller, or a constant argument.
     struct Constant {
         c10::IValue value;
     };
     struct FromCaller {
-        std::optional<ExpectedInput> expected;  ///< of a tensor
+        std::optional<ExpectedInput> expected;  ///< set for a tensor
     };
     using Input = std::variant<at::Tensor, FromCaller, Constant>;
 
-    /// A tensor of the archive, or an argument of the caller by its place among all, that takes the value of
-    /// an output when the program has run.
+    /// A tensor of the archive, or an argument of the caller by its place among all arguments. It takes the
+    /// value of an output when the program has run.
     struct Mutation {
         std::size_t output;
         at::Tensor tensor;
@@ -41,8 +41,8 @@ class ExportedProgram final : public Program {
     std::vector<std::size_t> results;  ///< outputs of the graph that are outputs of the model
     std::vector<Mutation> mutations;
 
-    /// Constant arguments may be left out, all of them. Throws where inputs are not what the program was
-    /// exported for.
+    /// Either all constant arguments are given, or none. Throws if inputs do not fit those that the program
+    /// was exported for.
     std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) override;
     std::unique_ptr<Places> places() const override;
 
@@ -53,8 +53,8 @@ class ExportedProgram final : public Program {
     const Node* current_ = nullptr;
 };
 
-/// The archive's program on a device, with its weights and constants, which move there. Throws c10::Error,
-/// whose text is one line, and what nlohmann::json throws.
+/// Makes the archive's program on a device, with its weights and constants, which move there. Throws
+/// c10::Error, whose text is one line, and exceptions of nlohmann::json.
 Model model_of(const Archive& archive, StoredTensors weights, StoredTensors constants, c10::Device device);
 
 }  // namespace rematlas::exported

@@ -17,7 +17,7 @@ namespace rematlas::exported {
 
 constexpr int no_value = -1;
 
-/// What a node is given: a constant of the file, the value of an earlier node, or a list of both.
+/// An input of a node: a constant of the file, the value of an earlier node, or a list of both.
 struct NodeInput {
     c10::IValue constant = {};
     int value = no_value;
@@ -30,11 +30,11 @@ struct ForwardGraph;
 struct DispatchedCall {
     c10::OperatorHandle op;
 };
-/// Arithmetic on sizes, and what asks a tensor for them.
+/// Arithmetic on sizes, and functions that ask a tensor for its sizes.
 struct NumberCall {
     NumberFunction function;
 };
-/// A part of the program that runs with other settings of autograd or autocast, or as it is.
+/// A part of the program that runs with other settings of autograd or autocast, or with the same ones.
 struct RegionCall {
     struct Autocast {
         c10::DeviceType device;
@@ -45,29 +45,29 @@ struct RegionCall {
     std::optional<bool> gradients = {};  ///< whether autograd records
     std::optional<Autocast> autocast = {};
 };
-/// A condition that the exporter relied on. The first argument is a truth value.
+/// A condition that the exporter relied on. The first argument of the call is the truth value.
 struct ConditionCall {
     std::string message;
 };
-/// The first argument is a tensor of this type.
+/// A condition on the type of a tensor, which is the first argument of the call.
 struct TypeCall {
     c10::ScalarType dtype;
 };
 
 struct Node {
-    std::string name;  ///< of the op, for messages
+    std::string name;  ///< name of the op, for messages
     std::variant<ConditionCall, TypeCall, NumberCall, RegionCall, DispatchedCall> call = {};
     std::vector<NodeInput> arguments = {};
-    /// One entry for each result of the call, and in it one value for each element of a list.
+    /// One entry for each result of the call; an entry has one value for each element of a list.
     std::vector<std::vector<int>> results = {};
     std::vector<int> last_used = {};  ///< values that no later node reads
-    ModuleName module = {};           ///< the innermost one that the node comes from
-    std::string line = {};            ///< of the model's source
+    ModuleName module = {};           ///< the innermost module from which the node comes
+    std::string line = {};            ///< line of the model's source
 };
 
 struct ForwardGraph {
     int value_count = 0;
-    std::vector<int> inputs;  ///< `no_value`: what is given there is not read
+    std::vector<int> inputs;  ///< `no_value`: the graph does not read this input
     std::vector<Node> nodes;
     std::vector<NodeInput> outputs;
 };

@@ -1,4 +1,4 @@
-// From the archive's signature: what each input of the graph is, and what becomes of each output.
+// Reads from the archive's signature what each input of the graph is, and what happens to each output.
 #include <c10/util/Exception.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ class ModelReader {
     using Constant = ExportedProgram::Constant;
     using FromCaller = ExportedProgram::FromCaller;
 
-    /// The kind of device of the first tensor that the program is given.
+    /// The kind of device of the first tensor among the inputs of the program.
     c10::DeviceType exported_on() const {
         for (const json& input : graph_.at("inputs")) {
             const auto tensor = input.find("as_tensor");
@@ -102,7 +102,7 @@ class ModelReader {
         return move(found->second.tensor);
     }
 
-    /// The tensor of the archive on the device; one that has several names moves once.
+    /// The tensor of the archive on the device. A tensor with several names moves once.
     const at::Tensor& move(const at::Tensor& tensor) {
         at::Tensor& moved = moved_[tensor.unsafeGetTensorImpl()];
         if (!moved.defined()) {
@@ -140,7 +140,7 @@ class ModelReader {
         }
     }
 
-    /// Tensors of the archive have the sizes and types that the program was exported for.
+    /// Checks that tensors of the archive have the sizes and types that the program was exported for.
     void check_values(const std::unordered_map<std::string, int>& values) const {
         std::unordered_map<int, const std::string*> names;
         for (const auto& [name, value] : values) names.emplace(value, &name);

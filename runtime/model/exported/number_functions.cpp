@@ -83,7 +83,8 @@ IValue power(const Arguments& of) {
     IValue result(std::int64_t{1});
     const std::int64_t base = whole(of[0]);
     if (base == 0 || base == 1) return whole(of[1]) == 0 ? std::int64_t{1} : base;
-    for (std::int64_t i = 0; i < whole(of[1]); ++i) result = multiply({result, of[0]});  // at most 64 of them
+    // At most 64 multiplications.
+    for (std::int64_t i = 0; i < whole(of[1]); ++i) result = multiply({result, of[0]});
     return result;
 }
 std::int64_t shift_of(const IValue& value) {
@@ -99,7 +100,7 @@ IValue shift_right(const Arguments& of) {
     return whole(of[0]) >> std::min<std::int64_t>(shift_of(of[1]), 63);
 }
 
-/// Negative, zero or positive; of integers without a detour by floating point.
+/// Negative, zero or positive, for less, equal and greater. Integers are compared without floating point.
 int order(const Arguments& of) {
     if (both_whole(of)) return (whole(of[0]) > whole(of[1])) - (whole(of[0]) < whole(of[1]));
     return (real(of[0]) > real(of[1])) - (real(of[0]) < real(of[1]));

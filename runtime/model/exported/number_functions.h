@@ -1,5 +1,5 @@
-// Functions of numbers in an exported program: what Python's `operator`, `math` and `torch.sym_*` compute
-// from sizes.
+// Functions of numbers in an exported program: the functions of Python's `operator`, `math` and
+// `torch.sym_*` that compute with sizes.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -9,16 +9,16 @@
 
 namespace rematlas::exported {
 
-/// Integers as in Python: division rounds down, a remainder has the sign of the divisor. Throws c10::Error
-/// where Python raises (a division by zero, a shift by a negative number), and where 64 bits do not hold the
-/// result.
+/// Integers behave as in Python: division rounds down, a remainder has the sign of the divisor. Throws
+/// c10::Error where Python raises (a division by zero, a shift by a negative number), and if 64 bits do not
+/// hold the result.
 struct NumberFunction {
     std::size_t arity;
     c10::IValue (*compute)(const std::vector<c10::IValue>& arguments);
 };
 
-/// By its name in the archive, e.g. `_operator.floordiv` or `torch.ops.aten.sym_size.int`; null: there is
-/// none.
+/// The function by its name in the archive, e.g. `_operator.floordiv` or `torch.ops.aten.sym_size.int`;
+/// null if there is none.
 const NumberFunction* number_function(std::string_view target);
 
 }  // namespace rematlas::exported

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// An entry of a tagged union: its one tag and what is under it.
+/// An entry of a tagged union: its only tag and the value under it.
 std::pair<std::string, const json*> tagged(const json& entry) {
     TORCH_CHECK(entry.is_object() && entry.size() == 1, "damaged entry ", entry.dump().substr(0, 60));
     return {entry.begin().key(), &entry.begin().value()};
@@ -45,7 +45,7 @@ ModuleName innermost_module(const std::string& stack) {
     return {last.substr(first + 1, second - first - 1), class_name.substr(class_name.rfind('.') + 1)};
 }
 
-/// "model.py:12" of `File "/somewhere/model.py", line 12, in forward`: the innermost one that is not
+/// "model.py:12" of `File "/somewhere/model.py", line 12, in forward`: the innermost line that is not
 /// PyTorch's.
 std::string innermost_line(const std::string& trace) {
     std::string found;
@@ -102,7 +102,7 @@ class GraphReader {
         return no_value;
     }
 
-    /// A number of the file, or the name of one that the program computes.
+    /// A number of the file, or the name of a number that the program computes.
     NodeInput symbolic(const json& entry) const {
         const auto& [tag, inner] = tagged(entry);
         if (tag == "as_name") return {.value = find(inner->get<std::string>())};
@@ -221,7 +221,8 @@ class GraphReader {
         return inputs.at(position).at("arg");
     }
 
-    /// Of what the op checks, the type alone depends on the values that the program is given.
+    /// Keeps only the check of the type: of the properties that the op checks, only the type depends on the
+    /// values that the program is given.
     void read_type_call(Node& node, const json& inputs) {
         node.arguments = {argument_of(argument(inputs, 0))};
         node.call = ConditionCall{};
@@ -258,7 +259,7 @@ class GraphReader {
     }
 
     /// A region is a part of the program that runs with other settings of autograd or autocast, or under a
-    /// checkpoint, without which its values are the same.
+    /// checkpoint, which does not change its values.
     void read_region(Node& node, const std::string& kind, const json& inputs) {
         RegionCall region;
         std::size_t next = 0;
@@ -274,7 +275,7 @@ class GraphReader {
         }
         region.body = std::make_shared<ForwardGraph>(
             GraphReader(move_, depth_ + 1).read(argument(inputs, next++).at("as_graph").at("graph")).graph);
-        if (kind == "invoke_subgraph") ++next;  // its name
+        if (kind == "invoke_subgraph") ++next;  // the subgraph's name
         for (; next < inputs.size(); ++next)
             if (inputs[next].at("name") == "") node.arguments.push_back(argument_of(argument(inputs, next)));
         TORCH_CHECK(node.arguments.size() == region.body->inputs.size(), "is given ", node.arguments.size(),
@@ -295,7 +296,7 @@ class GraphReader {
         return result;
     }
 
-    /// So that a run holds what a later node reads, and no more.
+    /// Notes the last use of each value, so that a run holds only values that a later node reads.
     void note_last_uses() {
         std::unordered_set<int> used;
         const auto use = [&](auto&& self, const NodeInput& argument, std::vector<int>* last) -> void {

@@ -11,8 +11,8 @@
 
 namespace rematlas::exported {
 
-/// Where the program was exported, and where it is to run: devices of the first kind that the program names
-/// become the second.
+/// Where the program was exported, and where it is to run: devices of the kind `from` in the program become
+/// `to`.
 struct Move {
     c10::DeviceType from;
     c10::Device to;
@@ -24,8 +24,8 @@ struct ReadForward {
     std::unordered_map<std::string, int> values;
 };
 
-/// `graph` as in the archive's schema, version 8. Throws c10::Error, whose text is one line, where an op is
-/// not known here or the file is damaged, and what nlohmann::json throws.
+/// `graph` is in the archive's schema, version 8. Throws a c10::Error whose text is one line if an op is
+/// unknown or the file is damaged, and exceptions of nlohmann::json.
 ReadForward read_graph(const nlohmann::json& graph, const Move& move);
 
 }  // namespace rematlas::exported

@@ -47,7 +47,7 @@ IValue fit_list(const std::vector<IValue>& given, const c10::Type& type) {
     }
 }
 
-/// The value as a kernel takes it that wants the type; throws where it is of another one.
+/// Converts the value to the type that a kernel takes; throws if it has an incompatible type.
 IValue fit(IValue value, const c10::Type& type) {
     const auto check = [&](bool is) {
         TORCH_CHECK(is, "expected an argument of type ", type.str(), ", got ", value.tagKind());
@@ -87,7 +87,7 @@ IValue fit(IValue value, const c10::Type& type) {
     }
 }
 
-/// Autocast as the region sets it; as it was before, afterwards.
+/// Sets autocast as the region says, and sets it back afterwards.
 class AutocastRegion {
   public:
     explicit AutocastRegion(const RegionCall::Autocast& region)
@@ -157,7 +157,8 @@ class Run {
         const auto list = type->cast<c10::ListType>();
         if (!argument.elements) {
             const IValue value = single(argument);
-            if (!list || value.isList()) return list ? value : fit(value, *type);  // a list: the default
+            // A value that is a list is the default of the schema.
+            if (!list || value.isList()) return list ? value : fit(value, *type);
             if (value.isNone() && optional) return value;
             // `int[2] size` takes one integer for both.
             return fit_list(std::vector<IValue>(static_cast<std::size_t>(parameter.N().value_or(1)), value),

@@ -5,8 +5,8 @@
 
 namespace rematlas::exported {
 
-/// The values of the graph's outputs. Each value is let go after the last node that reads it. `current`
-/// points to the node that runs, and to nothing afterwards. Throws what an op throws.
+/// Returns the values of the graph's outputs. Each value is freed after the last node that reads it.
+/// `current` points to the node that runs, and is null afterwards. Throws the exceptions of ops.
 std::vector<c10::IValue> run_graph(const ForwardGraph& graph, std::vector<c10::IValue> inputs,
                                    const Node*& current);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Laid out [batch, length, heads, width], as the kernels make it.
+/// A tensor with the layout [batch, length, heads, width], as the kernels make it.
 Tensor heads_inside(const Tensor& self, std::int64_t width) {
     return at::empty({self.size(0), self.size(2), self.size(1), width}, self.options()).transpose(1, 2);
 }
@@ -28,13 +28,13 @@ Three on_host_backward(const Tensor&, const Tensor& query, const Tensor& key, co
     return {heads_inside(query), heads_inside(key), heads_inside(value)};
 }
 
-/// Seed and offset of the generator, on the device.
+/// The seed or the offset of the generator, on the device.
 Tensor random_state(const Tensor& query, IntArrayRef sizes, c10::ScalarType dtype) {
     return at::empty(sizes, query.options().dtype(dtype));
 }
 
-/// FlashAttention-2 lays its result out as the queries, and gradients as what they are of; where the width is no multiple of
-/// 8 these are padded first, [batch, length, heads, width].
+/// FlashAttention-2 gives its result the layout of the queries, and each gradient the layout of its tensor.
+/// If the width is no multiple of 8, these are padded first, [batch, length, heads, width].
 Tensor as_flash(const Tensor& self) {
     return self.size(3) % 8 == 0 ? preserving(self) : heads_inside(self);
 }
@@ -88,7 +88,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(const Tensor&, con
     return {heads_inside(query), heads_inside(key), heads_inside(value), of_bias};
 }
 
-/// cuDNN lays its results out as the queries.
+/// cuDNN gives its result the layout of the queries.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor> cudnn(
     const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor&, bool sums_wanted,
     double, bool, bool, std::optional<double>) {

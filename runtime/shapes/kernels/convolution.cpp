@@ -6,7 +6,7 @@
 namespace rematlas::meta {
 namespace {
 
-/// Kernels work in channels-last when the input or the weight lies so; on the host not in float64.
+/// Kernels work in channels-last if the input or the weight has that layout; on the host not in float64.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
     if (target_is_cpu() && input.scalar_type() == c10::ScalarType::Double)
         return at::MemoryFormat::Contiguous;
@@ -32,7 +32,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
     return at::empty(sizes, input.options().memory_format(format_of(input, weight)));
 }
 
-/// What traced models call; the flags choose among kernels.
+/// The op that traced models call. Its flags choose among kernels.
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                           IntArrayRef output_padding, std::int64_t groups, bool, bool, bool, bool) {

@@ -75,7 +75,7 @@ std::tuple<Tensor, Tensor> quantized_by_channel(const Tensor& self, const Tensor
     return with_mask(self);
 }
 
-/// What distributions draw lies contiguously.
+/// Samples of distributions are contiguous.
 Tensor drawn(const Tensor& self, std::optional<at::Generator>) {
     return contiguous_like(self);
 }
@@ -99,7 +99,7 @@ Tensor safe_softmax(const Tensor& self, std::int64_t, std::optional<c10::ScalarT
                           at::MemoryFormat::Contiguous);
 }
 
-/// The buffer is the host kernel's.
+/// Only the kernel of the host uses the buffer.
 std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
     return {preserving(self), target_is_cpu() ? preserving(self) : at::empty({0}, self.options())};
 }

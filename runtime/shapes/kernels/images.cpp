@@ -92,7 +92,7 @@ Tensor im2col(const Tensor& input, IntArrayRef kernel, IntArrayRef dilation, Int
     if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
     return contiguous_like(input).resize_(sizes);
 }
-/// The kernels begin with a tensor like the input, whose bytes stay when the result is smaller.
+/// The kernel begins with a tensor like the input, which keeps its bytes if the result is smaller.
 Tensor col2im(const Tensor& input, IntArrayRef output, IntArrayRef kernel, IntArrayRef, IntArrayRef,
               IntArrayRef) {
     Sizes sizes{input.size(-2) / product_of(kernel), output[0], output[1]};

@@ -1,4 +1,4 @@
-// The Meta kernels by subject, and what they share.
+// The Meta kernels by subject, and the functions that they share.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,13 +17,13 @@ using c10::IntArrayRef;
 using OptionalTensor = std::optional<Tensor>;
 using Sizes = std::vector<std::int64_t>;
 
-/// Where kernels are registered: all in a place of our own, and as Meta kernels those that libtorch has none
-/// for, since other kernels call them.
+/// The libraries in which kernels are registered: all kernels under a key of Rematlas, and those that
+/// libtorch lacks also as Meta kernels, because other kernels call them.
 struct Libraries {
     torch::Library own, meta;
 };
 
-/// Each adds its kernels.
+/// Each function adds its kernels.
 void add_convolutions(Libraries& libraries);
 void add_normalizations(Libraries& libraries);
 void add_images(Libraries& libraries);
@@ -36,18 +36,18 @@ void add_transforms(Libraries& libraries);
 void add_linear_algebra(Libraries& libraries);
 void add_recurrent(Libraries& libraries);
 
-/// The device whose kernels are followed.
+/// Whether the device whose kernels are followed is the host.
 bool target_is_cpu();
 
-/// Dense in the layout that the input suggests.
+/// A tensor like the input, dense in the layout that the input suggests.
 Tensor like(const Tensor& input);
-/// With the strides of the input where it is dense.
+/// A tensor like the input, with the input's strides if it is dense.
 Tensor preserving(const Tensor& input);
 Tensor contiguous_like(const Tensor& input);
-/// What an elementwise kernel makes of its inputs, in the type of the first one unless given.
+/// The result of an elementwise kernel, in the type of the first input unless `dtype` is given.
 Tensor pointwise(std::initializer_list<Tensor> inputs, std::optional<c10::ScalarType> dtype = {});
 
-/// What sums of this type are kept in.
+/// The type in which sums of this type are kept.
 c10::ScalarType accumulated(c10::ScalarType dtype);
 bool given(const OptionalTensor& tensor);
 

@@ -6,7 +6,7 @@
 namespace rematlas::meta {
 namespace {
 
-/// Each matrix column after column, as LAPACK takes and leaves it.
+/// A tensor in which each matrix is stored column after column, as LAPACK takes and leaves it.
 Tensor by_columns(IntArrayRef sizes, const at::TensorOptions& options) {
     Sizes transposed = sizes.vec();
     std::swap(transposed[transposed.size() - 1], transposed[transposed.size() - 2]);
@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
     return {by_columns(self.sizes(), self.options()), at::empty(sizes, self.options())};
 }
 
-/// Places in the lower triangle of a matrix, on its diagonal and up to `offset` above that.
+/// The number of places in the lower triangle of a matrix, on its diagonal and up to `offset` above it.
 std::int64_t places_below(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
     std::int64_t places = 0;
     for (std::int64_t row = 0; row < rows; ++row)

@@ -11,7 +11,7 @@ Tensor zero_dimensional(const Tensor& self) {
     return at::empty({}, self.options());
 }
 
-/// These kernels shrink the tensor that holds every element's loss, whose bytes stay.
+/// These kernels shrink the tensor that holds the loss of every element; its bytes stay.
 Tensor elementwise_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
     Tensor loss = pointwise({self, target}, at::result_type(self, target));
     return reduction == at::Reduction::None ? loss : loss.resize_({});
@@ -71,7 +71,8 @@ Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const Op
     return contiguous_like(self);
 }
 
-/// CuDNN and MIOpen take targets that lie on the host as 32 bit integers; those of a step lie on its device.
+/// cuDNN and MIOpen take only targets of 32-bit integers on the host, but the targets of a step are on its
+/// device.
 bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
     return false;
 }

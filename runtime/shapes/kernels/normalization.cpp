@@ -7,7 +7,8 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Statistics are kept in the type of sums; on the host in that of the input unless the parameters' is wider.
+/// Statistics are kept in the type of sums. On the host they are kept in the type of the input, unless a
+/// parameter has a wider type.
 c10::ScalarType statistics_type(const Tensor& input, std::initializer_list<OptionalTensor> parameters) {
     if (!target_is_cpu()) return accumulated(input.scalar_type());
     for (const OptionalTensor& parameter : parameters)
