@@ -3,6 +3,8 @@
 
 Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
 than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
+Where torch's own budget moves gradients by more than TOLERANCE, which it does where kernels that sum are fused
+otherwise, ours may move them as far, up to ROUNDING.
 """
 
 import csv
@@ -12,6 +14,7 @@ from collections import defaultdict
 
 NOISE = 0.03
 TOLERANCE = 1e-6  # of gradients
+ROUNDING = 1e-5
 
 
 def tables(path) -> dict:
@@ -31,16 +34,18 @@ def numbers(run) -> tuple[float, float]:
 def contradictions(runs) -> list[str]:
     ours = {name: run for name, run in runs.items() if name.endswith("%") and "peak" in run}
     torchs = {name: run for name, run in runs.items() if name.startswith("torch ") and "time" in run}
+    farthest = max((float(run["gradients"]) for run in torchs.values()), default=0)
+    tolerance = max(TOLERANCE, min(farthest, ROUNDING))
     found = []
     for name, run in ours.items():
         peak, time = numbers(run)
         if run["kept"] != "1":
             found.append(f"{name}: a peak of {peak} MiB of {run['budget']}")
-        if not float(run["gradients"]) <= TOLERANCE:
+        if not float(run["gradients"]) <= tolerance:
             found.append(f"{name}: gradients are {run['gradients']} apart")
         for other, theirs in torchs.items():
             their_peak, their_time = numbers(theirs)
-            if their_peak <= peak and their_time <= time - NOISE and float(theirs["gradients"]) <= TOLERANCE:
+            if their_peak <= peak and their_time <= time - NOISE and float(theirs["gradients"]) <= tolerance:
                 found.append(f"{name}: {peak} MiB at x{time}, {other}: {their_peak} MiB at x{their_time}")
     by_budget = sorted(ours.items(), key=lambda pair: float(pair[1]["budget"]))
     for (smaller, less), (larger, more) in itertools.pairwise(by_budget):
