@@ -3,8 +3,8 @@
 
 Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
 than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
-Where torch's own budget moves gradients by more than TOLERANCE, which it does where kernels that sum are fused
-otherwise, ours may move them as far, up to ROUNDING.
+Where torch's own budget moves gradients by more than TOLERANCE, as it does where kernels that sum are fused
+in another way, ours may move them as far, up to ROUNDING.
 """
 
 import csv
