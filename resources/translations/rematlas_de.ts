@@ -149,6 +149,14 @@
         <source>What a schedule holds in memory appears here.</source>
         <translation>Hier steht, was ein Ablauf im Speicher hält.</translation>
     </message>
+    <message>
+        <source>Lifetimes</source>
+        <translation>Lebensdauer</translation>
+    </message>
+    <message>
+        <source>Shows from when to when each tensor is held, and what reads it (Enter on a row: with that tensor)</source>
+        <translation>Zeigt, von wann bis wann jeder Tensor belegt ist und was ihn liest (Eingabetaste auf einer Zeile: mit diesem Tensor)</translation>
+    </message>
 </context>
 <context>
     <name>AnswerStrip</name>
@@ -1196,6 +1204,22 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>What a decision costs, what the other one would, and pins</source>
         <translation>Was eine Entscheidung kostet, was die andere kosten würde, und Festlegungen</translation>
     </message>
+    <message>
+        <source>Flame chart</source>
+        <translation>Flammenbild</translation>
+    </message>
+    <message>
+        <source>The ops of the step over time, by module</source>
+        <translation>Die Operationen des Schritts über der Zeit, nach Modulen</translation>
+    </message>
+    <message>
+        <source>Lifetimes</source>
+        <translation>Lebensdauer</translation>
+    </message>
+    <message>
+        <source>What is held at the cursor, from its making to its end</source>
+        <translation>Was am Zeiger belegt ist, von seiner Erzeugung bis zu seinem Ende</translation>
+    </message>
 </context>
 <context>
     <name>FitWords</name>
@@ -1334,6 +1358,247 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>copies over %1</source>
         <translation>Kopien über %1</translation>
+    </message>
+</context>
+<context>
+    <name>FlameTable</name>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>The phase, the module or the op</source>
+        <translation>Die Phase, das Modul oder die Operation</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>Modul</translation>
+    </message>
+    <message>
+        <source>Path of the module</source>
+        <translation>Pfad des Moduls</translation>
+    </message>
+    <message>
+        <source>Level</source>
+        <translation>Ebene</translation>
+    </message>
+    <message>
+        <source>Boxes that it lies in</source>
+        <translation>Kästen, in denen er liegt</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>Of its ops, one after the other</source>
+        <translation>Seiner Operationen, einer nach dem anderen</translation>
+    </message>
+    <message>
+        <source>Again</source>
+        <translation>Erneut</translation>
+    </message>
+    <message>
+        <source>Of these, runs that are not the first of their op</source>
+        <translation>Davon Läufe, die nicht die ersten ihrer Operation sind</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Beginn</translation>
+    </message>
+    <message>
+        <source>Since the training step began</source>
+        <translation>Seit Beginn des Trainingsschritts</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>Of its runs together</source>
+        <translation>Seiner Läufe zusammen</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>Anteil</translation>
+    </message>
+    <message>
+        <source>Of the time of the step</source>
+        <translation>An der Zeit des Schritts</translation>
+    </message>
+    <message>
+        <source>Made</source>
+        <translation>Erzeugt</translation>
+    </message>
+    <message>
+        <source>Bytes of all outputs of its runs</source>
+        <translation>Bytes aller Ausgaben seiner Läufe</translation>
+    </message>
+    <message>
+        <source>Held</source>
+        <translation>Belegt</translation>
+    </message>
+    <message>
+        <source>The most that is in memory at a time while it runs</source>
+        <translation>Das Meiste, was auf einmal im Speicher liegt, während er läuft</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>Of the model, where the op is called</source>
+        <translation>Des Modells, die die Operation aufruft</translation>
+    </message>
+</context>
+<context>
+    <name>FlameView</name>
+    <message>
+        <source>Flame chart</source>
+        <translation>Flammenbild</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Move to what is before</source>
+        <translation>Zum Früheren verschieben</translation>
+    </message>
+    <message>
+        <source>Move to what comes after</source>
+        <translation>Zum Späteren verschieben</translation>
+    </message>
+    <message>
+        <source>Go to the next box of the row</source>
+        <translation>Zum nächsten Kasten der Ebene gehen</translation>
+    </message>
+    <message>
+        <source>Go to the box before</source>
+        <translation>Zum Kasten davor gehen</translation>
+    </message>
+    <message>
+        <source>Go to the box above</source>
+        <translation>Zum Kasten darüber gehen</translation>
+    </message>
+    <message>
+        <source>Go to the first box inside</source>
+        <translation>Zum ersten Kasten darin gehen</translation>
+    </message>
+    <message>
+        <source>Select the op or the block</source>
+        <translation>Die Operation oder den Block wählen</translation>
+    </message>
+    <message>
+        <source>Zoom to the box</source>
+        <translation>Den Kasten vergrößern</translation>
+    </message>
+    <message>
+        <source>Sum up the boxes up to the next one</source>
+        <translation>Die Kästen bis zum nächsten zusammenzählen</translation>
+    </message>
+    <message>
+        <source>Sum up the boxes up to the one before</source>
+        <translation>Die Kästen bis zum vorigen zusammenzählen</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Show all and sum up nothing; then select nothing</source>
+        <translation>Alles zeigen und nichts zusammenzählen, dann nichts wählen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Drag on the ruler, or with Shift</source>
+        <translation>Auf dem Lineal oder mit Umschalt ziehen</translation>
+    </message>
+    <message>
+        <source>Sum up what lies there</source>
+        <translation>Zusammenzählen, was dort liegt</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+    <message>
+        <source>Zoom to the box; beside the boxes show all</source>
+        <translation>Den Kasten vergrößern, neben den Kästen alles zeigen</translation>
+    </message>
+    <message>
+        <source>This schedule cannot be played.</source>
+        <translation>Dieser Ablauf lässt sich nicht nachspielen.</translation>
+    </message>
+    <message>
+        <source>Open a graph to see its ops over time, by module.</source>
+        <translation>Öffnen Sie einen Graphen, um seine Operationen über der Zeit zu sehen, nach Modulen.</translation>
+    </message>
+    <message>
+        <source>Chosen: %1</source>
+        <translation>Gewählt: %1</translation>
+    </message>
+    <message>
+        <source>The step: %1. Drag on the ruler to sum up a part.</source>
+        <translation>Der Schritt: %1. Auf dem Lineal ziehen, um einen Teil zusammenzuzählen.</translation>
+    </message>
+</context>
+<context>
+    <name>FlameWords</name>
+    <message>
+        <source>%1, made again</source>
+        <translation>%1, neu erzeugt</translation>
+    </message>
+    <message>
+        <source>line %1</source>
+        <translation>Zeile %1</translation>
+    </message>
+    <message>
+        <source>%1, %2 of the step</source>
+        <translation>%1, %2 des Schritts</translation>
+    </message>
+    <message>
+        <source>%1 made, %2 held while it runs</source>
+        <translation>%1 erzeugt, %2 belegt, solange sie läuft</translation>
+    </message>
+    <message>
+        <source>%1 (%2 of the step), %3 runs</source>
+        <translation>%1 (%2 des Schritts), %3 Läufe</translation>
+    </message>
+    <message>
+        <source>, %1 of them again (%2)</source>
+        <translation>, davon %1 erneut (%2)</translation>
+    </message>
+    <message>
+        <source>, waits of %1 between them</source>
+        <translation>, dazwischen %1 Wartezeit</translation>
+    </message>
+    <message>
+        <source>; %1 made, at most %2 held</source>
+        <translation>; %1 erzeugt, höchstens %2 belegt</translation>
     </message>
 </context>
 <context>
@@ -1716,6 +1981,272 @@ Zeile %1</translation>
     <message>
         <source>%1 runs on the host</source>
         <translation>%1 läuft auf dem Host</translation>
+    </message>
+    <message>
+        <source>Lifetimes of what %1 holds here</source>
+        <translation>Lebensdauer dessen, was %1 hier belegt</translation>
+    </message>
+    <message>
+        <source>Lifetimes of all that is held here</source>
+        <translation>Lebensdauer von allem, was hier belegt ist</translation>
+    </message>
+    <message>
+        <source>Ctrl and click on a band of the memory</source>
+        <translation>Strg und Klick auf ein Band des Speichers</translation>
+    </message>
+    <message>
+        <source>Show the lifetimes of its tensors</source>
+        <translation>Die Lebensdauer seiner Tensoren zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>LifetimeWords</name>
+    <message>
+        <source>workspace of %1</source>
+        <translation>Arbeitsspeicher von %1</translation>
+    </message>
+    <message>
+        <source>made again by %1 at %2</source>
+        <translation>neu erzeugt von %1 bei %2</translation>
+    </message>
+    <message>
+        <source>made by %1 at %2</source>
+        <translation>erzeugt von %1 bei %2</translation>
+    </message>
+    <message>
+        <source>line %1</source>
+        <translation>Zeile %1</translation>
+    </message>
+    <message>
+        <source>read %1 times</source>
+        <translation>%1-mal gelesen</translation>
+    </message>
+    <message>
+        <source>unused for %1</source>
+        <translation>%1 lang unbenutzt</translation>
+    </message>
+    <message>
+        <source>stays to the end</source>
+        <translation>bleibt bis zum Ende</translation>
+    </message>
+    <message>
+        <source>freed at %1</source>
+        <translation>frei ab %1</translation>
+    </message>
+</context>
+<context>
+    <name>LifetimesPicture</name>
+    <message>
+        <source>Lifetimes</source>
+        <translation>Lebensdauer</translation>
+    </message>
+    <message>
+        <source>Go to the tensor below</source>
+        <translation>Zum Tensor darunter gehen</translation>
+    </message>
+    <message>
+        <source>Go to the tensor above</source>
+        <translation>Zum Tensor darüber gehen</translation>
+    </message>
+    <message>
+        <source>Put the cursor on the next use of the tensor</source>
+        <translation>Den Zeiger auf die nächste Verwendung des Tensors setzen</translation>
+    </message>
+    <message>
+        <source>Put the cursor on the use before</source>
+        <translation>Den Zeiger auf die Verwendung davor setzen</translation>
+    </message>
+    <message>
+        <source>Select the op that makes the tensor</source>
+        <translation>Die Operation wählen, die den Tensor erzeugt</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Move to what is before</source>
+        <translation>Zum Früheren verschieben</translation>
+    </message>
+    <message>
+        <source>Move to what comes after</source>
+        <translation>Zum Späteren verschieben</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click on a mark</source>
+        <translation>Klick auf eine Marke</translation>
+    </message>
+    <message>
+        <source>Put the cursor on that step</source>
+        <translation>Den Zeiger auf diesen Schritt setzen</translation>
+    </message>
+    <message>
+        <source>Click on a bar</source>
+        <translation>Klick auf einen Balken</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Scroll</source>
+        <translation>Rollen</translation>
+    </message>
+    <message>
+        <source>Ctrl and wheel</source>
+        <translation>Strg und Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+    <message>
+        <source>What a schedule holds in memory appears here, each tensor from its making to its end.</source>
+        <translation>Hier steht, was ein Ablauf im Speicher hält, jeder Tensor von seiner Erzeugung bis zu seinem Ende.</translation>
+    </message>
+</context>
+<context>
+    <name>LifetimesTable</name>
+    <message>
+        <source>Tensor</source>
+        <translation>Tensor</translation>
+    </message>
+    <message>
+        <source>What is held</source>
+        <translation>Was belegt ist</translation>
+    </message>
+    <message>
+        <source>Shape</source>
+        <translation>Form</translation>
+    </message>
+    <message>
+        <source>Type and sizes of the tensor as it is made</source>
+        <translation>Typ und Größen des Tensors, wie er entsteht</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>Bytes</translation>
+    </message>
+    <message>
+        <source>That it takes now</source>
+        <translation>Die er jetzt belegt</translation>
+    </message>
+    <message>
+        <source>Since</source>
+        <translation>Seit</translation>
+    </message>
+    <message>
+        <source>When it was made, or made again</source>
+        <translation>Wann er erzeugt oder neu erzeugt wurde</translation>
+    </message>
+    <message>
+        <source>Made by</source>
+        <translation>Erzeugt von</translation>
+    </message>
+    <message>
+        <source>The op that makes it</source>
+        <translation>Die Operation, die ihn erzeugt</translation>
+    </message>
+    <message>
+        <source>Reads</source>
+        <translation>Gelesen</translation>
+    </message>
+    <message>
+        <source>How often it is read before it is freed</source>
+        <translation>Wie oft er gelesen wird, bevor er frei wird</translation>
+    </message>
+    <message>
+        <source>Until</source>
+        <translation>Bis</translation>
+    </message>
+    <message>
+        <source>When it is freed, or written over</source>
+        <translation>Wann er frei oder überschrieben wird</translation>
+    </message>
+    <message>
+        <source>Unused</source>
+        <translation>Unbenutzt</translation>
+    </message>
+    <message>
+        <source>The longest time between two uses</source>
+        <translation>Die längste Zeit zwischen zwei Verwendungen</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>Of the model, where the tensor is made</source>
+        <translation>Des Modells, in der der Tensor entsteht</translation>
+    </message>
+    <message>
+        <source>always</source>
+        <translation>immer</translation>
+    </message>
+    <message>
+        <source>the end</source>
+        <translation>zum Ende</translation>
+    </message>
+</context>
+<context>
+    <name>LifetimesView</name>
+    <message>
+        <source>by bytes</source>
+        <translation>nach Bytes</translation>
+    </message>
+    <message>
+        <source>by bytes and time unused</source>
+        <translation>nach Bytes und unbenutzter Zeit</translation>
+    </message>
+    <message>
+        <source>By bytes: the heaviest tensor first.
+By bytes and time unused: what holds the most for the longest time without a use first.</source>
+        <translation>Nach Bytes: der schwerste Tensor zuerst.
+Nach Bytes und unbenutzter Zeit: zuerst, was am längsten ohne Verwendung am meisten belegt.</translation>
+    </message>
+    <message>
+        <source>Order of the tensors</source>
+        <translation>Reihenfolge der Tensoren</translation>
+    </message>
+    <message>
+        <source>The part of the model whose tensors are shown, as the bands of the memory are</source>
+        <translation>Der Teil des Modells, dessen Tensoren gezeigt werden, wie die Bänder des Speichers</translation>
+    </message>
+    <message>
+        <source>Part of the model</source>
+        <translation>Teil des Modells</translation>
+    </message>
+    <message>
+        <source>all parts</source>
+        <translation>alle Teile</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>Schritt %1</translation>
+    </message>
+    <message>
+        <source>%1 tensors, %2, held while %3 runs</source>
+        <translation>%1 Tensoren, %2, belegt, während %3 läuft</translation>
     </message>
 </context>
 <context>
@@ -2708,6 +3239,30 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>and %1 more</source>
         <translation>und %1 weitere</translation>
     </message>
+    <message>
+        <source>loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>tensor</source>
+        <translation>Tensor</translation>
+    </message>
+    <message>
+        <source>bytes</source>
+        <translation>Bytes</translation>
+    </message>
+    <message>
+        <source>idle %1</source>
+        <translation>ruht %1</translation>
+    </message>
+    <message>
+        <source>%1 more, %2</source>
+        <translation>%1 weitere, %2</translation>
+    </message>
 </context>
 <context>
     <name>PictureOrTable</name>
@@ -3461,6 +4016,14 @@ ein Klick zeigt diesen Ablauf</translation>
     <message>
         <source>Graph</source>
         <translation>Graph</translation>
+    </message>
+    <message>
+        <source>Flame chart</source>
+        <translation>Flammenbild</translation>
+    </message>
+    <message>
+        <source>Lifetimes</source>
+        <translation>Lebensdauer</translation>
     </message>
 </context>
 <context>

@@ -55,6 +55,16 @@ TEST(MemoryStack, AddsUpToWhatIsHeldAtEachStep) {
     EXPECT_GT(in_place, 10);
 }
 
+TEST(MemoryStack, TellsTheLayerAtAHeight) {
+    const MemoryStack stack = {{MemoryLayer::Kind::resident, "resident", {10, 10}},
+                               {MemoryLayer::Kind::module, "a", {0, 5}},
+                               {MemoryLayer::Kind::module, "b", {3, 2}}};
+    EXPECT_EQ(layer_at(stack, 0, Bytes(9)), 0);
+    EXPECT_EQ(layer_at(stack, 0, Bytes(10)), 2) << "the one between holds nothing then";
+    EXPECT_EQ(layer_at(stack, 1, Bytes(14)), 1);
+    EXPECT_EQ(layer_at(stack, 1, Bytes(17)), -1);
+}
+
 TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
     Graph graph = LayeredGraph::make(3);
     graph.device = Device{};

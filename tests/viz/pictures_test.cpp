@@ -155,6 +155,22 @@ TEST_F(Pictures, TheScheduleShowsItsLanesTheBudgetAndThePeak) {
     EXPECT_EQ(svg.find("copy to host"), std::string::npos) << "nothing is copied";
 }
 
+TEST_F(Pictures, TheFlameChartHasTheRunsByModuleWithTheirFiguresAsTooltips) {
+    const Schedule s = schedule();
+    ASSERT_TRUE(draw_flame_file(graph, &s, folder / "f.svg"));
+    const std::string svg = content("f.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    for (const char* text : {">forward<", ">backward<", "hand-made", "2 of them again", ">h.3<",
+                             "<title>h.3, 4.00 ms, 4 runs, 4.00 MiB</title>"})
+        EXPECT_NE(svg.find(text), std::string::npos) << text;
+    ASSERT_TRUE(draw_flame_file(graph, nullptr, folder / "plain.svg"));
+    EXPECT_EQ(content("plain.svg").find("again"), std::string::npos) << "each op runs once";
+    Schedule broken = s;
+    broken.steps.insert(broken.steps.begin(), Step::run(OpId(10)));
+    EXPECT_FALSE(draw_flame_file(graph, &broken, folder / "n.svg"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "n.svg"));
+}
+
 TEST_F(Pictures, EvictionsAreMarkedAndCounted) {
     Schedule s = schedule();
     const auto marks = [&] {

@@ -21,6 +21,7 @@ struct Axis {
     std::vector<Tick> ticks;    ///< inside [low, high]
     std::string unit;
 
+    double value_at(double point) const { return low + (point - start) / (end - start) * (high - low); }
     double at(double value) const { return start + (value - low) / (high - low) * (end - start); }
 };
 

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "core/base/files.h"
+#include "core/graph/flat_graph.h"
 #include "core/hierarchy/decompose.h"
+#include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "viz/block_view/block_view.h"
 #include "viz/layout/cluster_layout.h"
@@ -35,6 +37,19 @@ Result<void> check_belongs(const std::string& sha256, const Graph& graph, const 
 Result<void> write(const Result<std::string>& picture, const std::filesystem::path& path) {
     if (!picture) return picture.error();
     return write_file(path, *picture);
+}
+
+/// Of a schedule that runs.
+Result<void> draw_played(const Graph& graph, const Schedule& schedule, const std::filesystem::path& path,
+                         decltype(draw_schedule)& draw) {
+    auto format = format_of(path);
+    if (!format) return format.error();
+    if (auto same = check_belongs(schedule.graph_sha256, graph, path, "schedule"); !same) return same;
+    auto simulation = simulate(graph, schedule);
+    if (!simulation)
+        return Error{path.string() + ": the schedule does not run: " + simulation.error().message,
+                     ErrorKind::negative};
+    return write(draw(graph, schedule, *simulation, *format), path);
 }
 
 }  // namespace
@@ -91,14 +106,17 @@ Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path&
 
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
                                 const std::filesystem::path& path) {
-    auto format = format_of(path);
-    if (!format) return format.error();
-    if (auto same = check_belongs(schedule.graph_sha256, graph, path, "schedule"); !same) return same;
-    auto simulation = simulate(graph, schedule);
-    if (!simulation)
-        return Error{path.string() + ": the schedule does not run: " + simulation.error().message,
-                     ErrorKind::negative};
-    return write(draw_schedule(graph, schedule, *simulation, *format), path);
+    return draw_played(graph, schedule, path, draw_schedule);
+}
+
+Result<void> draw_flame_file(const Graph& graph, const Schedule* schedule,
+                             const std::filesystem::path& path) {
+    if (schedule) return draw_played(graph, *schedule, path, draw_flame);
+    const FlatGraph flat = flatten(graph);
+    const Schedule plain{.graph = graph.name,
+                         .solver = "step without recomputation",
+                         .steps = lower(flat, keep_all_sequence(flat))};
+    return draw_played(graph, plain, path, draw_flame);
 }
 
 Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,

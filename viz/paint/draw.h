@@ -32,6 +32,10 @@ Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const 
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
                                 const std::filesystem::path& path);
 
+/// The runs of a schedule, or without one of the step that runs each op once, as a flame chart: a row for
+/// each level of the module path.
+Result<void> draw_flame_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path);
+
 /// Two schedules above each other, what only one of them does, and the memory of both.
 Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,
                                   const std::filesystem::path& path);

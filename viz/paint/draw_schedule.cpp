@@ -30,9 +30,7 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     const Graph& graph = scene.graph;
     double room = kWidth - kLeft - kRightRoom;
     TextStyle title{.size = 16, .bold = true};
-    std::string name = graph.name + ": " + (schedule.solver.empty() ? "schedule" : schedule.solver);
-    if (schedule.budget.value > 0) name += " with " + format_bytes(schedule.budget);
-    canvas.text({kLeft, 36}, fitted(canvas, name, title, room), title);
+    canvas.text({kLeft, 36}, fitted(canvas, schedule_title(graph, schedule), title, room), title);
     std::size_t runs = 0;
     for (const Step& step : schedule.steps) runs += step.runs() ? 1 : 0;
     const int on_host = host_runs(schedule.steps);
@@ -92,6 +90,12 @@ class WholeSchedule {
 };
 
 }  // namespace
+
+std::string schedule_title(const Graph& graph, const Schedule& schedule) {
+    std::string title = graph.name + ": " + (schedule.solver.empty() ? "schedule" : schedule.solver);
+    if (schedule.budget.value > 0) title += " with " + format_bytes(schedule.budget);
+    return title;
+}
 
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format) {

@@ -29,6 +29,9 @@ Result<void> draw_view_file(const Graph&, const Schedule*, const BlockView&, con
 Result<void> draw_schedule_file(const Graph&, const Schedule&, const std::filesystem::path& path) {
     return no_cairo(path);
 }
+Result<void> draw_flame_file(const Graph&, const Schedule*, const std::filesystem::path& path) {
+    return no_cairo(path);
+}
 Result<void> draw_comparison_file(const Graph&, const Schedule&, const Schedule&,
                                   const std::filesystem::path& path) {
     return no_cairo(path);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/base/sizes.h"
+#include "viz/paint/path_names.h"
+#include "viz/paint/shaded_columns.h"
 
 namespace rematlas {
 
@@ -14,11 +17,9 @@ namespace {
 
 using namespace palette;
 
-constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
-constexpr int kShades = 12;
+constexpr double kNarrow = ShadedColumns::kNarrow;  // narrower stretches are shaded by coverage
 constexpr std::size_t kMostStretches = 32;
-constexpr double kNamed = 14;   // points; narrower ones have no room for a name
-constexpr double kThin = 0.45;  // most part of the page in them: no name stands on them
+constexpr double kNamed = 14;  // points; narrower ones have no room for a name
 
 Color lane_color(const Paper& paper, DrawnLane lane, Phase phase) {
     if (lane == DrawnLane::recompute) return paper.of(Decision::recompute);
@@ -27,49 +28,10 @@ Color lane_color(const Paper& paper, DrawnLane lane, Phase phase) {
     return paper.of(phase);
 }
 
-/// The first `level` parts of a module path.
-std::string_view module_prefix(std::string_view path, int level) {
-    std::size_t end = 0;
-    for (int i = 0; i < level; ++i) {
-        end = path.find('.', i == 0 ? 0 : end + 1);
-        if (end == std::string_view::npos) return path;
-    }
-    return path.substr(0, end);
-}
-
-bool begins_with_number(std::string_view path) {
-    return path.substr(0, path.find('.')).find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// A module path without as many of its first parts as it takes to fit; empty where nothing is left. What is
-/// left begins with no number, which would say nothing: "2" may be `blocks.2` or `blocks.11.mlp.2`.
-std::string_view last_parts(const TextRuler& ruler, std::string_view path, const TextStyle& style,
-                            double width) {
-    if (width < style.size) return {};
-    for (bool is_cut = false; ruler.text_width(path, style) > width || (is_cut && begins_with_number(path));
-         is_cut = true) {
-        std::size_t dot = path.find('.');
-        if (dot == std::string_view::npos) return {};
-        path.remove_prefix(dot + 1);
-    }
-    return path;
-}
-
-std::string_view operator_name(std::string_view name) {
-    std::size_t colons = name.rfind("::");
-    return colons == std::string_view::npos ? name : name.substr(colons + 2);
-}
-
 /// Neighbours in a lane, of one module and without a pause between them.
 struct Stretch {
     double begin = 0, end = 0;
     std::vector<const LaneBar*> bars;
-};
-
-/// How much of each column of a lane is taken, and in which colour.
-struct Column {
-    double covered = 0;
-    Color color{0, 0, 0, 0};  ///< sum over the parts
 };
 
 class LanePainter {
@@ -79,7 +41,7 @@ class LanePainter {
 
     void paint(DrawnLane lane, const Rect& rect) {
         rect_ = rect;
-        columns_.assign(static_cast<std::size_t>(std::max(1.0, std::ceil(rect.width))), {});
+        columns_.emplace(rect, scene_.paper);
         canvas_.rectangle(rect, scene_.paper.grid.faded(0.45), {}, 3);
         canvas_.clip(rect);
         std::vector<const LaneBar*> marked;
@@ -90,7 +52,7 @@ class LanePainter {
             add(bar);
         }
         flush();
-        shades();
+        columns_->paint(canvas_);
         marks(marked);
         hover(lane);
         canvas_.unclip();
@@ -122,31 +84,18 @@ class LanePainter {
         const LaneBar& first = *stretch_.bars.front();
         Color color = lane_color(scene_.paper, first.lane, first.phase);
         if (x(stretch_.end) - x(stretch_.begin) < kNarrow)
-            cover(color);
+            columns_->cover(x(stretch_.begin), x(stretch_.end), color);
         else
             draw_stretch(color);
         stretch_.bars.clear();
     }
 
-    /// Adds the stretch to the columns it lies in.
-    void cover(const Color& color) {
-        double left = x(stretch_.begin) - rect_.x, right = x(stretch_.end) - rect_.x;
-        for (auto i = static_cast<std::size_t>(std::max(0.0, left)); i < columns_.size(); ++i) {
-            double part =
-                std::min(right, static_cast<double>(i) + 1) - std::max(left, static_cast<double>(i));
-            if (part <= 0) break;
-            Column& column = columns_[i];
-            column.covered += part;
-            column.color.red += color.red * part;
-            column.color.green += color.green * part;
-            column.color.blue += color.blue * part;
-        }
-    }
-
     void draw_stretch(const Color& color) {
         Rect box{x(stretch_.begin), rect_.y, x(stretch_.end) - x(stretch_.begin), rect_.height};
         canvas_.begin(tooltip());
-        canvas_.rectangle(box, scene_.paper.pale(color, box.width < kNamed ? thin_part() : scene_.paper.bar));
+        canvas_.rectangle(
+            box, scene_.paper.pale(
+                     color, box.width < kNamed ? ShadedColumns::page_part(scene_.paper) : scene_.paper.bar));
         double widest = 0;
         for (const LaneBar* bar : stretch_.bars) {
             double left = x(bar->begin), right = x(bar->end);
@@ -226,37 +175,6 @@ class LanePainter {
         label(box.x, box.x + box.width, last_parts(canvas_, module(), label_style(), box.width - 6));
     }
 
-    /// Columns of one shade and colour are one rectangle.
-    void shades() {
-        std::size_t start = 0;
-        for (std::size_t i = 0; i <= columns_.size(); ++i) {
-            if (i < columns_.size() && i > start && same_shade(columns_[start], columns_[i])) continue;
-            if (i > start && columns_[start].covered > 0) {
-                Rect box{rect_.x + static_cast<double>(start), rect_.y, static_cast<double>(i - start),
-                         rect_.height};
-                canvas_.rectangle(box, shade(columns_[start]));
-            }
-            start = i;
-        }
-    }
-
-    static int shade_of(const Column& column) {
-        return static_cast<int>(std::ceil(std::min(column.covered, 1.0) * kShades - 1e-6));
-    }
-    static bool same_shade(const Column& a, const Column& b) {
-        if (shade_of(a) != shade_of(b)) return false;
-        if (shade_of(a) == 0) return true;
-        auto far = [&](double x, double y) { return std::abs(x / a.covered - y / b.covered) > 0.02; };
-        return !far(a.color.red, b.color.red) && !far(a.color.green, b.color.green) &&
-               !far(a.color.blue, b.color.blue);
-    }
-    double thin_part() const { return std::min(scene_.paper.bar, kThin); }
-    Color shade(const Column& column) const {
-        double parts = column.covered;
-        Color color{column.color.red / parts, column.color.green / parts, column.color.blue / parts, 1};
-        return scene_.paper.pale(color, thin_part()).faded(static_cast<double>(shade_of(column)) / kShades);
-    }
-
     /// Selected runs that are too narrow to be seen are drawn wider than they are.
     void marks(const std::vector<const LaneBar*>& bars) {
         double drawn_to = -1;
@@ -286,7 +204,7 @@ class LanePainter {
     int level_;
     Rect rect_;
     Stretch stretch_;
-    std::vector<Column> columns_;
+    std::optional<ShadedColumns> columns_;  ///< of stretches that are too narrow
 };
 
 }  // namespace

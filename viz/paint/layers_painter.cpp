@@ -77,7 +77,7 @@ class LayersPainter {
     /// Where the layer is thickest over the width of its name; nowhere where that is too thin.
     void name(const MemoryLayer& layer, const Columns& own, const Columns& below) {
         const TextStyle style{.size = scene_.text_size, .color = scene_.paper.ink, .align = Align::center};
-        const std::string words = name_of(layer);
+        const std::string words = layer_name(layer);
         const auto room = static_cast<std::size_t>(canvas_.text_width(words, style) + 12);
         if (room >= width_) return;
         double sum = 0, under = 0, most = -1, under_most = 0;
@@ -102,12 +102,6 @@ class LayersPainter {
                      words, style);
     }
 
-    static std::string name_of(const MemoryLayer& layer) {
-        if (layer.kind == MemoryLayer::Kind::resident) return say("Picture", "resident");
-        if (layer.kind == MemoryLayer::Kind::workspace) return say("Picture", "workspace");
-        return layer.name;
-    }
-
     Canvas& canvas_;
     const ScheduleScene& scene_;
     const std::vector<MemoryPoint>& memory_;
@@ -116,6 +110,12 @@ class LayersPainter {
 };
 
 }  // namespace
+
+std::string layer_name(const MemoryLayer& layer) {
+    if (layer.kind == MemoryLayer::Kind::resident) return say("Picture", "resident");
+    if (layer.kind == MemoryLayer::Kind::workspace) return say("Picture", "workspace");
+    return layer.name;
+}
 
 Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Paper& paper) {
     if (stack[layer].kind == MemoryLayer::Kind::resident) return paper.pale(paper.data(kGrey), paper.bar);

@@ -71,6 +71,15 @@ class StackPlayer {
 
 }  // namespace
 
+int layer_at(const MemoryStack& stack, int step, Bytes height) {
+    std::int64_t top = 0;
+    for (std::size_t i = 0; i < stack.size(); ++i) {
+        top += stack[i].during[static_cast<std::size_t>(step)];
+        if (height.value < top) return static_cast<int>(i);
+    }
+    return -1;
+}
+
 MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
                          const Homes& homes) {
     MemoryStack stack(groups.names.size() + 2);

@@ -32,6 +32,12 @@ Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat forma
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format);
 
+/// What is written above a picture of a schedule: the graph, the solver, the budget.
+std::string schedule_title(const Graph& graph, const Schedule& schedule);
+
+Result<std::string> draw_flame(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
+                               PictureFormat format);
+
 /// Errors: the first step of either that cannot be played.
 Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
                                     PictureFormat format);

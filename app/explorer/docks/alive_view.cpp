@@ -34,7 +34,14 @@ AliveView::AliveView(Session& session, QWidget* parent)
     modules->setCheckable(true);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);
+    auto* lifetimes = new QToolButton;
+    lifetimes->setObjectName("alive_lifetimes");
+    lifetimes->setText(tr("Lifetimes"));
+    lifetimes->setProperty("boxed", true);
+    lifetimes->setToolTip(tr(
+        "Shows from when to when each tensor is held, and what reads it (Enter on a row: with that tensor)"));
     bar->addStretch();
+    bar->addWidget(lifetimes);
     bar->addWidget(modules);
     bar->addWidget(peak);
     auto* layout = new QVBoxLayout(this);
@@ -51,6 +58,8 @@ AliveView::AliveView(Session& session, QWidget* parent)
         const OpId op = model_->op_at(sorted_->mapToSource(index).row());
         if (op.valid()) session_.selection.select(Selected::of(op));
     });
+    connect(table_, &QTreeView::activated, this, &AliveView::ask_lifetimes);
+    connect(lifetimes, &QToolButton::clicked, this, [this] { ask_lifetimes(table_->currentIndex()); });
     open_pin_menu_on(*table_, session_);
     connect(&session_, &Session::schedule_changed, this, &AliveView::follow);
     connect(&session_.selection, &Selection::cursor_moved, this, [this](int step) {
@@ -72,6 +81,12 @@ void AliveView::follow() {
 void AliveView::show_headline() {
     headline_->setText(model_->step() < 0 ? tr("What a schedule holds in memory appears here.")
                                           : model_->headline());
+}
+
+/// Of all that is held, with the tensor of the row standing out.
+void AliveView::ask_lifetimes(const QModelIndex& index) {
+    const int row = index.isValid() ? sorted_->mapToSource(index).row() : -1;
+    session_.selection.ask_lifetimes({.tensor = row < 0 ? TensorId() : model_->tensor_at(row)});
 }
 
 void AliveView::go_to_peak() {

@@ -23,6 +23,7 @@ class AliveView : public QWidget {
   private:
     void follow();
     void show_headline();
+    void ask_lifetimes(const QModelIndex& index);
 
     Session& session_;
     AliveModel* model_;

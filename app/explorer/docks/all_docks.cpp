@@ -6,6 +6,8 @@
 #include "app/explorer/docks/block_tree_view.h"
 #include "app/explorer/docks/compare_view.h"
 #include "app/explorer/docks/details_panel.h"
+#include "app/explorer/docks/flame_panel.h"
+#include "app/explorer/docks/lifetimes_view.h"
 #include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/schedule_panel.h"
 #include "app/explorer/docks/solve_panel.h"
@@ -130,6 +132,20 @@ constexpr DockEntry kDocks[] = {
      .area = Qt::RightDockWidgetArea,
      .make = made<WhyPanel>,
      .add_actions = add_why_actions},
+    {.id = "flame",
+     .title = QT_TRANSLATE_NOOP("Docks", "Flame chart"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "The ops of the step over time, by module"),
+     .shortcut = "Alt+Shift+F",
+     .area = Qt::BottomDockWidgetArea,
+     .make = made<FlamePanel>,
+     .with_table = with_flame_table},
+    {.id = "lifetimes",
+     .title = QT_TRANSLATE_NOOP("Docks", "Lifetimes"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "What is held at the cursor, from its making to its end"),
+     .shortcut = "Alt+Shift+L",
+     .area = Qt::BottomDockWidgetArea,
+     .make = made<LifetimesView>,
+     .with_table = with_lifetimes_table},
 };
 
 }  // namespace

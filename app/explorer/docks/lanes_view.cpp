@@ -1,6 +1,8 @@
 #include "app/explorer/docks/lanes_view.h"
 
+#include <QContextMenuEvent>
 #include <QHelpEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -13,6 +15,7 @@
 #include "app/explorer/look/view_keys.h"
 #include "app/explorer/words/wording.h"
 #include "core/schedule/homes.h"
+#include "viz/paint/layers_painter.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -295,8 +298,42 @@ bool LanesView::select_on_host(const QPointF& position) {
     return false;
 }
 
+/// The part of the model whose band of the memory is there; empty: none is.
+QString LanesView::band_at(const QPointF& position) const {
+    const SchedulePlaces places = this->places();
+    const int step = data_.step_at(at_of(position.x()));
+    if (!modules_button_->isChecked() || stack_.empty() || step < 0 || !inside(places.memory, position))
+        return {};
+    const int layer = layer_at(stack_, step, Bytes(std::llround(places.y.value_at(position.y()))));
+    return layer < 0 ? QString() : text(layer_name(stack_[static_cast<std::size_t>(layer)]));
+}
+
+/// With the cursor there.
+void LanesView::ask_lifetimes(const QPointF& position, const QString& band) {
+    session_.selection.set_cursor(data_.step_at(at_of(position.x())));
+    session_.selection.ask_lifetimes({.part = band});
+}
+
+void LanesView::contextMenuEvent(QContextMenuEvent* event) {
+    if (data_.bars.empty()) return;
+    const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
+    const QPointF position = by_key ? QPointF(places().x.at(middle()), plot().y) : QPointF(event->pos());
+    const QString band = band_at(position);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (!band.isEmpty())
+        menu->addAction(tr("Lifetimes of what %1 holds here").arg(band), this,
+                        [this, position, band] { ask_lifetimes(position, band); });
+    menu->addAction(tr("Lifetimes of all that is held here"), this,
+                    [this, position] { ask_lifetimes(position, {}); });
+    menu->popup(by_key ? mapToGlobal(position.toPoint()) : event->globalPos());
+}
+
 void LanesView::mouseReleaseEvent(QMouseEvent* event) {
     if (shown_.dragged() || data_.bars.empty() || event->button() != Qt::LeftButton) return;
+    if (const QString band = band_at(event->localPos());
+        event->modifiers() & Qt::ControlModifier && !band.isEmpty())
+        return ask_lifetimes(event->localPos(), band);
     if (select_on_host(event->localPos())) return;
     const int step = data_.step_at(at_of(event->localPos().x()));
     if (step < 0) return;
@@ -316,6 +353,7 @@ void LanesView::make_keys() {
     keys->add({Qt::Key_Minus}, tr("Zoom out"), [this] { zoom_at(middle(), 1.25); });
     keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
     keys->tell(tr("Click"), tr("Put the cursor there and select the op"));
+    keys->tell(tr("Ctrl and click on a band of the memory"), tr("Show the lifetimes of its tensors"));
     keys->tell(tr("Wheel"), tr("Zoom"));
     keys->tell(tr("Drag"), tr("Move the picture"));
     keys->tell(tr("Double click"), tr("Show all"));

@@ -1,7 +1,7 @@
 // The schedule over time: lanes of runs and copies above the curve of the memory held.
 //
-// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op. Double click:
-// show all.
+// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op; with Ctrl on a
+// band of the memory, show the lifetimes of what is in the band. Double click: show all.
 #pragma once
 
 #include <QToolButton>
@@ -43,6 +43,7 @@ class LanesView : public QWidget {
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     bool event(QEvent* event) override;
@@ -65,6 +66,8 @@ class LanesView : public QWidget {
     void paint_empty(QPainter& painter) const;
     void mark_selection();
     bool select_on_host(const QPointF& position);
+    QString band_at(const QPointF& position) const;
+    void ask_lifetimes(const QPointF& position, const QString& band);
     QString tip_beside(DrawnLane lane, double at) const;
 
     Session& session_;

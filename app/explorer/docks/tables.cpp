@@ -2,9 +2,13 @@
 
 #include <QCoreApplication>
 
+#include "app/explorer/docks/flame_view.h"
 #include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/lifetimes_view.h"
 #include "app/explorer/docks/sweep_plot.h"
+#include "app/explorer/models/flame_table.h"
 #include "app/explorer/models/items_table.h"
+#include "app/explorer/models/lifetimes_table.h"
 #include "app/explorer/models/steps_table.h"
 #include "app/explorer/models/sweep_table.h"
 
@@ -74,6 +78,47 @@ PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
             if (points->curve_at(row) == curve && points->point_at(row) == point) both->follow(row);
     });
     points->set_sweep(session.sweep.sweep());
+    return both;
+}
+
+PictureOrTable* with_flame_table(Session& session, QWidget* picture) {
+    auto* boxes = new FlameTable;
+    auto* view = picture->findChild<FlameView*>();
+    auto* both =
+        new PictureOrTable(picture, view, boxes, table_name(QT_TRANSLATE_NOOP("Tables", "Flame chart")));
+    const auto refill = [view, boxes, both] {
+        boxes->set_chart(view->chart());
+        both->follow(view->focused());
+    };
+    QObject::connect(view, &FlameView::chart_changed, both, refill);
+    QObject::connect(view, &FlameView::focus_moved, both, &PictureOrTable::follow);
+    QObject::connect(both, &PictureOrTable::chosen, view, &FlameView::choose);
+    QObject::connect(both, &PictureOrTable::activated, view, [&session, view](int row) {
+        view->choose(row);
+        view->zoom_to(row);
+        session.selection.reveal(session.selection.current());
+    });
+    refill();
+    return both;
+}
+
+PictureOrTable* with_lifetimes_table(Session& session, QWidget* picture) {
+    auto* tensors = new LifetimesTable;
+    auto* view = qobject_cast<LifetimesView*>(picture);
+    LifetimesPicture& bars = view->picture();
+    auto* both =
+        new PictureOrTable(picture, &bars, tensors, table_name(QT_TRANSLATE_NOOP("Tables", "Lifetimes")));
+    const auto refill = [&session, view, tensors, both] {
+        tensors->set_bars(view->bars().step < 0 ? nullptr : session.schedule(), view->bars());
+        both->follow(view->picture().current());
+    };
+    QObject::connect(view, &LifetimesView::bars_changed, both, refill);
+    QObject::connect(&bars, &LifetimesPicture::current_moved, both, &PictureOrTable::follow);
+    QObject::connect(both, &PictureOrTable::chosen, view, [&session, tensors, &bars](int row) {
+        bars.set_current(row);
+        if (const Selected maker = tensors->selected_at(row); !maker.empty()) session.selection.select(maker);
+    });
+    refill();
     return both;
 }
 

@@ -10,6 +10,10 @@ namespace rematlas::explorer {
 PictureOrTable* with_steps_table(Session& session, QWidget* picture);
 /// `picture` holds the plot of the trade-off.
 PictureOrTable* with_sweep_table(Session& session, QWidget* picture);
+/// `picture` holds the flame chart.
+PictureOrTable* with_flame_table(Session& session, QWidget* picture);
+/// `picture` holds the bars.
+PictureOrTable* with_lifetimes_table(Session& session, QWidget* picture);
 /// `picture` holds `graph`.
 PictureOrTable* with_items_table(Session& session, QWidget* picture, QWidget* graph);
 

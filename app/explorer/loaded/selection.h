@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
 #include <vector>
 
 #include "app/explorer/loaded/step_range.h"
@@ -21,6 +22,12 @@ struct Selected {
     static Selected of_run(std::vector<BlockId> run) { return {run.front(), OpId(), run}; }
     bool empty() const { return !block.valid() && !op.valid(); }
     bool operator==(const Selected&) const = default;
+};
+
+/// Of what is held at the cursor, what is asked for as bars over time.
+struct LifetimesOf {
+    TensorId tensor = {};  ///< stands out; invalid: none does
+    QString part = {};     ///< as the band of the memory is called; empty: all
 };
 
 class Selection : public QObject {
@@ -50,6 +57,7 @@ class Selection : public QObject {
     }
     /// The graph should show it, whatever it takes.
     void reveal(const Selected& selected) { emit reveal_requested(selected); }
+    void ask_lifetimes(const LifetimesOf& of) { emit lifetimes_asked(of); }
     void clear() {
         select({});
         set_cursor(-1);
@@ -61,6 +69,7 @@ class Selection : public QObject {
     void cursor_moved(int step);
     void range_changed(const rematlas::explorer::StepRange& range);
     void reveal_requested(const rematlas::explorer::Selected& selected);
+    void lifetimes_asked(const rematlas::explorer::LifetimesOf& of);
 
   private:
     Selected current_;

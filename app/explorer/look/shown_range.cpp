@@ -7,7 +7,6 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr double least_part = 1e-5;  ///< of the axis
-constexpr double click_reach = 4;    ///< pixels that a hand moves while it clicks
 
 }  // namespace
 

@@ -7,6 +7,8 @@
 
 namespace rematlas::explorer {
 
+inline constexpr double click_reach = 4;  ///< pixels that a hand moves while it clicks
+
 class ShownRange {
   public:
     double from() const { return from_; }

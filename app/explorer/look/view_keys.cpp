@@ -16,8 +16,10 @@ void ViewKeys::tell(const QString& gesture, const QString& what) {
     entries_.push_back({.keys = {}, .gesture = gesture, .what = what, .act = {}});
 }
 
+/// A key of the view is no shortcut of the window while the view has the focus.
 bool ViewKeys::eventFilter(QObject*, QEvent* event) {
-    if (event->type() != QEvent::KeyPress) return false;
+    const bool asks_first = event->type() == QEvent::ShortcutOverride;
+    if (event->type() != QEvent::KeyPress && !asks_first) return false;
     const auto* key = static_cast<QKeyEvent*>(event);
     // Enter and + of the keypad are those of the rows above; + needs Shift on some keyboards.
     int modifiers = key->modifiers() & ~Qt::KeypadModifier;
@@ -25,7 +27,10 @@ bool ViewKeys::eventFilter(QObject*, QEvent* event) {
     const int code = key->key() == Qt::Key_Enter ? int(Qt::Key_Return) : key->key();
     for (const Entry& entry : entries_) {
         if (!entry.keys.contains(QKeySequence(code | modifiers))) continue;
-        entry.act();
+        if (asks_first)
+            event->accept();
+        else
+            entry.act();
         return true;
     }
     return false;

@@ -47,8 +47,7 @@ void AliveModel::refill() {
     step_ = -1;
     if (!lifetimes_) return;
     const std::vector<Step>& steps = schedule_->schedule.steps;
-    step_ = asked_ < 0 || !range_.contains(asked_) ? heaviest_step(*schedule_, range_) : asked_;
-    while (step_ > 0 && !steps[static_cast<std::size_t>(step_)].runs()) --step_;
+    step_ = run_looked_at(*schedule_, asked_, range_);
     const Alive alive = lifetimes_->during(step_);
     tensors_ = alive.tensors.size();
     total_ = alive.total();
@@ -103,6 +102,10 @@ QString AliveModel::headline() const {
              time_text(schedule_->simulation.steps[static_cast<std::size_t>(step_)].start))
         .arg(tensors_)
         .arg(bytes_text(total_));
+}
+
+TensorId AliveModel::tensor_at(int row) const {
+    return rows_[static_cast<std::size_t>(row)].alive.tensor;
 }
 
 OpId AliveModel::op_at(int row) const {

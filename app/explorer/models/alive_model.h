@@ -31,7 +31,8 @@ class AliveModel : public QAbstractTableModel {
     Bytes total() const { return total_; }
     /// "while mm #12 runs, at 3.1 ms: 48 tensors, 359 KiB"; empty without a schedule.
     QString headline() const;
-    OpId op_at(int row) const;  ///< that made the tensor; invalid for residents and modules
+    TensorId tensor_at(int row) const;  ///< invalid for workspaces and modules
+    OpId op_at(int row) const;          ///< that made the tensor; invalid for residents and modules
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

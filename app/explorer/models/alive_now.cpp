@@ -21,6 +21,13 @@ Bytes Alive::total() const {
     return sum;
 }
 
+int run_looked_at(const LoadedSchedule& schedule, int cursor, const StepRange& range) {
+    const std::vector<Step>& steps = schedule.schedule.steps;
+    int step = cursor < 0 || !range.contains(cursor) ? heaviest_step(schedule, range) : cursor;
+    while (step > 0 && !steps[static_cast<std::size_t>(step)].runs()) --step;
+    return step;
+}
+
 TensorLifetimes::TensorLifetimes(const LoadedSchedule& schedule)
     : schedule_(schedule),
       current_(schedule.graph->graph.tensors.size(), -1),
@@ -63,14 +70,16 @@ Alive TensorLifetimes::during(int step) const {
     const Graph& graph = schedule_.graph->graph;
     const Step& at = schedule_.schedule.steps[static_cast<std::size_t>(step)];
     Alive alive;
-    for (const Lifetime& life : lifetimes_) {
+    for (std::size_t i = 0; i < lifetimes_.size(); ++i) {
+        const Lifetime& life = lifetimes_[i];
         if (life.born > step || (life.dies >= 0 && life.dies < step)) continue;
         const auto next = std::lower_bound(life.reads.begin(), life.reads.end(), step);
         alive.tensors.push_back({.tensor = life.tensor,
                                  .bytes = graph.tensors[life.tensor].bytes,
                                  .born = life.born,
                                  .dies = life.dies,
-                                 .next = next == life.reads.end() ? -1 : *next});
+                                 .next = next == life.reads.end() ? -1 : *next,
+                                 .life = static_cast<int>(i)});
     }
     if (at.runs()) {
         const Op& op = graph.ops[at.op()];

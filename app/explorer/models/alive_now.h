@@ -18,6 +18,7 @@ struct AliveTensor {
     int born = -1;  ///< the step that made it; -1: it was there from the beginning
     int dies = -1;  ///< the step that frees it or writes over it; -1: it stays to the end
     int next = -1;  ///< the step that reads it next, or reads it now; -1: none
+    int life = -1;  ///< which of the `TensorLifetimes` it is
 };
 
 struct Alive {
@@ -25,6 +26,10 @@ struct Alive {
     Bytes workspace;                   ///< of the op that runs
     Bytes total() const;
 };
+
+/// The run at the cursor or before it. Without a cursor, and where the cursor lies outside of the part that
+/// is looked at, the run during which that part holds the most. -1: the schedule cannot be played.
+int run_looked_at(const LoadedSchedule& schedule, int cursor, const StepRange& range);
 
 class TensorLifetimes {
   public:
@@ -35,6 +40,11 @@ class TensorLifetimes {
     /// While a run step runs, all together take what the simulator says that is held then. Cost: linear in
     /// the lifetimes.
     Alive during(int step) const;
+
+    /// Steps that read it between its making and its end, ascending.
+    const std::vector<int>& reads(const AliveTensor& alive) const {
+        return lifetimes_[static_cast<std::size_t>(alive.life)].reads;
+    }
 
     /// "read by mm #12 in 3.1 ms", "a result of the step", "parameter".
     QString why(const AliveTensor& alive, int step) const;

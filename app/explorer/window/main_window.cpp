@@ -28,7 +28,7 @@ using About = MessageBar::About;
 constexpr int narrow_width = 1300, narrow_height = 960;  ///< below, neighbouring docks share their place
 constexpr int longest_wait = 2000;                       ///< milliseconds, for a solver that is asked to stop
 constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
-constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
+constexpr int layout_version = 4;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
 
@@ -104,16 +104,16 @@ void MainWindow::make_docks() {
 /// Where there is no room for all, neighbours are tabs of one place; each stays where the user has moved it.
 void MainWindow::arrange_docks() {
     const struct {
-        const char *first, *second, *third;
-        bool third_with_first;  ///< as a tab, also where there is room; else with the second
+        const char *first, *second;
+        std::vector<const char*> more;
+        bool more_with_first;  ///< as tabs, also where there is room; else with the second
         Qt::Orientation apart;
-    } neighbours[] = {{"plans", "blocks", nullptr, false, Qt::Vertical},
-                      {"solve", "details", "alive", false, Qt::Vertical},
-                      {"schedule", "tradeoff", "compare", true, Qt::Horizontal}};
-    for (const auto& [first, second, with_them, third_with_first, apart] : neighbours) {
+    } neighbours[] = {{"plans", "blocks", {}, false, Qt::Vertical},
+                      {"solve", "details", {"alive"}, false, Qt::Vertical},
+                      {"schedule", "tradeoff", {"flame", "lifetimes", "compare"}, true, Qt::Horizontal}};
+    for (const auto& [first, second, more, more_with_first, apart] : neighbours) {
         QDockWidget *one = docks_[first], *other = docks_[second];
-        QDockWidget* third = with_them ? docks_[with_them] : nullptr;
-        QDockWidget* host = narrow_ || third_with_first ? one : other;
+        QDockWidget* host = narrow_ || more_with_first ? one : other;
         const auto is_beside = [&](QDockWidget* dock) {
             return dock && !dock->isFloating() && dockWidgetArea(dock) == dockWidgetArea(one);
         };
@@ -125,7 +125,8 @@ void MainWindow::arrange_docks() {
             other->setHidden(hidden);
         }
         if (narrow_) tabifyDockWidget(one, other);
-        if (is_beside(third)) tabifyDockWidget(host, third);
+        for (const char* name : more)
+            if (is_beside(docks_[name])) tabifyDockWidget(host, docks_[name]);
         host->raise();
     }
     QDockWidget *details = docks_["details"], *why = docks_["why"];
@@ -269,6 +270,7 @@ void MainWindow::connect_session() {
         docks_["compare"]->show();
         docks_["compare"]->raise();
     });
+    connect(&session_.selection, &Selection::lifetimes_asked, this, [this] { go_to("lifetimes"); });
     connect(&session_, &Session::graph_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::blocks_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);

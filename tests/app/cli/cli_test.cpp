@@ -514,6 +514,29 @@ TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_sc
     EXPECT_FALSE(fs::exists(file("n.html")));
 }
 
+TEST_F(CommandLine, draw_shows_the_runs_of_graphs_schedules_and_plans_as_a_flame_chart) {
+    if (!REMATLAS_DRAWS) GTEST_SKIP() << "this build draws no pictures";
+    const std::string s = file("s.schedule.json");
+    fs::copy_file(REMATLAS_SOURCE_DIR "/resources/graphs/gpt.graph.json", file("g.graph.json"),
+                  fs::copy_options::overwrite_existing);
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + s).exit, 0);
+    ASSERT_EQ(run("export " + s + " -o " + file("s.plan")).exit, 0);
+    for (const std::string& drawn :
+         {file("g.graph.json"), s, file("s.plan"), file("g.graph.json") + " --schedule " + s}) {
+        const Ran ran = run("draw " + drawn + " --as flame -o " + file("flame.svg"));
+        ASSERT_EQ(ran.exit, 0) << ran.err;
+        EXPECT_THAT(slurp(file("flame.svg")), AllOf(HasSubstr(">forward<"), HasSubstr(">backward<")))
+            << drawn;
+    }
+    ASSERT_EQ(run("sweep " + file("g.graph.json") + " --solver dtr --budgets 3 --time-limit 1s -o " +
+                  file("s.sweep.json"))
+                  .exit,
+              0);
+    expect_error(run("draw " + file("s.sweep.json") + " --as flame -o " + file("n.svg")), 2, "--as flame");
+    EXPECT_EQ(run("draw " + s + " --as smoke -o " + file("n.svg")).exit, 2);
+    EXPECT_FALSE(fs::exists(file("n.svg")));
+}
+
 TEST_F(CommandLine, what_is_read_is_not_written_over) {
     const std::string graph = slurp(file("g.graph.json"));
     ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +

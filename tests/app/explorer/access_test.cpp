@@ -14,6 +14,8 @@
 #include <QTreeWidget>
 #include <set>
 
+#include "app/explorer/docks/flame_view.h"
+#include "app/explorer/docks/lifetimes_picture.h"
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/look/view_keys.h"
@@ -89,7 +91,8 @@ TEST_F(Access, EveryControlHasAName) {
 }
 
 TEST_F(Access, EveryPaintedViewSaysWhatIsSelectedInIt) {
-    QWidget* views[] = {&window->lanes(), &window->graph_view(), child<SweepPlot>("sweep_plot")};
+    QWidget* views[] = {&window->lanes(), &window->graph_view(), child<SweepPlot>("sweep_plot"),
+                        child<FlameView>("flame_view"), child<LifetimesPicture>("lifetimes_picture")};
     for (QWidget* view : views) {
         EXPECT_FALSE(view->accessibleName().isEmpty()) << view->metaObject()->className();
         EXPECT_FALSE(view->accessibleDescription().isEmpty()) << view->metaObject()->className();
@@ -99,6 +102,7 @@ TEST_F(Access, EveryPaintedViewSaysWhatIsSelectedInIt) {
     session().selection.select(Selected::of(OpId(3)));
     const QString name = numbered_op(*session().graph(), OpId(3));
     EXPECT_TRUE(window->lanes().accessibleDescription().contains(name));
+    EXPECT_TRUE(child<FlameView>("flame_view")->accessibleDescription().contains(name));
     EXPECT_NE(window->graph_view().accessibleDescription(), QString());
     session().selection.clear();
     EXPECT_FALSE(window->lanes().accessibleDescription().contains(name));

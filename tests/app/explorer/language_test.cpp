@@ -15,8 +15,10 @@
 #include <set>
 
 #include "app/explorer/docks/sweep_plot.h"
+#include "app/explorer/models/lifetime_rows.h"
 #include "tests/app/explorer/window_fixture.h"
 #include "tests/viz/recording_canvas.h"
+#include "viz/paint/flame_painter.h"
 #include "viz/paint/schedule_painter.h"
 #include "viz/paint/sweep_painter.h"
 #include "viz/paint/words.h"
@@ -139,6 +141,11 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
     for (const Offload what : {Offload::activations, Offload::weights, Offload::all})
         for (const Links& links : {Links(), Links{1e9, 1e9}})
             sweep.curves.push_back({"s2", sweep.curves[0].points, {.what = what, .links = links}});
+    const FlameData flame =
+        flame_data(graph->graph, schedule->schedule.steps, schedule->simulation, LaneAxis::time);
+    LifetimeBars bars = LifetimeRows(schedule).at({});
+    for (LifetimeBar& bar : bars.bars) bar.name = "conv";
+    bars.more = 3;
     const auto words = [&] {
         RecordingCanvas canvas;
         paint_schedule(canvas, {.graph = graph->graph,
@@ -160,6 +167,8 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
                              .least = Bytes(30 << 20),
                              .rect = {0, 0, 640, 400},
                              .budget = Bytes(45 << 20)});
+        paint_flame(canvas, {.graph = graph->graph, .data = flame, .rect = {0, 0, 9000, 200}});
+        paint_lifetimes(canvas, {.data = bars, .rect = {0, 0, 4000, 600}});
         return canvas.texts;
     };
     std::set<std::string> names{"ms", "us", "MiB", "KiB"};

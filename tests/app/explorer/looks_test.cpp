@@ -65,6 +65,8 @@ TEST_F(Looks, EveryPaintedViewIsDarkInTheDarkAndLightAgain) {
     window->session().set_schedule(window->session().all_kept());
     QWidget* views[] = {window.get(),
                         &window->lanes(),
+                        window->dock("flame"),
+                        window->dock("lifetimes"),
                         window->graph_view().viewport(),
                         window->dock("details"),
                         window->dock("blocks"),

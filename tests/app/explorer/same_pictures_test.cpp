@@ -1,5 +1,5 @@
-// The same scene on the window's canvas, as PNG, and as it was when it was last looked at (golden/): few pixels may
-// differ, those at edges and in letters. With REMATLAS_RECORD=1 the golden pictures are made anew.
+// The same scene on the window's canvas, as PNG, and as it was when it was last looked at (golden/): few
+// pixels may differ, those at edges and in letters. With REMATLAS_RECORD=1 the golden pictures are made anew.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -9,10 +9,12 @@
 
 #include "app/explorer/loaded/loaded_schedule.h"
 #include "app/explorer/look/qt_canvas.h"
+#include "app/explorer/models/lifetime_rows.h"
 #include "app/explorer/words/qt_ruler.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/paint/blocks_painter.h"
 #include "viz/paint/compare_painter.h"
+#include "viz/paint/flame_painter.h"
 #include "viz/paint/overview_painter.h"
 #include "viz/paint/schedule_painter.h"
 #include "viz/paint/sweep_painter.h"
@@ -181,6 +183,32 @@ TEST(SamePictures, TheMemoryByModuleOnDarkPaper) {
                                 .to = data.length / 2,
                                 .rect = {96, 280, 590, 30},
                                 .paper = palette::kDark});
+    });
+}
+
+TEST(SamePictures, TheFlameChartWithASpan) {
+    const TwoSchedules two;
+    const Graph& graph = two.graph->graph;
+    const FlameData data =
+        flame_data(graph, two.again->schedule.steps, two.again->simulation, LaneAxis::time);
+    expect_same("flame", {700, 130}, [&](Canvas& canvas) {
+        paint_flame(canvas, {.graph = graph,
+                             .data = data,
+                             .rect = {0, 0, 700, 130},
+                             .row_height = 22,
+                             .span = {{data.run(8).begin, data.run(20).end}},
+                             .cursor = data.run(30).step,
+                             .focused = 2});
+    });
+}
+
+TEST(SamePictures, LifetimesOnDarkPaper) {
+    const TwoSchedules two;
+    LifetimeBars bars = LifetimeRows(two.again).at({.order = LifetimeOrder::bytes_by_idle, .most = 14});
+    expect_same("lifetimes", {700, 330}, [&](Canvas& canvas) {
+        canvas.rectangle({0, 0, 700, 330}, palette::kDark.page);
+        paint_lifetimes(canvas,
+                        {.data = bars, .rect = {0, 0, 700, 330}, .current = 3, .paper = palette::kDark});
     });
 }
 

@@ -20,10 +20,14 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <QToolButton>
 #include <QTreeView>
 #include <QtTest>
 
+#include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/compare_picture.h"
+#include "app/explorer/docks/flame_view.h"
+#include "app/explorer/docks/lifetimes_picture.h"
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/main_window.h"
@@ -121,6 +125,7 @@ class Tour : public testing::Test {
     void solves();
     void sweeps_and_clicks_a_point();
     void looks_at_the_peak();
+    void sums_up_a_span_and_sees_lifetimes();
     void asks_why_and_pins();
     void compares();
     void keeps_pictures(const QString& to);
@@ -200,6 +205,22 @@ void Tour::looks_at_the_peak() {
     ASSERT_GT(table->model()->rowCount(), 0);
     EXPECT_FALSE(find<QLabel>("alive_headline")->text().isEmpty());
     click_row(table, 0);
+}
+
+void Tour::sums_up_a_span_and_sees_lifetimes() {
+    show_dock("flame");
+    auto* flame = find<FlameView>("flame_view");
+    flame->setFocus();
+    QTest::keyClick(flame, Qt::Key_W);
+    EXPECT_LT(flame->to() - flame->from(), flame->chart()->data.length);
+    for (const Qt::KeyboardModifiers modifiers : {Qt::NoModifier, Qt::ShiftModifier, Qt::ShiftModifier})
+        QTest::keyClick(flame, Qt::Key_Right, modifiers);
+    EXPECT_TRUE(find<QLabel>("flame_sums")->text().startsWith("Chosen"))
+        << find<QLabel>("flame_sums")->text().toStdString();
+    show_dock("alive");
+    click(find<QToolButton>("alive_lifetimes"));
+    auto* bars = find<LifetimesPicture>("lifetimes_picture");
+    EXPECT_EQ(bars->bars().total, window->findChild<AliveView*>()->model().total());
 }
 
 void Tour::asks_why_and_pins() {
@@ -306,6 +327,8 @@ TEST_F(Tour, FromAModelToAPlanThatTrains) {
     ASSERT_TRUE(goes_well("sweep"));
     looks_at_the_peak();
     ASSERT_TRUE(goes_well("peak"));
+    sums_up_a_span_and_sees_lifetimes();
+    ASSERT_TRUE(goes_well("flame chart and lifetimes"));
     asks_why_and_pins();
     ASSERT_TRUE(goes_well("why and pin"));
     compares();

@@ -1,0 +1,26 @@
+#include "app/explorer/docks/flame_panel.h"
+
+#include <QVBoxLayout>
+
+#include "app/explorer/docks/flame_view.h"
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+
+FlamePanel::FlamePanel(Session& session, QWidget* parent) : QWidget(parent) {
+    auto* view = new FlameView(session);
+    QLabel* sums = theme::quiet_label({}, true);
+    sums->setObjectName("flame_sums");
+    sums->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    sums->setContentsMargins(theme::margin, 2, theme::margin + 20, 4);  // beside the button of the table
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(view, 1);
+    layout->addWidget(sums);
+    const auto show = [view, sums] { sums->setText(view->sums()); };
+    connect(view, &FlameView::span_changed, this, show);
+    show();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,16 @@
+// The flame chart, and below it the sums of the span that is chosen in it.
+#pragma once
+
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class FlamePanel : public QWidget {
+    Q_OBJECT
+  public:
+    explicit FlamePanel(Session& session, QWidget* parent = nullptr);
+};
+
+}  // namespace rematlas::explorer

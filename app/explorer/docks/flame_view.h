@@ -1,0 +1,94 @@
+// The runs of the step over time in boxes by module: phases above, then modules, then ops.
+//
+// Wheel, W, S: zoom. Drag, A, D: pan. Click: select the op or the block. Double click: zoom to the box,
+// beside the boxes show all. Drag on the ruler or with Shift: sum up a span. Without a schedule it is the
+// step without recomputation.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <optional>
+#include <utility>
+
+#include "app/explorer/look/shown_range.h"
+#include "app/explorer/models/flame_chart.h"
+#include "app/explorer/session/session.h"
+#include "viz/paint/flame_painter.h"
+
+namespace rematlas::explorer {
+
+class FlameView : public QAbstractScrollArea {
+    Q_OBJECT
+  public:
+    explicit FlameView(Session& session, QWidget* parent = nullptr);
+
+    /// Null where there is nothing to show.
+    const FlameChartPtr& chart() const { return chart_; }
+    double from() const { return shown_.from(); }
+    double to() const { return shown_.to(); }
+    int focused() const { return focused_; }  ///< the box that the keys are at; -1: none
+    /// The first and the last run of what is summed up.
+    const std::optional<std::pair<int, int>>& span() const { return span_; }
+    /// Only while there is a chart.
+    FlameScene scene() const;
+    /// Selects what the box stands for in all views.
+    void choose(int box);
+    void zoom_to(int box);
+    /// What is summed up; empty without a chart.
+    QString sums() const;
+    QString tip_at(const QPointF& position) const;
+    QSize sizeHint() const override { return {900, 250}; }
+    QSize minimumSizeHint() const override { return {300, 90}; }
+
+  signals:
+    void chart_changed();
+    void span_changed();
+    void focus_moved(int box);
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+  private:
+    enum class Grip { none, pan, span };
+    void make_keys();
+    void show_step();
+    void follow_selection();
+    void show_all();
+    void leave();
+    void zoom_at(double at, double factor);
+    void pan(double share);
+    double zoom_middle() const;
+    double at_of(double x) const;
+    int box_under(const QPointF& position) const;
+    void drag_to(const QPointF& position);
+    void click(const QPointF& position, bool with_shift);
+    void set_focused(int box);
+    void walk(int sideways, int down);
+    void walk_span(int sideways);
+    void set_span(std::optional<std::pair<int, int>> span);
+    void set_hovered(int box);
+    void fit_rows();
+    void show_level(int level);
+    double row_height() const;
+
+    Session& session_;
+    FlameChartPtr chart_;
+    IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
+    ShownRange shown_;
+    std::optional<std::pair<int, int>> span_;
+    int focused_ = -1, hovered_ = -1;
+    int anchor_ = -1;  ///< the box at which a span by keys began
+    Grip grip_ = Grip::none;
+    QPointF press_;
+    bool dragged_ = false;
+    int press_level_ = 0;             ///< the uppermost one then
+    std::optional<QPointF> pointer_;  ///< where it is, over the boxes
+};
+
+}  // namespace rematlas::explorer
