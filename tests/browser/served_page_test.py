@@ -91,15 +91,14 @@ class Solving(ServedPageTest):
         page.press("Enter")
         page.wait_for("rematlas.page.plans.length === 2")
         reached = []
-        for _ in range(9):
+        for _ in range(6):
             page.press("Tab")
             told = page.evaluate(
                 "(e => [e.id || e.textContent, getComputedStyle(e).outlineStyle])(document.activeElement)"
             )
             self.assertEqual(told[1], "solid", told[0])
             reached.append(told[0])
-        for part in ("budget-unit", "solver", "offload", "time-limit", "solve", "sweep"):
-            self.assertIn(part, reached)
+        self.assertEqual(reached, ["budget-unit", "solver", "offload", "time-limit", "solve", "sweep"])
         self.check(page, served)
 
     def test_a_sweep_grows_in_the_trade_off_and_each_point_is_a_plan(self):
@@ -174,7 +173,7 @@ class Trouble(ServedPageTest):
         self.choose(page, "#solver", "dtr")
         page.click_on("#solve")
         page.wait_for("document.querySelector('.jobs li[data-phase=\"no schedule\"]')")
-        self.assertIn("a budget that works", page.text_of(".jobs"))
+        self.assertIn("Ask for a larger budget.", page.text_of(".jobs"))
         self.assertEqual(self.plans(page), 1)
         self.check(page, served)
 
@@ -225,8 +224,7 @@ class LongJob(ServedPageTest):
         self.assertTrue(page.evaluate("document.querySelector('.jobs .cancel').hidden"))
         times = [at for address, at in page.timed_requests() if "/state" in address]
         self.assertGreater(len(times), 2)
-        for before, after in zip(times, times[1:], strict=False):
-            self.assertGreaterEqual(after - before, 0.99)
+        self.assertLessEqual(len(times) - 1, times[-1] - times[0] + 1)
         self.check(page, served)
 
     def picture(self, page: Page, name: str) -> None:

@@ -18,26 +18,8 @@
 #include <utility>
 
 namespace rematlas {
-namespace {
 
-using namespace std::chrono_literals;
 using ServingClock = std::chrono::steady_clock;
-
-constexpr unsigned most_connections = 256, many_connections = 128;
-constexpr std::size_t most_memory =
-    32 * 1024;  // bytes of a connection: the head of a request, and of its answer
-constexpr auto patience_with_requests = 10s, patience_with_many = 1s, patience_with_readers = 60s;
-constexpr auto longest_wait = 20s;
-constexpr int pause_ms = 500;  // between two looks at who is late
-
-constexpr std::pair<const char*, const char*> headers_of_all[] = {
-    {"Cache-Control", "no-store"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Referrer-Policy", "no-referrer"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-};
 
 /// Closed with the object.
 class OwnedDescriptor {
@@ -65,6 +47,26 @@ struct HttpPeer {
     bool is_answered = false;
     std::optional<ServingClock::time_point> waits_until = {};  ///< it was told to wait
     bool is_suspended = false;
+};
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned most_connections = 256, many_connections = 128;
+constexpr std::size_t most_memory =
+    32 * 1024;  // bytes of a connection: the head of a request, and of its answer
+constexpr auto patience_with_requests = 10s, patience_with_many = 1s, patience_with_readers = 60s;
+constexpr auto longest_wait = 20s;
+constexpr int pause_ms = 500;  // between two looks at who is late
+
+constexpr std::pair<const char*, const char*> headers_of_all[] = {
+    {"Cache-Control", "no-store"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
 };
 
 MHD_Result take_header(void* head, MHD_ValueKind, const char* key, std::size_t key_size, const char* value,

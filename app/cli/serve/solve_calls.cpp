@@ -152,10 +152,15 @@ Result<json> SolveCalls::solve(const json& asked) {
         const Fields fields(asked, "");
         expect_known(fields, asked, {"graph", "budget", "solver", "offload", "time_limit"});
         expect_graph(fields, graph_);
-        SolveRequest request{.solver = fields.text_or("solver", "atlas"),
-                             .budget = bytes_asked(fields, fields.at("budget"), step_),
-                             .limits = {.time = time_asked(fields), .cache = cache_folder()},
-                             .copies = {.what = offload_asked(fields)}};
+        // What may throw comes before the aggregate: GCC 12 frees half of it twice.
+        const Bytes budget = bytes_asked(fields, fields.at("budget"), step_);
+        const std::chrono::nanoseconds time = time_asked(fields);
+        const Offload offload = offload_asked(fields);
+        const std::string solver = fields.text_or("solver", "atlas");
+        SolveRequest request{.solver = solver,
+                             .budget = budget,
+                             .limits = {.time = time, .cache = cache_folder()},
+                             .copies = {.what = offload}};
         expect_solver(fields, request.solver);
         const Result<Copies> copies = copies_for(graph_, request.solver, request.copies);
         if (!copies) fields.fail("offload: " + copies.error().message);
@@ -184,6 +189,7 @@ JobEnd SolveCalls::solve_now(SolveRequest request, const std::string& words, int
         const InfeasibleAnswer answer(graph_, flat_, request.solver, request.copies.what, *outcome);
         for (const std::string& line : answer.lines())
             end.words += (end.words.empty() ? "" : " ") + sentence(line);
+        if (answer.as_json()["works"].is_null()) end.words += " Ask for a larger budget.";
         return end;
     }
     const Schedule& schedule = *outcome->schedule();
@@ -197,11 +203,14 @@ Result<json> SolveCalls::sweep(const json& asked) {
         const Fields fields(asked, "");
         expect_known(fields, asked, {"graph", "budgets", "count", "solvers", "offload", "time_limit"});
         expect_graph(fields, graph_);
-        SweepOptions options{.solvers = {},
-                             .count = static_cast<int>(std::clamp<std::int64_t>(
-                                 fields.integer_or("count", usual_count), 0, most_budgets + 1)),
-                             .limits = {.time = time_asked(fields), .cache = cache_folder()},
-                             .copies = {Copies{.what = offload_asked(fields)}}};
+        const std::int64_t count_asked = fields.integer_or("count", usual_count);
+        const std::chrono::nanoseconds time = time_asked(fields);
+        const Offload offload = offload_asked(fields);
+        SweepOptions options{
+            .solvers = {},
+            .count = static_cast<int>(std::clamp<std::int64_t>(count_asked, 0, most_budgets + 1)),
+            .limits = {.time = time, .cache = cache_folder()},
+            .copies = {Copies{.what = offload}}};
         if (fields.has("budgets"))
             for (const json& budget : fields.array("budgets"))
                 options.budgets.push_back(bytes_asked(fields, budget, step_));

@@ -149,7 +149,7 @@ class Refusals(ServeTest):
     def test_bodies_that_are_too_long(self):
         self.refused(413, "/solve", b'{"budget": "60%"' + b" " * 20_000 + b"}")
         self.refused(413, "/solve", b"{}", Content_Length="1000000000000")
-        self.refused(411, "/solve", b"{}", Content_Length="-1")
+        self.assertEqual(self.served.ask("/solve", b"{}", Content_Length="-1")[0], 400)
         self.assertEqual(self.served.state()["jobs"], [])
 
     def test_methods_that_nobody_needs(self):
@@ -224,7 +224,8 @@ class Answers(ServeTest):
         job = self.served.start("/solve", {"budget": 1000, "solver": "dtr"})
         no = self.served.wait_for(job, "done", "failed", "no schedule")
         self.assertEqual(no["phase"], "no schedule")
-        self.assertIn("a budget that works", no["words"])
+        self.assertIn("every schedule needs at least", no["words"])
+        self.assertIn("Ask for a larger budget.", no["words"])
 
 
 class LongJobs(unittest.TestCase):
