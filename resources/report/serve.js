@@ -48,11 +48,7 @@ function serve({page, chosen, header, help}) {
     if (isOpen) panel.budget.focus();
   };
   toggle.setAttribute('aria-expanded', 'true');
-  const save = button(
-      'Download', 'Saves the shown plan as a schedule file, for rematlas check, export and run',
-      () => panel.download());
-  save.id = 'download';
-  header.querySelector('.ends').prepend(toggle, save);
+  header.querySelector('.ends').prepend(toggle);
   help.add('Solve', [['s S', 'goes to the budget'], ['Enter', 'solves for the budget, in its field']]);
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.dialog.open) return;

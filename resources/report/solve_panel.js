@@ -86,9 +86,14 @@ class SolvePanel {
         'Sweep', 'Looks for plans at eight budgets, for the trade-off between memory and time',
         () => this.sweep());
     this.sweepButton.id = 'sweep';
+    this.save = button(
+        'Download', 'Saves the shown plan as a schedule file, for rematlas check, export and run',
+        () => this.download());
+    this.save.id = 'download';
     this.fields = make('form', {className: 'bar-of-tools'}, [
       labelled('Budget', this.budget), this.unit, this.bytes, labelled('Solver', this.solver),
-      labelled('Copies', this.offload), labelled('Seconds', this.time), this.submit, this.sweepButton
+      labelled('Copies', this.offload), labelled('Seconds', this.time), this.submit, this.sweepButton,
+      this.save
     ]);
     this.message = make('p', {className: 'message trouble', role: 'status'});
     this.news = make('p', {className: 'unseen', 'aria-live': 'polite'});  // the list shows it, too

@@ -241,7 +241,7 @@ Result<json> SolveCalls::sweep(const json& asked) {
         options->budgets.empty() ? static_cast<std::size_t>(options->count) : options->budgets.size();
     const Offload offload = options->copies.front().what;
     const std::string words =
-        "a sweep of " + std::to_string(count) + (count == 1 ? " budget by " : " budgets by ") + names +
+        "A sweep of " + std::to_string(count) + (count == 1 ? " budget by " : " budgets by ") + names +
         (offload == Offload::none ? "" : " with copies of " + std::string(to_string(offload)));
     const Result<int> job = start(
         words, options->limits.time,
