@@ -42,6 +42,7 @@ void add_export_command(const Commands& commands);
 void add_diff_command(const Commands& commands);
 void add_draw_command(const Commands& commands);
 void add_report_command(const Commands& commands);
+void add_serve_command(const Commands& commands);
 void add_dtr_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
 void add_runtime_commands(

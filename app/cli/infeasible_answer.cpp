@@ -10,6 +10,15 @@ namespace rematlas {
 
 using nlohmann::json;
 
+namespace {
+
+/// "203 MiB (213157888 bytes)"
+std::string exact_bytes(Bytes bytes) {
+    return format_bytes(bytes) + " (" + std::to_string(bytes.value) + " bytes)";
+}
+
+}  // namespace
+
 InfeasibleAnswer::InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver,
                                    Offload asked, const Outcome& outcome)
     : graph_(graph),
@@ -23,8 +32,7 @@ InfeasibleAnswer::InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, co
 
 void InfeasibleAnswer::print() const {
     std::fflush(stdout);
-    print_reason();
-    print_help_of_copies();
+    for (const std::string& line : lines()) std::fprintf(stderr, "rematlas: %s\n", line.c_str());
     if (answer_.op.valid())
         std::printf("most is needed at op %d, %s %s:\n", answer_.op.value,
                     graph_.ops[answer_.op].name.c_str(), graph_.ops[answer_.op].module.c_str());
@@ -34,49 +42,42 @@ void InfeasibleAnswer::print() const {
     }
 }
 
-void InfeasibleAnswer::print_reason() const {
-    const std::string works = known_to_work();
+std::vector<std::string> InfeasibleAnswer::lines() const {
+    std::vector<std::string> lines{reason()};
+    if (answer_.under_pins && answer_.without_pins)
+        lines.push_back("this is under the pins; under them " + exact_bytes(*answer_.under_pins) +
+                        " is known to be enough, without them " + format_bytes(*answer_.without_pins));
+    if (std::string help = help_of_copies(); !help.empty()) lines.push_back(std::move(help));
+    return lines;
+}
+
+std::string InfeasibleAnswer::reason() const {
     const Bytes budget = outcome_.budget;
     if (answer_.proven) {
         const bool of_host = asked_ != Offload::none && !answer_.reason.empty();
-        std::fprintf(stderr,
-                     "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s "
-                     "(%lld bytes)%s, %s more%s\n",
-                     format_bytes(budget).c_str(), static_cast<long long>(budget.value),
-                     format_bytes(answer_.needed).c_str(), static_cast<long long>(answer_.needed.value),
-                     of_host ? (" " + answer_.reason).c_str() : "",
-                     format_bytes(answer_.needed - budget).c_str(), works.c_str());
-    } else {
-        std::string found =
-            answer_.smallest_found ? ", its smallest is " + format_bytes(*answer_.smallest_found) : "";
-        if (!answer_.reason.empty()) found += " (" + answer_.reason + ")";
-        std::fprintf(stderr,
-                     "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s%s\n",
-                     solver_.c_str(), format_bytes(budget).c_str(), found.c_str(),
-                     format_bytes(answer_.needed).c_str(), works.c_str());
+        return "infeasible: the budget is " + exact_bytes(budget) + "; every schedule needs at least " +
+               exact_bytes(answer_.needed) + (of_host ? " " + answer_.reason : "") + ", " +
+               format_bytes(answer_.needed - budget) + " more" + known_to_work();
     }
-    if (answer_.under_pins && answer_.without_pins)
-        std::fprintf(stderr,
-                     "rematlas: this is under the pins; under them %s (%lld bytes) is known to be enough, "
-                     "without them %s\n",
-                     format_bytes(*answer_.under_pins).c_str(),
-                     static_cast<long long>(answer_.under_pins->value),
-                     format_bytes(*answer_.without_pins).c_str());
+    std::string found =
+        answer_.smallest_found ? ", its smallest is " + format_bytes(*answer_.smallest_found) : "";
+    if (!answer_.reason.empty()) found += " (" + answer_.reason + ")";
+    return "infeasible: " + solver_ + " found no schedule within " + format_bytes(budget) + found +
+           "; none can need less than " + format_bytes(answer_.needed) + known_to_work();
 }
 
-void InfeasibleAnswer::print_help_of_copies() const {
-    if (moves_weights(asked_) || !graph_.device || graph_.device->links == Links{}) return;
+std::string InfeasibleAnswer::help_of_copies() const {
+    if (moves_weights(asked_) || !graph_.device || graph_.device->links == Links{}) return {};
     const Bytes least = least_footprint(graph_, with_results_from_host(graph_, flat_)).bytes;
-    if (least > outcome_.budget) return;
+    if (least > outcome_.budget) return {};
     std::int64_t states = 0;
     for (const Tensor& tensor : graph_.tensors)
         if (tensor.kind == TensorKind::optimizer_state || tensor.kind == TensorKind::parameter)
             states += tensor.bytes.value;
-    std::fprintf(
-        stderr,
-        "rematlas: %s of parameters and optimizer states may live on the host with --offload all; every "
-        "schedule needs at least %s of the device then\n",
-        format_bytes(Bytes(states)).c_str(), format_bytes(least).c_str());
+    return format_bytes(Bytes(states)) +
+           " of parameters and optimizer states may live on the host with --offload all; every schedule "
+           "needs at least " +
+           format_bytes(least) + " of the device then";
 }
 
 std::string InfeasibleAnswer::known_to_work() const {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/sizes.h"
 #include "core/graph/graph.h"
@@ -23,11 +24,13 @@ class InfeasibleAnswer {
     /// which tensors need most.
     void print() const;
     nlohmann::json as_json() const;
+    /// The reason, the missing bytes and a budget that works, a line each.
+    std::vector<std::string> lines() const;
 
   private:
-    void print_reason() const;
-    /// Says what more copies would do, where schedules with such are not known to need too much.
-    void print_help_of_copies() const;
+    std::string reason() const;
+    /// What more copies would do, where schedules with such are not known to need too much; else empty.
+    std::string help_of_copies() const;
     std::string known_to_work() const;  ///< the end of the reason
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;

@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
     add_diff_command(commands);
     add_draw_command(commands);
     add_report_command(commands);
+    add_serve_command(commands);
     add_dtr_command(commands);
     add_config_commands(commands);
     const auto is_chosen = [&](const CLI::App* command) { return command->get_name() == argv[1]; };

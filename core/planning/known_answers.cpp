@@ -120,4 +120,15 @@ Bytes KnownAnswers::needed(const Question& question) const {
     return most;
 }
 
+Schedule with_known_bound(const Graph& graph, const KnownAnswers& known, Schedule schedule) {
+    const Question question = question_of(graph, schedule);
+    const std::optional<double> bound = known.bound(question);
+    if (!bound || (schedule.bound && schedule.bound->overhead >= *bound)) return schedule;
+    if (!schedule.bound) schedule.bound.emplace();
+    schedule.bound->overhead = *bound;
+    schedule.bound->gap = gap_above(schedule.overhead, *bound);
+    schedule.bound->over = class_within(graph, question.copies.what);
+    return schedule;
+}
+
 }  // namespace rematlas

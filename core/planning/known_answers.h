@@ -86,4 +86,7 @@ class KnownAnswers {
     std::vector<Needed> needed_;
 };
 
+/// The schedule with the largest bound that is known of its question.
+Schedule with_known_bound(const Graph& graph, const KnownAnswers& known, Schedule schedule);
+
 }  // namespace rematlas

@@ -76,6 +76,11 @@ using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 /// contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
+/// The schedule of a point of a curve of that solver, whose copies are those of the problem. The point was
+/// found, and holds its steps.
+Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point,
+                     Pins pins = {});
+
 /// Adds what the points of the sweep have found and proven.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 

@@ -123,4 +123,29 @@ Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path) 
     return write_file(path, sweep_text(sweep));
 }
 
+Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point, Pins pins) {
+    const Graph& graph = problem.graph;
+    const auto time =
+        static_cast<std::int64_t>(point.overhead * static_cast<double>(problem.flat.base_time) + 0.5);
+    const bool copies = point.host_peak.has_value();
+    const bool own_links = graph.device && graph.device->links == problem.copies.links;
+    return {.graph = graph.name,
+            .graph_sha256 = graph.sha256,
+            .solver = std::string(solver),
+            .config = nullptr,
+            .budget = point.budget,
+            .time = Nanoseconds(time),
+            .overhead = point.overhead,
+            .peak = point.peak,
+            .host_budget = copies ? problem.copies.host_budget : std::nullopt,
+            .host_peak = point.host_peak,
+            .bound = point.bound,
+            .status = point.status,
+            .solve_seconds = 0,
+            .steps = point.steps,
+            .homes = point.homes,
+            .links = copies && !own_links ? std::optional(problem.copies.links) : std::nullopt,
+            .pins = std::move(pins)};
+}
+
 }  // namespace rematlas

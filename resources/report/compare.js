@@ -64,12 +64,11 @@ class CompareView {
     this.page = page;
     this.chosen = chosen;
     const {ops, tensors} = page.graph;
-    this.pick = make(
-        'select', {
-          id: 'other',
-          onchange: () => chosen.set({other: page.plans[this.pick.selectedIndex]}),
-        },
-        page.plans.map((plan) => make('option', {}, plan.title)));
+    this.pick = make('select', {
+      id: 'other',
+      onchange: () => chosen.set({other: page.plans[this.pick.selectedIndex]}),
+    });
+    addPlansTo(this.pick, page.plans);
     this.swap =
         button('Swap', 'Shows the other plan, and compares it with this one', () => this.swapPlans());
     this.headline = make('p', {className: 'headline', 'aria-live': 'polite'});
@@ -108,7 +107,10 @@ class CompareView {
           ]),
       make('div', {className: 'view'}, [this.grid.element])
     ]);
-    chosen.onChange((changed) => (changed.has('plan') || changed.has('other')) && this.take());
+    chosen.onChange((changed) => {
+      if (changed.has('plans')) addPlansTo(this.pick, page.plans);
+      if (changed.has('plan') || changed.has('other')) this.take();
+    });
     this.take();
   }
 

@@ -133,6 +133,7 @@ class PlanData {
       time: packed.time,
       overhead: packed.overhead,
       bound: packed.bound,
+      status: packed.index === undefined ? 'given' : packed.status,
       resident: packed.resident,
       hostPeak: packed.host_peak,
     });
@@ -185,6 +186,7 @@ function readPage() {
   const graph = page.ops ? readGraph(page) : null;
   return {
     name: page.name,
+    served: Boolean(page.served),
     graph,
     plans: (page.plans || []).map((packed, index) => new PlanData(packed, index, graph)),
     plain: page.plain,

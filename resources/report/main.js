@@ -5,10 +5,14 @@ function makeHeader(page, chosen, tabs, help, onPaper) {
   title.remove();
   const parts = [title, tabs.bar];
   if (page.plans.length > 0) {
-    const pick = make(
-        'select', {id: 'plan', onchange: () => chosen.show(page.plans[pick.selectedIndex])},
-        page.plans.map((plan) => make('option', {title: plainName(plan.name)}, plan.title)));
-    chosen.onChange(() => (pick.selectedIndex = chosen.plan.index));
+    const pick =
+        make('select', {id: 'plan', onchange: () => chosen.show(page.plans[pick.selectedIndex])});
+    const take = () => {
+      addPlansTo(pick, page.plans);
+      pick.selectedIndex = chosen.plan.index;
+    };
+    chosen.onChange(take);
+    take();
     parts.push(make('label', { for: 'plan', className: 'plan'
     }, ['Plan', pick]));
   }
@@ -44,7 +48,7 @@ function addViews(page, chosen, tabs, help) {
   if (page.graph) add('memory', 'Memory', new MemoryView(page, chosen));
   if (page.curves.length > 0 || page.plans.length > 0)
     add('tradeoff', 'Trade-off', new TradeoffView(page, chosen));
-  if (page.plans.length > 1) add('compare', 'Compare', new CompareView(page, chosen));
+  if (page.plans.length > 1 || page.served) add('compare', 'Compare', new CompareView(page, chosen));
   if (page.graph) add('tables', 'Tables', new TablesView(page, chosen, reveal));
   return views;
 }
@@ -96,6 +100,5 @@ function start() {
   tabs.show('summary');
   // What tests and curious people ask of the page.
   window.rematlas = Object.freeze({page, chosen, tabs, views});
+  return {page, chosen, header, help};
 }
-
-start();

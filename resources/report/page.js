@@ -57,6 +57,11 @@ class Chosen {
     if (plan) this.set({plan, step: plan.peakStep});
   }
 
+  /** There are more plans, or more is known of those that there are. */
+  tellOfPlans() {
+    for (const follow of this.followers) follow(new Set(['plans']));
+  }
+
   /** The op that a selection is about; -1: none. */
   get op() {
     return this.selection && this.selection.op !== undefined ? this.selection.op : -1;
@@ -65,6 +70,12 @@ class Chosen {
   get tensor() {
     return this.selection && this.selection.tensor !== undefined ? this.selection.tensor : -1;
   }
+}
+
+/** Gives a list of plans an option for each that it lacks. */
+function addPlansTo(list, plans) {
+  const missing = plans.slice(list.options.length);
+  list.append(...missing.map((plan) => make('option', {title: plainName(plan.name)}, plan.title)));
 }
 
 /** Panels of which one is shown. Arrow keys go from tab to tab, as they do in windows. */

@@ -19,7 +19,7 @@ class TradeoffView {
   constructor(page, chosen) {
     this.page = page;
     this.chosen = chosen;
-    this.marks = this.allMarks();
+    this.marks = [];
     this.current = -1;
     this.picture = new Picture('Memory against time', (...all) => this.paint(...all));
     this.legend = make('div', {className: 'legend'});
@@ -31,8 +31,21 @@ class TradeoffView {
       make('div', {className: 'view'}, [this.grid.element])
     ]);
     this.listen();
-    this.grid.setRows(this.marks);
+    this.take();
     chosen.onChange((changed) => this.follow(changed));
+  }
+
+  /** What there is by now; the current mark stays the same. */
+  take() {
+    const was = this.marks[this.current];
+    this.marks = this.allMarks();
+    const isSame = (mark) =>
+        (was.plan ? mark.plan === was.plan : mark.name === was.name && mark.budget === was.budget);
+    this.current = was ? this.marks.findIndex(isSame) : -1;
+    this.grid.setRows(this.marks);
+    if (this.current >= 0) this.grid.follow((row) => row === this.marks[this.current]);
+    this.legend.replaceChildren();
+    this.picture.repaint();
   }
 
   /** Points of the curves, then plans that are no point of them. */
@@ -59,7 +72,7 @@ class TradeoffView {
         curve: -1,
         found: true,
         name,
-        status: 'given',
+        status: plan.status,
         isBest: true
       });
     }
@@ -155,6 +168,7 @@ class TradeoffView {
   }
 
   follow(changed) {
+    if (changed.has('plans')) this.take();
     if (!changed.has('plan') && !changed.has('other')) return;
     const at = this.marks.findIndex((mark) => mark.plan === this.chosen.plan);
     if (changed.has('plan') && at >= 0 &&

@@ -82,7 +82,7 @@ install_python_packages() {
 }
 
 packages="$packages_build $packages_core"
-[ "${1:-}" = --core ] || packages+=" $packages_pictures $packages_explorer $packages_browser"
+[ "${1:-}" = --core ] || packages+=" $packages_pictures $packages_serve $packages_explorer $packages_browser"
 # shellcheck disable=SC2086
 install_packages $packages
 case ${1:-} in

@@ -127,10 +127,12 @@ class Browser:
         told, _, self._unread = self._unread.partition(b"\0")
         return json.loads(told)
 
-    def open(self, path: str | pathlib.Path, width: int = 1280, height: int = 800) -> "Page":
+    def open(self, place: str | pathlib.Path, width: int = 1280, height: int = 800) -> "Page":
+        """A file, or an address that begins with http."""
         page = Page(self)
         page.resize(width, height)
-        page.go(pathlib.Path(path).resolve().as_uri())
+        is_address = str(place).startswith("http://")
+        page.go(str(place) if is_address else pathlib.Path(place).resolve().as_uri())
         return page
 
 
@@ -240,6 +242,10 @@ class Page:
 
     def faults(self) -> list[str]:
         """What the console complains of, exceptions, and each request that is not for the page itself."""
+        return self.complaints() + self.requests()[1:]
+
+    def complaints(self) -> list[str]:
+        """What the console complains of, and exceptions."""
         self.send("Runtime.evaluate", {"expression": "0"})  # what was told before it is read by now
         found = []
         for event in self._browser.events:
@@ -253,12 +259,23 @@ class Page:
                 found.append(str(told["args"]))
             elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
                 found.append(told["entry"]["text"])
-        return found + self.requests()[1:]
+        return found
 
     def requests(self) -> list[str]:
         """The addresses that were asked for; the first is the page's own."""
+        return [address for address, _ in self.timed_requests()]
+
+    def timed_requests(self) -> list[tuple[str, float]]:
+        """The same, each with the seconds of a clock that never goes back."""
         return [
-            event["params"]["request"]["url"]
+            (event["params"]["request"]["url"], event["params"]["timestamp"])
             for event in self._browser.events
             if event.get("sessionId") == self._session and event["method"] == "Network.requestWillBeSent"
         ]
+
+    def wait_for(self, condition: str) -> None:
+        """Until the expression is true."""
+        self.evaluate(
+            f"new Promise(done => {{ const look = () => ({condition}) ? done(0) : setTimeout(look, 20);"
+            " look(); })"
+        )

@@ -54,6 +54,8 @@ expect "programmes of HiGHS are solved" inside \
     rematlas solve $graphs/mlp.graph.json --budget 85% --config /tmp/checkmate.json --time-limit 10m
 expect "a graph is laid out and drawn" inside rematlas draw $graphs/gpt.graph.json -o /tmp/g.svg
 expect "a report is written" inside rematlas report /tmp/s.schedule.json --graph $graphs/gpt.graph.json -o /tmp/r.html
+expect "a report is served" inside sh -c \
+    "timeout -s TERM 20 rematlas serve $graphs/gpt.graph.json --json | grep -q http://127.0.0.1"
 expect "capture says what it needs" inside sh -c \
     'rematlas capture m.pt --input "f32[1]" -o g.graph.json 2>&1 | grep -q "Python package"'
 expect "the window is drawn without a display" inside env QT_QPA_PLATFORM=offscreen \

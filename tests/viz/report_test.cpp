@@ -64,6 +64,19 @@ class Reports : public testing::Test {
     std::filesystem::path folder;
 };
 
+TEST_F(Reports, OneThatIsServedMayCallItsServerAndAFileNobody) {
+    ReportOf of = reported();
+    const std::string file = page();
+    of.use = PageUse::served;
+    const Result<std::string> served = report_page(of);
+    ASSERT_TRUE(served);
+    for (const char* part : {"connect-src 'self'", "class SolvePanel", "\"served\":true", "fetch("}) {
+        EXPECT_NE(served->find(part), std::string::npos) << part;
+        EXPECT_EQ(file.find(part), std::string::npos) << part;
+    }
+    EXPECT_EQ(xml_fault(*served), "");
+}
+
 TEST_F(Reports, HoldTheFiguresOfTheChecker) {
     const std::string text = page();
     const CheckReport checked = check(graph, schedule);

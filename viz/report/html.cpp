@@ -33,8 +33,8 @@ std::string decimal_percent(double share) {
 }
 
 /// Where what is between them is not read as XML, a browser that reads HTML sees two comments.
-std::string script_in_page() {
-    return "//<![CDATA[\n" + std::string(report_script()) + "//]]>";
+std::string script_in_page(PageUse use) {
+    return "//<![CDATA[\n" + report_script(use) + "//]]>";
 }
 
 /// JSON in which nothing can end the element around it or begin another, whatever names there are.
@@ -85,12 +85,12 @@ std::string html_bar(double share, std::string_view cell) {
     return element("div class=\"bar part-" + std::to_string(percent) + "\"", cell);
 }
 
-HtmlPage::HtmlPage(std::string_view title) {
-    const std::string style = page_style();
+HtmlPage::HtmlPage(std::string_view title, PageUse use) : use_(use) {
+    const std::string style = page_style(use);
     out_ =
         "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
         "<meta charset=\"utf-8\"/>\n<meta http-equiv=\"Content-Security-Policy\" content=\"";
-    out_ += page_policy(style, script_in_page());
+    out_ += page_policy(style, script_in_page(use), use);
     out_ += "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
     out_ += element("title", xml_text(title)) + "\n" + element("style", style) + "\n</head>\n<body>\n";
     out_ += element("h1", xml_text(title)) + "\n<main id=\"summary\">\n";
@@ -155,7 +155,7 @@ std::string HtmlPage::finish(const nlohmann::json& data) {
     in_section_ = false;
     out_ += "</main>\n";
     out_ += element("script type=\"application/json\" id=\"data\"", inert_json(data)) + "\n";
-    out_ += element("script", script_in_page()) + "\n";
+    out_ += element("script", script_in_page(use_)) + "\n";
     return std::move(out_) + "</body>\n</html>\n";
 }
 

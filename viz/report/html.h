@@ -1,6 +1,6 @@
 // A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures, and a script with
 // its data. One file, with nothing from elsewhere in it: its policy forbids the browser to load or run
-// anything else.
+// anything else. A page that is served may call its server, and no other.
 //
 //     HtmlPage page("GPT under 2 GiB");
 //     page.heading("Figures");
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "viz/report/page_use.h"
 
 namespace rematlas {
 
@@ -33,7 +34,7 @@ struct HtmlColumn {
 
 class HtmlPage {
   public:
-    explicit HtmlPage(std::string_view title);
+    explicit HtmlPage(std::string_view title, PageUse use = PageUse::file);
 
     void heading(std::string_view text);
     void lead(const std::vector<std::string>& sentences);  ///< the answer, in large letters
@@ -52,6 +53,7 @@ class HtmlPage {
     void begin_section();
 
     std::string out_;
+    PageUse use_;
     bool in_section_ = false;
 };
 

@@ -135,7 +135,9 @@ void add_what_goes_on_beside(json& plan, const std::vector<Step>& steps, const S
     plan["waits"] = waits.take();
 }
 
-Result<json> plan_json(const Graph& graph, const ReportedSchedule& reported) {
+}  // namespace
+
+Result<json> plan_data(const Graph& graph, const ReportedSchedule& reported) {
     const Schedule& schedule = *reported.schedule;
     const Result<Simulation> played = simulate(graph, schedule);
     if (!played) return Error{reported.name + ": " + played.error().message, ErrorKind::negative};
@@ -159,6 +161,8 @@ Result<json> plan_json(const Graph& graph, const ReportedSchedule& reported) {
     plan["start"] = start.take();
     return plan;
 }
+
+namespace {
 
 /// The plan of a point of a sweep: a schedule that was given and needs and costs just that.
 int plan_of(const SweepPoint& point, const std::vector<ReportedSchedule>& schedules) {
@@ -186,16 +190,28 @@ json curve_json(const SweepCurve& curve, const std::vector<ReportedSchedule>& sc
             {"points", std::move(points)}};
 }
 
+}  // namespace
+
+json sweep_data(const Sweep& sweep, const std::vector<ReportedSchedule>& plans) {
+    json data{{"curves", json::array()}, {"bounds", json::array()}};
+    for (const SweepCurve& curve : sweep.curves) data["curves"].push_back(curve_json(curve, plans));
+    for (const BoundCurve& bound : bound_curves(sweep)) {
+        json steps = json::array();
+        for (const BoundStep& step : bound.steps) steps.push_back({step.budget.value, step.overhead});
+        data["bounds"].push_back({{"name", bound_name(bound)}, {"steps", std::move(steps)}});
+    }
+    return data;
+}
+
+namespace {
+
 void add_sweeps(json& page, const ReportOf& of, const std::vector<ReportedSchedule>& schedules) {
     page["curves"] = json::array();
     page["bounds"] = json::array();
     for (const Sweep* sweep : of.sweeps) {
-        for (const SweepCurve& curve : sweep->curves) page["curves"].push_back(curve_json(curve, schedules));
-        for (const BoundCurve& bound : bound_curves(*sweep)) {
-            json steps = json::array();
-            for (const BoundStep& step : bound.steps) steps.push_back({step.budget.value, step.overhead});
-            page["bounds"].push_back({{"name", bound_name(bound)}, {"steps", std::move(steps)}});
-        }
+        json data = sweep_data(*sweep, schedules);
+        for (const char* part : {"curves", "bounds"})
+            for (json& one : data[part]) page[part].push_back(std::move(one));
     }
 }
 
@@ -214,22 +230,33 @@ void add_graph(json& page, const Graph& graph, const LayoutLimits& limits) {
     page["strings"] = strings.all();
 }
 
+auto place_of_plain(const std::vector<ReportedSchedule>& plans, const Schedule& plain) {
+    const auto is_plain = [&](const ReportedSchedule& one) { return one.schedule->steps == plain.steps; };
+    return std::find_if(plans.begin(), plans.end(), is_plain);
+}
+
 }  // namespace
+
+std::vector<ReportedSchedule> plans_of_page(const std::vector<ReportedSchedule>& given,
+                                            const Schedule& plain) {
+    std::vector<ReportedSchedule> plans = given;
+    if (place_of_plain(given, plain) == given.end()) plans.push_back({"without recomputation", &plain});
+    return plans;
+}
 
 Result<json> page_data(const ReportOf& of) {
     json page{{"name", of.graph ? of.graph->name : of.sweeps.front()->graph}, {"made_by", of.made_by}};
+    if (of.use == PageUse::served) page["served"] = true;
     std::vector<ReportedSchedule> schedules = of.schedules;
     Schedule plain;
     if (of.graph) {
         plain = plain_step(*of.graph);
-        const auto is_plain = [&](const ReportedSchedule& one) { return one.schedule->steps == plain.steps; };
-        const auto given = std::find_if(schedules.begin(), schedules.end(), is_plain);
-        page["plain"] = given - schedules.begin();
-        if (given == schedules.end()) schedules.push_back({"without recomputation", &plain});
+        schedules = plans_of_page(of.schedules, plain);
+        page["plain"] = place_of_plain(schedules, plain) - schedules.begin();
         page["least"] = least_memory(flatten(*of.graph)).bytes.value;
         page["plans"] = json::array();
         for (const ReportedSchedule& schedule : schedules) {
-            Result<json> plan = plan_json(*of.graph, schedule);
+            Result<json> plan = plan_data(*of.graph, schedule);
             if (!plan) return plan.error();
             page["plans"].push_back(plan.take());
         }

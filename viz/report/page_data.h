@@ -18,6 +18,7 @@
 //   numbers each: which queue (0 to the host, 1 to the device, 2 ops there), step, start, length.
 //   "waits": three numbers each: step, start, length.
 // - "curves", "bounds": what the sweeps found and proved; a point names its plan, or -1.
+// - "served": true where the page is; not there in a file.
 // - "least": no schedule without copies needs less; "blocks": block_geometry.h, or {"missing": why}.
 #pragma once
 
@@ -31,5 +32,16 @@ namespace rematlas {
 /// Errors: a schedule that cannot be played, named by its first step that cannot. Without a graph there
 /// are curves and bounds alone.
 Result<nlohmann::json> page_data(const ReportOf& of);
+
+/// The plans that a page of the graph holds, in their order: those given, then `plain`, which is the step
+/// without recomputation, where none of them is that step.
+std::vector<ReportedSchedule> plans_of_page(const std::vector<ReportedSchedule>& given,
+                                            const Schedule& plain);
+
+/// One of "plans". Errors: the schedule cannot be played.
+Result<nlohmann::json> plan_data(const Graph& graph, const ReportedSchedule& reported);
+
+/// "curves" and "bounds" of one sweep, whose points are looked for among the plans.
+nlohmann::json sweep_data(const Sweep& sweep, const std::vector<ReportedSchedule>& plans);
 
 }  // namespace rematlas

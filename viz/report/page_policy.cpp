@@ -29,9 +29,9 @@ std::string source_of(std::string_view text) {
 
 }  // namespace
 
-std::string page_policy(std::string_view style, std::string_view script) {
+std::string page_policy(std::string_view style, std::string_view script, PageUse use) {
     return "default-src 'none'; style-src " + source_of(style) + "; script-src " + source_of(script) +
-           "; base-uri 'none'; form-action 'none'";
+           (use == PageUse::served ? "; connect-src 'self'" : "") + "; base-uri 'none'; form-action 'none'";
 }
 
 }  // namespace rematlas

@@ -47,7 +47,7 @@ std::string colours_of(const Paper& paper) {
 }  // namespace
 
 /// Dark paper is for a dark screen, unless the reader chose light; and the reverse.
-std::string page_style() {
+std::string page_style(PageUse use) {
     const std::string light = colours_of(palette::kLight), dark = colours_of(palette::kDark);
     std::string out = "\n:root{color-scheme:light;" + light +
                       "}\n@media screen and (prefers-color-scheme:dark){" +
@@ -55,7 +55,7 @@ std::string page_style() {
                       "@media screen{:root[data-paper=dark]{color-scheme:dark;" + dark + "}}\n";
     for (int percent = 0; percent <= 100; ++percent)
         out += ".part-" + std::to_string(percent) + "{--part:" + std::to_string(percent) + "%}";
-    return out + "\n" + std::string(report_style());
+    return out + "\n" + report_style(use);
 }
 
 }  // namespace rematlas

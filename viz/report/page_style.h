@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "viz/report/page_use.h"
+
 namespace rematlas {
 
-std::string page_style();
+std::string page_style(PageUse use);
 
 }  // namespace rematlas

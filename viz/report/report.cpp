@@ -65,7 +65,7 @@ Result<void> add_words(HtmlPage& page, const ReportOf& of, const Schedule& plain
 
 Result<std::string> report_page(const ReportOf& of) {
     if (const Result<void> fits = check_parts(of); !fits) return fits.error();
-    HtmlPage page(title_of(of));
+    HtmlPage page(title_of(of), of.use);
     const Schedule plain = of.graph ? plain_step(*of.graph) : Schedule();
     if (!of.graph) {
         page.lead(sweep_answer(*of.sweeps.front(), nullptr));

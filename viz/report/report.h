@@ -15,6 +15,7 @@
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 #include "viz/layout/layout_worker.h"
+#include "viz/report/page_use.h"
 
 namespace rematlas {
 
@@ -30,6 +31,7 @@ struct ReportOf {
     std::vector<ReportedSchedule> schedules = {};  ///< the first is told in words
     std::vector<const Sweep*> sweeps = {};
     std::string made_by = {};  ///< program and version
+    PageUse use = PageUse::file;
     LayoutLimits layout = {};  ///< where blocks cannot be laid out within them, the page says why
 };
 

@@ -1,11 +1,14 @@
-// The style and the script of reports, as they stand in resources/report.
+// The style and the script of reports, as they stand in resources/report; a page that is served has more of
+// both.
 #pragma once
 
-#include <string_view>
+#include <string>
+
+#include "viz/report/page_use.h"
 
 namespace rematlas {
 
-std::string_view report_style();
-std::string_view report_script();  ///< all files of the script in one function of its own
+std::string report_style(PageUse use);
+std::string report_script(PageUse use);  ///< all files of the script in one function of its own
 
 }  // namespace rematlas

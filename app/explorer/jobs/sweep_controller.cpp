@@ -100,28 +100,8 @@ void SweepController::clear() {
 }
 
 Schedule schedule_of(const LoadedGraph& graph, const SweptPoint& found, Pins pins) {
-    const SweepPoint& point = found.point;
-    const auto time =
-        static_cast<std::int64_t>(point.overhead * static_cast<double>(graph.flat.base_time) + 0.5);
-    const bool copies = point.host_peak.has_value();
-    const bool own_links = graph.graph.device && graph.graph.device->links == found.copies.links;
-    return {.graph = graph.graph.name,
-            .graph_sha256 = graph.graph.sha256,
-            .solver = found.solver,
-            .config = nullptr,
-            .budget = point.budget,
-            .time = Nanoseconds(time),
-            .overhead = point.overhead,
-            .peak = point.peak,
-            .host_budget = copies ? found.copies.host_budget : std::nullopt,
-            .host_peak = point.host_peak,
-            .bound = point.bound,
-            .status = point.status,
-            .solve_seconds = 0,
-            .steps = point.steps,
-            .homes = point.homes,
-            .links = copies && !own_links ? std::optional(found.copies.links) : std::nullopt,
-            .pins = std::move(pins)};
+    return rematlas::schedule_of({graph.graph, graph.flat, found.copies}, found.solver, found.point,
+                                 std::move(pins));
 }
 
 }  // namespace rematlas::explorer

@@ -16,14 +16,7 @@ std::optional<double> GraphAnswers::bound_of(const PlanRow& row) {
 }
 
 Schedule GraphAnswers::with_known_bound(Schedule plan) const {
-    const Question question = question_of(graph_->graph, plan);
-    const std::optional<double> bound = known_.bound(question);
-    if (!bound || (plan.bound && plan.bound->overhead >= *bound)) return plan;
-    if (!plan.bound) plan.bound.emplace();
-    plan.bound->overhead = *bound;
-    plan.bound->gap = gap_above(plan.overhead, *bound);
-    plan.bound->over = class_within(graph_->graph, question.copies.what);
-    return plan;
+    return rematlas::with_known_bound(graph_->graph, known_, std::move(plan));
 }
 
 bool GraphAnswers::was_answered(const SolverQuestion& asked) const {

@@ -35,7 +35,7 @@ using testing::StartsWith;
 TEST_F(CommandLine, every_command_has_help_with_an_example) {
     EXPECT_EQ(run("--help").exit, 0);
     for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "report",
-                                "diff", "config generate", "config check"}) {
+                                "serve", "diff", "config generate", "config check"}) {
         const Ran ran = run(std::string(command) + " --help");
         EXPECT_EQ(ran.exit, 0) << command;
         EXPECT_THAT(ran.out, HasSubstr("rematlas " + std::string(command))) << command;

@@ -35,6 +35,21 @@ TEST(KnownAnswers, ABoundHoldsForFewerSchedules) {
     EXPECT_FALSE(known.bound({budget, {.what = Offload::activations, .links = both_ways(2e9)}}));
 }
 
+TEST(KnownAnswers, AScheduleTellsTheLargestBoundThatIsKnownOfItsQuestion) {
+    const Graph graph = small_graph();
+    KnownAnswers known(graph);
+    const Schedule schedule{.graph = graph.name, .budget = budget, .overhead = 1.5, .steps = {}};
+    EXPECT_FALSE(with_known_bound(graph, known, schedule).bound);
+    known.add_bound({budget}, ScheduleClass::any_order, 1.25);
+    const Schedule told = with_known_bound(graph, known, schedule);
+    ASSERT_TRUE(told.bound);
+    EXPECT_EQ(told.bound->overhead, 1.25);
+    EXPECT_DOUBLE_EQ(told.bound->gap, 0.2);
+    EXPECT_EQ(told.bound->over, ScheduleClass::any_order);
+    known.add_bound({budget - Bytes(1)}, ScheduleClass::any_order, 1.4);
+    EXPECT_EQ(with_known_bound(graph, known, told).bound->overhead, 1.25) << "that is another question";
+}
+
 TEST(KnownAnswers, ABoundUnderPinsOrOfStagesHoldsForThemAlone) {
     const Graph graph = small_graph();
     KnownAnswers known(graph);

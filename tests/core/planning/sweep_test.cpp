@@ -28,6 +28,22 @@ SweepOptions quick(std::vector<std::string> solvers) {
     return options;
 }
 
+TEST(Sweep, the_schedule_of_each_point_passes_the_check) {
+    const Graph graph = random_training_graph(3, {.forward_ops = 12});
+    const FlatGraph flat = flatten(graph);
+    const Result<Sweep> sweep = run_sweep(graph, quick({"dtr", "chen-greedy"}));
+    ASSERT_TRUE(sweep) << sweep.error().message;
+    for (const SweepCurve& curve : sweep->curves)
+        for (const SweepPoint& point : curve.points) {
+            if (point.status == "infeasible") continue;
+            const Schedule schedule = schedule_of({graph, flat, curve.copies}, curve.solver, point);
+            const CheckReport report = check(graph, schedule);
+            EXPECT_TRUE(report.ok()) << report.violations.front();
+            EXPECT_EQ(schedule.budget, point.budget);
+            EXPECT_EQ(report.peak, point.peak);
+        }
+}
+
 TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 8});

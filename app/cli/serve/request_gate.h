@@ -1,0 +1,59 @@
+// Who may ask what of `rematlas serve`, decided by the head of a request alone, before its body is read.
+//
+// Every user of a machine, and every page that a browser shows, can reach a port of 127.0.0.1. So a request
+// counts only with the token that was printed; with a Host that names this machine, or another site's name
+// could be led here (DNS rebinding); without the Origin of another page; and for one of a few paths, each
+// with its method. Nothing in a request is decoded and nothing in it names a file.
+//
+//     RequestGate gate(new_token());
+//     const auto answer = gate.admit({.method = "GET", .target = "/?token=...", .headers = ...});
+//     if (const auto* refused = std::get_if<RefusedRequest>(&answer)) ...
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rematlas {
+
+struct RequestHead {
+    std::string method;
+    std::string target;  ///< path and query as the client wrote them
+    std::vector<std::pair<std::string, std::string>> headers;
+};
+
+enum class ServedCall { page, state, schedule, solve, sweep, cancel };
+
+struct AdmittedRequest {
+    ServedCall call;
+    std::map<std::string, std::string, std::less<>> query;
+};
+
+struct RefusedRequest {
+    int status;       ///< of HTTP
+    std::string why;  ///< sentences: what is wrong, and what to do
+};
+
+/// 256 bits of the system's random source as hexadecimal digits.
+std::string new_token();
+
+class RequestGate {
+  public:
+    static constexpr std::size_t longest_target = 1024, longest_body = 16 * 1024;
+
+    explicit RequestGate(std::string token) : token_(std::move(token)) {}
+
+    std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
+
+  private:
+    /// Compares in a time that does not depend on where the texts differ.
+    bool is_token(std::string_view text) const;
+
+    std::string token_;
+};
+
+}  // namespace rematlas

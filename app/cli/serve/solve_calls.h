@@ -1,0 +1,61 @@
+// What a page asks the solvers: questions as JSON become jobs, whose answers go to the board.
+//
+//     SolveCalls calls(graph, board, processors);
+//     calls.solve({{"budget", "60%"}});                                      // {"job": 1}
+//     calls.sweep({{"count", 8}, {"solvers", {"atlas", "dtr"}}});            // {"job": 2}
+//     calls.cancel({{"job", 2}});
+//
+// A job that is cancelled or out of time gives its best so far, as `rematlas solve` does. Every schedule was
+// played by the checker before the board has it.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "app/cli/serve/job_queue.h"
+#include "app/cli/serve/plan_board.h"
+#include "core/base/result.h"
+#include "core/graph/flat_graph.h"
+#include "core/planning/request.h"
+
+namespace rematlas {
+
+class SolveCalls {
+  public:
+    static constexpr std::chrono::seconds longest_job = std::chrono::hours(1);
+    static constexpr std::size_t most_waiting = 16, most_budgets = 64;
+
+    /// Both outlive it. At most `processors` jobs run at once. Where the object ends, so do they.
+    SolveCalls(const Graph& graph, PlanBoard& board, std::size_t processors);
+
+    /// "budget" (bytes or a text as of --budget); and where they differ from the defaults "graph", "solver",
+    /// "offload", "time_limit" (seconds, or a text), which is at most `longest_job`. Returns the "job".
+    /// Errors: a field that is wrong or not known; too many jobs wait (negative).
+    Result<nlohmann::json> solve(const nlohmann::json& asked);
+    /// "budgets" (a list) or "count"; "solvers", and the rest as above.
+    Result<nlohmann::json> sweep(const nlohmann::json& asked);
+    /// "job". Errors: no such job waits or runs (negative).
+    Result<nlohmann::json> cancel(const nlohmann::json& asked);
+
+    /// What can be asked: "graphs" ("name", "peak"), "solvers" ("name", "offload": the most that it copies),
+    /// "longest_seconds", "processors".
+    nlohmann::json about() const;
+
+  private:
+    Result<int> start(const std::string& words, std::chrono::nanoseconds limit,
+                      std::function<JobEnd(int, std::stop_token)> work);
+    JobEnd solve_now(SolveRequest request, const std::string& words, int job, std::stop_token stop);
+    JobEnd sweep_now(SweepOptions options, int job, std::stop_token stop);
+    /// Adds the schedule behind a point, where one was found.
+    Result<void> add_point(const SweepCurve& curve, const SweepPoint& point);
+
+    const Graph& graph_;
+    const FlatGraph flat_;
+    const StepBytes step_;
+    PlanBoard& board_;
+    const std::size_t processors_;
+    JobQueue queue_;
+};
+
+}  // namespace rematlas
