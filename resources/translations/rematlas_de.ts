@@ -499,52 +499,8 @@ Modul %5</translation>
         <translation>Ein Modell aufnehmen</translation>
     </message>
     <message>
-        <source>outside the model: gradients of the outputs come in</source>
-        <translation>außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
-    </message>
-    <message>
-        <source>sum of the outputs</source>
-        <translation>Summe der Ausgaben</translation>
-    </message>
-    <message>
-        <source>mean of the outputs</source>
-        <translation>Mittel der Ausgaben</translation>
-    </message>
-    <message>
-        <source>cross entropy</source>
-        <translation>Kreuzentropie</translation>
-    </message>
-    <message>
-        <source>CPU</source>
-        <translation>CPU</translation>
-    </message>
-    <message>
-        <source>CUDA</source>
-        <translation>CUDA</translation>
-    </message>
-    <message>
-        <source>from shapes alone, as on %1</source>
-        <translation>nur aus Formen, wie auf %1</translation>
-    </message>
-    <message>
         <source>Choose</source>
         <translation>Wählen</translation>
-    </message>
-    <message>
-        <source>Inputs</source>
-        <translation>Eingaben</translation>
-    </message>
-    <message>
-        <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
-        <translation>Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
-    </message>
-    <message>
-        <source>Loss</source>
-        <translation>Verlust</translation>
-    </message>
-    <message>
-        <source>Device</source>
-        <translation>Gerät</translation>
     </message>
     <message>
         <source>Graph file</source>
@@ -553,10 +509,6 @@ Modul %5</translation>
     <message>
         <source>Capture</source>
         <translation>Aufnehmen</translation>
-    </message>
-    <message>
-        <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
-        <translation>Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
     </message>
     <message>
         <source>Training graphs (*.graph.json)</source>
@@ -571,20 +523,8 @@ Modul %5</translation>
         <translation>%1 gibt es schon, und Abläufe und Reihen können dazu gehören. Drücken Sie noch einmal auf Aufnehmen, um sie zu ersetzen.</translation>
     </message>
     <message>
-        <source>those that it was exported with</source>
-        <translation>die, mit denen es exportiert wurde</translation>
-    </message>
-    <message>
-        <source>none: its states and updates are not counted</source>
-        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
-    </message>
-    <message>
-        <source>Optimizer</source>
-        <translation>Optimierer</translation>
-    </message>
-    <message>
-        <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
-        <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
+        <source>Where in the program</source>
+        <translation>Wo im Programm</translation>
     </message>
 </context>
 <context>
@@ -1048,6 +988,13 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
 </context>
 <context>
+    <name>DeviceChoice</name>
+    <message>
+        <source>from shapes alone, as on %1</source>
+        <translation>nur aus Formen, wie auf %1</translation>
+    </message>
+</context>
+<context>
     <name>DifferencesTable</name>
     <message>
         <source>Op</source>
@@ -1198,6 +1145,69 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
 </context>
 <context>
+    <name>FileCaptureDialog</name>
+    <message>
+        <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
+        <translation>Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
+    </message>
+    <message>
+        <source>those that it was exported with</source>
+        <translation>die, mit denen es exportiert wurde</translation>
+    </message>
+    <message>
+        <source>Inputs</source>
+        <translation>Eingaben</translation>
+    </message>
+    <message>
+        <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
+        <translation>Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>outside the model: gradients of the outputs come in</source>
+        <translation>außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
+    </message>
+    <message>
+        <source>sum of the outputs</source>
+        <translation>Summe der Ausgaben</translation>
+    </message>
+    <message>
+        <source>mean of the outputs</source>
+        <translation>Mittel der Ausgaben</translation>
+    </message>
+    <message>
+        <source>cross entropy</source>
+        <translation>Kreuzentropie</translation>
+    </message>
+    <message>
+        <source>none: its states and updates are not counted</source>
+        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>CUDA</source>
+        <translation>CUDA</translation>
+    </message>
+    <message>
+        <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
+        <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
+    </message>
+</context>
+<context>
     <name>FitWords</name>
     <message>
         <source>This is with weights on the device: they may live on the host (Solve, Copies to the host). Or a smaller batch, or a card with %1 more.</source>
@@ -1334,6 +1344,121 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>copies over %1</source>
         <translation>Kopien über %1</translation>
+    </message>
+</context>
+<context>
+    <name>FunctionCaptureDialog</name>
+    <message>
+        <source>The function is called, and one training step of the model that it returns is recorded, in a process of its own.</source>
+        <translation>Die Funktion wird aufgerufen, und ein Trainingsschritt des Modells, das sie zurückgibt, wird aufgezeichnet, in einem eigenen Prozess.</translation>
+    </message>
+    <message>
+        <source>the arguments keep their values, which the program may read</source>
+        <translation>die Argumente behalten ihre Werte, die das Programm lesen darf</translation>
+    </message>
+    <message>
+        <source>none: its states and updates are not counted</source>
+        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+    </message>
+    <message>
+        <source>where the function puts its model</source>
+        <translation>wo die Funktion ihr Modell anlegt</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>as the program says</source>
+        <translation>wie das Programm es sagt</translation>
+    </message>
+    <message>
+        <source>autocast to bf16</source>
+        <translation>Autocast nach bf16</translation>
+    </message>
+    <message>
+        <source>autocast to f16</source>
+        <translation>Autocast nach f16</translation>
+    </message>
+    <message>
+        <source>parameters of 16 bits, updated as weights in f32</source>
+        <translation>Parameter mit 16 Bit, als Gewichte in f32 aktualisiert</translation>
+    </message>
+    <message>
+        <source>Choose</source>
+        <translation>Wählen</translation>
+    </message>
+    <message>
+        <source>Function</source>
+        <translation>Funktion</translation>
+    </message>
+    <message>
+        <source>Keywords</source>
+        <translation>Schlüsselwörter</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Values</source>
+        <translation>Werte</translation>
+    </message>
+    <message>
+        <source>Python</source>
+        <translation>Python</translation>
+    </message>
+    <message>
+        <source>Folder of a Python environment</source>
+        <translation>Ordner einer Python-Umgebung</translation>
+    </message>
+    <message>
+        <source>Asking Python</source>
+        <translation>Python wird gefragt</translation>
+    </message>
+    <message>
+        <source>%1, Python %2 with torch %3</source>
+        <translation>%1, Python %2 mit torch %3</translation>
+    </message>
+    <message>
+        <source>CUDA</source>
+        <translation>CUDA</translation>
+    </message>
+    <message>
+        <source>%1, Python %2, lacks %3: name the Python of the environment that trains, or install there what is missing (pip install torch; pip install rematlas-....whl).</source>
+        <translation>%1, Python %2, fehlt %3: das Python der Umgebung nennen, in der trainiert wird, oder dort installieren, was fehlt (pip install torch; pip install rematlas-....whl).</translation>
+    </message>
+    <message>
+        <source> and </source>
+        <translation> und </translation>
+    </message>
+    <message>
+        <source>%1 is no function of this file that can be called without arguments. Choose another one.</source>
+        <translation>%1 ist keine Funktion dieser Datei, die ohne Argumente aufgerufen werden kann. Eine andere wählen.</translation>
+    </message>
+    <message>
+        <source>No function of this file can be called without arguments. Write one that returns the model and its arguments:</source>
+        <translation>Keine Funktion dieser Datei kann ohne Argumente aufgerufen werden. Eine schreiben, die das Modell und seine Argumente zurückgibt:</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no keyword of a function; expected for example batch=8</source>
+        <translation>&apos;%1&apos; ist kein Schlüsselwort einer Funktion; erwartet wird zum Beispiel batch=8</translation>
+    </message>
+    <message>
+        <source>Weights in f32 are the optimizer&apos;s: choose one.</source>
+        <translation>Gewichte in f32 gehören dem Optimierer: einen wählen.</translation>
+    </message>
+    <message>
+        <source>%1 could not capture the function: %2</source>
+        <translation>%1 konnte die Funktion nicht aufnehmen: %2</translation>
     </message>
 </context>
 <context>
@@ -1716,6 +1841,44 @@ Zeile %1</translation>
     <message>
         <source>%1 runs on the host</source>
         <translation>%1 läuft auf dem Host</translation>
+    </message>
+</context>
+<context>
+    <name>LinesDialog</name>
+    <message>
+        <source>In the training program:</source>
+        <translation>Im Trainingsprogramm:</translation>
+    </message>
+    <message>
+        <source>Or in a forward that checkpoints its blocks itself:</source>
+        <translation>Oder in einem Forward, der seine Blöcke selbst mit Checkpoints ausführt:</translation>
+    </message>
+    <message>
+        <source>In a shell:</source>
+        <translation>In einer Shell:</translation>
+    </message>
+    <message>
+        <source>Lines to paste</source>
+        <translation>Zeilen zum Einfügen</translation>
+    </message>
+    <message>
+        <source>Saved %1</source>
+        <translation>%1 gespeichert</translation>
+    </message>
+    <message>
+        <source>Show this after each export</source>
+        <translation>Nach jedem Export zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>LinesToCopy</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy: %1</source>
+        <translation>Kopieren: %1</translation>
     </message>
 </context>
 <context>
@@ -2134,8 +2297,40 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird erneut versucht; bis dahin exportieren, was bleiben soll.</translation>
     </message>
     <message>
-        <source>All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Models (*.pt *.pt2);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle)</source>
-        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Modelle (*.pt *.pt2);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan);;Speicherabbilder (*.pickle)</translation>
+        <source>Policy for chec&amp;kpointing (.policy.json)...</source>
+        <translation>Richtlinie für Chec&amp;kpointing (.policy.json)...</translation>
+    </message>
+    <message>
+        <source>Selectors for t&amp;orchtitan (.txt)...</source>
+        <translation>Selektoren für t&amp;orchtitan (.txt)...</translation>
+    </message>
+    <message>
+        <source>&amp;Lines to paste for the last export</source>
+        <translation>Zei&amp;len zum Einfügen für den letzten Export</translation>
+    </message>
+    <message>
+        <source>All that can be opened (*.pt *.pt2 *.py *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Models (*.pt *.pt2 *.py);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle)</source>
+        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.py *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Modelle (*.pt *.pt2 *.py);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan);;Speicherabbilder (*.pickle)</translation>
+    </message>
+    <message>
+        <source>%1 (capture again)</source>
+        <translation>%1 (erneut aufnehmen)</translation>
+    </message>
+    <message>
+        <source>Export selectors for torchtitan</source>
+        <translation>Selektoren für torchtitan exportieren</translation>
+    </message>
+    <message>
+        <source>Texts (*.txt)</source>
+        <translation>Texte (*.txt)</translation>
+    </message>
+    <message>
+        <source>Export a policy for checkpointing</source>
+        <translation>Eine Richtlinie für Checkpointing exportieren</translation>
+    </message>
+    <message>
+        <source>Policies (*.policy.json)</source>
+        <translation>Richtlinien (*.policy.json)</translation>
     </message>
 </context>
 <context>
@@ -2400,14 +2595,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
 <context>
     <name>ModelHelpDialog</name>
     <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy: %1</source>
-        <translation>Kopieren: %1</translation>
-    </message>
-    <message>
         <source>Capture a model</source>
         <translation>Ein Modell aufnehmen</translation>
     </message>
@@ -2424,8 +2611,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Oder, bei einem Modell, das sich nicht als TorchScript schreiben lässt, eine Funktion in capture_me.py:</translation>
     </message>
     <message>
-        <source>and record its training step, then open the graph:</source>
-        <translation>und ihren Trainingsschritt aufnehmen, dann den Graphen öffnen:</translation>
+        <source>and open capture_me.py, or record its training step and open the graph:</source>
+        <translation>und capture_me.py öffnen, oder ihren Trainingsschritt aufzeichnen und den Graphen öffnen:</translation>
     </message>
 </context>
 <context>
@@ -2930,6 +3117,21 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>%1 of sweeps</source>
         <translation>%1 aus Reihen</translation>
+    </message>
+</context>
+<context>
+    <name>PythonReader</name>
+    <message>
+        <source>%1 cannot be started: %2</source>
+        <translation>%1 lässt sich nicht starten: %2</translation>
+    </message>
+    <message>
+        <source>%1 is no Python that can be asked</source>
+        <translation>%1 ist kein Python, das gefragt werden kann</translation>
+    </message>
+    <message>
+        <source>%1 is no Python that can be asked: %2</source>
+        <translation>%1 ist kein Python, das gefragt werden kann: %2</translation>
     </message>
 </context>
 <context>
@@ -3597,12 +3799,6 @@ Ein Klick auf einen Punkt zeigt seinen Ablauf.</translation>
         <translation>Ein Modell oder einen Graphen öffnen</translation>
     </message>
     <message>
-        <source>or drop a file on this window: a model (.pt, .pt2), a training graph (.graph.json),
-a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan).</source>
-        <translation>oder eine Datei auf dieses Fenster ziehen: ein Modell (.pt, .pt2), einen Trainingsgraphen (.graph.json),
-einen Ablauf (.schedule.json), eine Reihe (.sweep.json) oder einen Plan (.plan).</translation>
-    </message>
-    <message>
         <source>Recent files</source>
         <translation>Zuletzt geöffnet</translation>
     </message>
@@ -3623,6 +3819,14 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>A small GPT, captured on a CPU</source>
         <translation>Ein kleines GPT, auf einer CPU aufgenommen</translation>
+    </message>
+    <message>
+        <source>or drop a file on this window: a model (.pt, .pt2, or .py with a function that returns it),
+a training graph (.graph.json), a schedule (.schedule.json), a sweep (.sweep.json)
+or a plan (.plan).</source>
+        <translation>oder eine Datei auf dieses Fenster ziehen: ein Modell (.pt, .pt2, oder .py mit einer Funktion, die es zurückgibt),
+einen Trainingsgraphen (.graph.json), einen Ablauf (.schedule.json), eine Reihe (.sweep.json)
+oder einen Plan (.plan).</translation>
     </message>
 </context>
 <context>
