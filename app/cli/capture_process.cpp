@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "app/cli/python_package.h"
+#include "app/programs/python_package.h"
 #include "app/programs/runtime_program.h"
 #include "core/graph/graph_file.h"
 

@@ -9,6 +9,7 @@
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/checkpoint_policy.h"
+#include "core/planning/lines_to_paste.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/export.h"
 #include "core/schedule/schedule_file.h"
@@ -21,6 +22,7 @@ using nlohmann::json;
 
 struct ExportFlags {
     std::string file, graph, format = "plan", table, out;  // no table named: steps
+    bool lines = false;
 };
 
 Result<std::string> table_text(const std::string& table, const Graph& graph, const Schedule& schedule) {
@@ -42,13 +44,9 @@ bool is_policy(const ExportFlags& flags) {
 /// Solves the step again within what the executor can do, and tells what that takes.
 Result<void> export_policy(const ExportFlags& flags, const Graph& graph, const Schedule& schedule,
                            json& told) {
-    if (!schedule.pins.empty())
-        return Error{flags.file +
-                     ": was solved under pins, which selective checkpointing does not keep; "
-                     "solve it without --pin"};
     const bool torchtitan = flags.format == "torchtitan";
     const Result<CheckpointPolicy> policy =
-        checkpoint_policy(graph, budget_of(schedule), {}, {.by_selectors = torchtitan});
+        checkpoint_policy_for(graph, schedule, {}, {.by_selectors = torchtitan});
     if (!policy) return policy.error();
     const Solution& solution = policy->plan.solution;
     told["peak_bytes"] = solution.peak.value;
@@ -56,6 +54,26 @@ Result<void> export_policy(const ExportFlags& flags, const Graph& graph, const S
     told["overhead"] = solution.overhead;
     told["regions"] = policy->plan.regions.size();
     return write_file(flags.out, torchtitan ? torchtitan_text(graph, *policy) : policy_text(graph, *policy));
+}
+
+/// What is to be pasted, with where it goes.
+void tell_lines(const ExportedFile& exported, json& told) {
+    for (const LinesToPaste& lines : lines_to_paste(exported))
+        told["lines"].push_back({{"where", to_string(lines.place)}, {"text", lines.text}});
+}
+
+Result<void> write_form(const ExportFlags& flags, const std::filesystem::path& graph_file, const Graph& graph,
+                        const Schedule& schedule, json& told) {
+    if (flags.format == "plan") {
+        const Result<std::string> bytes = read_file(graph_file);
+        if (!bytes) return bytes.error();
+        return write_plan(*bytes, schedule, flags.out);
+    }
+    if (flags.format == "schedule") return write_schedule(schedule, flags.out);
+    if (is_policy(flags)) return export_policy(flags, graph, schedule, told);
+    const Result<std::string> text = other_form(flags, graph, schedule);
+    if (!text) return text.error();
+    return write_file(flags.out, *text);
 }
 
 Result<void> export_schedule(const ExportFlags& flags, json& told) {
@@ -67,22 +85,25 @@ Result<void> export_schedule(const ExportFlags& flags, json& told) {
     if (!graph) return graph.error();
     if (const CheckReport report = check(*graph, *schedule); !report.ok())
         return Error{flags.file + ": " + report.violations.front(), ErrorKind::negative};
-    if (flags.format == "plan") {
-        const Result<std::string> bytes = read_file(*graph_file);
-        if (!bytes) return bytes.error();
-        return write_plan(*bytes, *schedule, flags.out);
-    }
-    if (is_policy(flags)) return export_policy(flags, *graph, *schedule, told);
-    const Result<std::string> text = other_form(flags, *graph, *schedule);
-    if (!text) return text.error();
-    return write_file(flags.out, *text);
+    if (const Result<void> written = write_form(flags, *graph_file, *graph, *schedule, told); !written)
+        return written.error();
+    if (const std::optional<ExportForm> form = export_form_from(flags.format))
+        tell_lines({.form = *form,
+                    .file = flags.out,
+                    .graph = &*graph,
+                    .graph_file = graph_file->string(),
+                    .schedule = &*schedule,
+                    .checkpoints = told.value("regions", 1) > 0},
+                   told);
+    return {};
 }
 
-Result<void> export_sweep(const ExportFlags& flags) {
+Result<void> export_sweep(const ExportFlags& flags, json& told) {
     if (flags.format != "csv")
         return Error{flags.file + ": is a sweep, which can be exported as a table only (--format csv)"};
     const Result<Sweep> sweep = read_sweep(flags.file);
     if (!sweep) return sweep.error();
+    tell_lines({.form = ExportForm::csv, .file = flags.out}, told);
     return write_file(flags.out, point_table(*sweep));
 }
 
@@ -94,14 +115,25 @@ Result<void> table_is_used(const ExportFlags& flags, bool is_sweep) {
     return {};
 }
 
+const char* where_to_paste(const std::string& place) {
+    if (place == "program") return "In the training program:";
+    if (place == "forward") return "Or in a forward that checkpoints its blocks itself:";
+    return "In a shell:";
+}
+
+void print_lines(const json& all) {
+    for (const json& lines : all)
+        std::printf("%s\n\n%s\n", where_to_paste(lines["where"]), lines["text"].get<std::string>().c_str());
+}
+
 Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output) {
     if (const Result<void> other = check_is_no_input(flags.out, {flags.file, flags.graph}); !other)
         return other.error();
     const Result<FileKind> kind = our_file(flags.file);
     const bool is_sweep = kind && *kind == FileKind::sweep;
     if (const Result<void> used = table_is_used(flags, is_sweep); !used) return used.error();
-    json told = {{"file", flags.out}, {"format", flags.format}};
-    const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags, told);
+    json told = {{"file", flags.out}, {"format", flags.format}, {"lines", json::array()}};
+    const Result<void> written = is_sweep ? export_sweep(flags, told) : export_schedule(flags, told);
     if (!written) return written.error();
     if (output.json) print_json(told);
     if (!output.json && is_policy(flags))
@@ -110,6 +142,7 @@ Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output)
                     format_bytes(Bytes(told["peak_bytes"].get<std::int64_t>())).c_str(),
                     format_bytes(Bytes(told["budget_bytes"].get<std::int64_t>())).c_str(),
                     told["overhead"].get<double>());
+    if (!output.json && flags.lines) print_lines(told["lines"]);
     return Exit::success;
 }
 
@@ -128,13 +161,16 @@ void add_export_command(const Commands& commands) {
     app->add_option("--graph", flags.graph,
                     "its graph (default: the file beside it with the digest it names)");
     app->add_option("--format", flags.format,
-                    "plan, policy, torchtitan, chrome-trace, csv or dot; policy and torchtitan solve "
+                    "plan, schedule, policy, torchtitan, chrome-trace, csv or dot; policy and torchtitan solve "
                     "again, within what selective checkpointing can do at the schedule's budget")
-        ->check(CLI::IsMember({"plan", "policy", "torchtitan", "chrome-trace", "csv", "dot"}))
+        ->check(CLI::IsMember({"plan", "schedule", "policy", "torchtitan", "chrome-trace", "csv", "dot"}))
         ->capture_default_str();
     app->add_option("--table", flags.table,
                     "with --format csv of a schedule: steps (default), blocks or tensors")
         ->check(CLI::IsMember({"steps", "blocks", "tensors"}));
+    app->add_flag(
+        "--lines", flags.lines,
+        "print the lines to paste that make use of the file: into the training program, or a shell");
     app->add_option("-o,--output", flags.out, "the file to write")->required();
 }
 

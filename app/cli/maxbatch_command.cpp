@@ -10,7 +10,7 @@
 #include "app/cli/command.h"
 #include "app/cli/copy_flags.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/python_package.h"
+#include "app/programs/python_package.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"

@@ -7,7 +7,7 @@
 
 #include "app/cli/capture_process.h"
 #include "app/cli/command.h"
-#include "app/cli/python_package.h"
+#include "app/programs/python_package.h"
 
 namespace rematlas {
 

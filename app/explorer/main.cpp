@@ -75,13 +75,14 @@ int main(int argc, char** argv) {
     parser.setApplicationDescription(
         "Shows training graphs and plans their memory.\n\n"
         "Example: rematlas-explorer resnet50.graph.json\n"
+        "         rematlas-explorer nets.py:step\n"
         "         rematlas-explorer resnet50.schedule.json --screenshot window.png");
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(
         "files",
-        "A model (.pt, .pt2), .graph.json, .schedule.json, .sweep.json, .plan files, memory snapshots and "
-        "profiles by torch, or what apply(watch=...) writes",
+        "A model (.pt, .pt2, .py, FILE.py:FUNCTION, package.module:FUNCTION), .graph.json, .schedule.json, "
+        ".sweep.json, .plan files, memory snapshots and profiles by torch, or what apply(watch=...) writes",
         "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
     QStringList parts;

@@ -93,6 +93,15 @@ Bytes budget_of(const Schedule& schedule) {
     return schedule.budget > Bytes(0) ? schedule.budget : schedule.peak;
 }
 
+Result<CheckpointPolicy> checkpoint_policy_for(const Graph& graph, const Schedule& schedule,
+                                               const Limits& limits, const SaveClass& of) {
+    if (!schedule.pins.empty())
+        return Error{graph.name +
+                     ": the schedule was solved under pins, which selective checkpointing does not keep; "
+                     "solve it without them"};
+    return checkpoint_policy(graph, budget_of(schedule), limits, of);
+}
+
 std::string policy_text(const Graph& graph, const CheckpointPolicy& policy) {
     const Solution& solution = policy.plan.solution;
     std::int64_t residents = 0;

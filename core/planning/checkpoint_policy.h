@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/schedule/schedule.h"
 #include "core/solvers/selective/selective.h"
 
 namespace rematlas {
@@ -25,6 +26,10 @@ Result<CheckpointPolicy> checkpoint_policy(const Graph& graph, Bytes budget, con
 
 /// What the schedule of a file may take: its budget, or where it names none its peak.
 Bytes budget_of(const Schedule& schedule);
+
+/// Within the budget of the schedule. Errors: as above; a schedule that was made under pins.
+Result<CheckpointPolicy> checkpoint_policy_for(const Graph& graph, const Schedule& schedule,
+                                               const Limits& limits, const SaveClass& of = {});
 
 /// A JSON file, "rematlas.policy": the regions by the path of their module, and in each the ops that
 /// forward runs, in order, with the types and sizes of their tensors, and whether they are saved.

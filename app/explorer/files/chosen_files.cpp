@@ -7,6 +7,7 @@
 
 #include "app/explorer/files/model_file.h"
 #include "app/explorer/files/open_file.h"
+#include "app/explorer/files/python_source.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -35,7 +36,7 @@ int opening_place(FileKind kind) {
 }
 
 bool is_some_model(const QString& path, FileKind kind) {
-    return kind == FileKind::model ||
+    return kind == FileKind::model || python_source(path) ||
            (kind == FileKind::unknown && needs_help(look_at_model(path.toStdString())));
 }
 

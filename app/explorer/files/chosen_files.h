@@ -7,8 +7,9 @@
 namespace rematlas::explorer {
 
 struct ChosenFiles {
-    QStringList files;     ///< to read, a graph before what belongs to it
-    QString model;         ///< to capture, or to say how; may be empty
+    QStringList files;  ///< to read, a graph before what belongs to it
+    QString
+        model;  ///< to capture, or to say how: a file, or a function of Python (python_source.h); may be empty
     QStringList measured;  ///< by torch: each is shown in a window of its own
     QStringList runs;      ///< of training: the same
     QStringList left_out;  ///< a line each, for people

@@ -6,7 +6,7 @@
 namespace rematlas::explorer {
 namespace {
 
-QString inputs_key(const QString& model) {
+QString typed_key(const QString& model) {
     const QByteArray path = QFileInfo(model).absoluteFilePath().toUtf8();
     return "inputs/" + QString::fromLatin1(QCryptographicHash::hash(path, QCryptographicHash::Sha1).toHex());
 }
@@ -39,12 +39,20 @@ void RecentFiles::store() {
     emit changed();
 }
 
-QString RecentFiles::inputs_of(const QString& model) const {
-    return settings_ ? settings_->value(inputs_key(model)).toString() : QString();
+QString RecentFiles::typed_for(const QString& model) const {
+    return settings_ ? settings_->value(typed_key(model)).toString() : QString();
 }
 
-void RecentFiles::remember_inputs(const QString& model, const QString& inputs) {
-    if (settings_) settings_->setValue(inputs_key(model), inputs);
+void RecentFiles::remember_typed(const QString& model, const QString& text) {
+    if (settings_) settings_->setValue(typed_key(model), text);
+}
+
+QString RecentFiles::python() const {
+    return settings_ ? settings_->value("python").toString() : QString();
+}
+
+void RecentFiles::remember_python(const QString& python) {
+    if (settings_) settings_->setValue("python", python);
 }
 
 }  // namespace rematlas::explorer

@@ -19,9 +19,13 @@ class RecentFiles : public QObject {
     void remove(const QString& path);
     void clear();
 
-    /// The input shapes used last for a model, one a line; empty when there are none.
-    QString inputs_of(const QString& model) const;
-    void remember_inputs(const QString& model, const QString& inputs);
+    /// What was typed last to capture a model, a file or a function of Python; empty when there is nothing.
+    QString typed_for(const QString& model) const;
+    void remember_typed(const QString& model, const QString& text);
+
+    /// The interpreter, or the environment, that a person has chosen for captures of functions; empty: none.
+    QString python() const;
+    void remember_python(const QString& python);
 
   signals:
     void changed();

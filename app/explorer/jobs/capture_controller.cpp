@@ -7,6 +7,11 @@
 #include "app/programs/runtime_program.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr int longest_line = 2000, most_lines = 60;
+
+}  // namespace
 
 QStringList captured_optimizers() {
     return {"sgd", "adam", "adamw"};
@@ -27,7 +32,7 @@ CaptureController::CaptureController(QObject* parent) : QObject(parent) {
             &CaptureController::conclude);
     connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error != QProcess::FailedToStart) return;
-        emit failed(tr("%1 could not be started: %2").arg(process_.program(), process_.errorString()));
+        emit failed(tr("%1 could not be started: %2").arg(process_.program(), process_.errorString()), {});
         emit finished(false);
     });
 }
@@ -57,21 +62,36 @@ void CaptureController::start(const CaptureRequest& request) {
     cancel();
     const QString program = program_.isEmpty() ? find_program() : program_;
     if (program.isEmpty()) {
-        emit failed(tr(
-            "Models are captured by the Python package of Rematlas, which is not installed in the active "
-            "environment, and there is no rematlas-runtime beside the explorer. Graphs (.graph.json) can be "
-            "opened without it."));
+        emit failed(tr("Models are captured by the Python package of Rematlas, which is not installed in the "
+                       "active environment, and there is no rematlas-runtime beside the explorer. Graphs "
+                       "(.graph.json) can be opened without it."),
+                    {});
         return;
     }
+    process_.setWorkingDirectory({});
+    run(program, arguments(request), request.output);
+}
+
+void CaptureController::start(const FunctionRequest& request) {
+    cancel();
+    process_.setWorkingDirectory(request.folder);
+    run(request.python, capture_words(request), request.output);
+}
+
+void CaptureController::run(const QString& program, const QStringList& words, const QString& output) {
     cancelled_ = false;
     pending_.clear();
     last_words_.clear();
+    traceback_.clear();
     progress_ = {};
     clock_.start();
-    output_ = request.output;
+    output_ = output;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("REMATLAS_TRACEBACK", "1");
+    process_.setProcessEnvironment(environment);
     process_.setStandardOutputFile(QProcess::nullDevice());
     emit started();
-    process_.start(program, arguments(request));
+    process_.start(program, words);
 }
 
 void CaptureController::cancel() {
@@ -84,12 +104,17 @@ void CaptureController::cancel() {
 void CaptureController::read_progress() {
     pending_ += process_.readAllStandardError();
     for (int end = pending_.indexOf('\n'); end >= 0; end = pending_.indexOf('\n')) {
-        read_line(pending_.left(end).trimmed());
+        read_line(pending_.left(end));
         pending_.remove(0, end + 1);
     }
 }
 
-void CaptureController::read_line(const QByteArray& line) {
+void CaptureController::read_line(const QByteArray& whole) {
+    const QByteArray line = whole.trimmed();
+    const bool begins_traceback = line.startsWith("Traceback (most recent call last)");
+    if ((begins_traceback || !traceback_.isEmpty()) && !line.startsWith("rematlas: "))
+        traceback_ << QString::fromUtf8(whole).left(longest_line);
+    if (traceback_.size() > most_lines) traceback_.removeFirst();
     if (line.isEmpty()) return;
     const QJsonObject object = QJsonDocument::fromJson(line).object();
     if (object.contains("stage")) {
@@ -97,24 +122,24 @@ void CaptureController::read_line(const QByteArray& line) {
             progress_.at(object["stage"].toString(), object["fraction"].toDouble(), clock_.elapsed());
         emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
-        last_words_ =
-            QString::fromUtf8(line).left(2000);  // libraries may say more after the program's own error
+        last_words_ = QString::fromUtf8(line).left(
+            longest_line);  // libraries may say more after the program's own error
     }
 }
 
 void CaptureController::conclude(int exit_code, QProcess::ExitStatus status) {
     read_progress();
-    read_line(pending_.trimmed());
+    read_line(pending_);
     pending_.clear();
     if (!cancelled_) {
         if (status == QProcess::NormalExit && exit_code == 0) {
             emit captured(output_);
         } else if (!last_words_.isEmpty()) {
-            emit failed(last_words_);
+            emit failed(last_words_, traceback_.join('\n').trimmed());
         } else if (status == QProcess::CrashExit) {
-            emit failed(tr("The capture crashed. The explorer and your files are unharmed."));
+            emit failed(tr("The capture crashed. The explorer and your files are unharmed."), {});
         } else {
-            emit failed(tr("The capture ended with status %1 and said nothing.").arg(exit_code));
+            emit failed(tr("The capture ended with status %1 and said nothing.").arg(exit_code), {});
         }
     }
     emit finished(cancelled_);

@@ -8,6 +8,7 @@
 #include <QString>
 #include <QStringList>
 
+#include "app/explorer/jobs/function_capture.h"
 #include "app/explorer/words/capture_progress.h"
 
 namespace rematlas::explorer {
@@ -30,8 +31,8 @@ QStringList captured_optimizers();
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
-/// a JSON object
-/// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.
+/// a JSON object {"stage", "fraction"} a line, or `python -m rematlas capture FUNCTION ... -o FILE`. Other lines of
+/// standard error are kept: the last one says what went wrong, and tracebacks say where.
 class CaptureController : public QObject {
     Q_OBJECT
   public:
@@ -39,6 +40,7 @@ class CaptureController : public QObject {
     ~CaptureController() override;
 
     void start(const CaptureRequest& request);
+    void start(const FunctionRequest& request);
     void cancel();  ///< kills the child
     bool running() const { return process_.state() != QProcess::NotRunning; }
 
@@ -52,12 +54,14 @@ class CaptureController : public QObject {
     void started();
     void progressed(const QString& words, double fraction);  ///< for people; never falls
     void captured(const QString& graph_file);
-    void failed(const QString& message);
+    /// `traceback`: of Python, from the user's own frames on; empty for other failures.
+    void failed(const QString& message, const QString& traceback);
     void finished(bool cancelled);
 
   private:
+    void run(const QString& program, const QStringList& words, const QString& output);
     void read_progress();
-    void read_line(const QByteArray& line);
+    void read_line(const QByteArray& whole);
     void conclude(int exit_code, QProcess::ExitStatus status);
 
     QProcess process_;
@@ -66,6 +70,7 @@ class CaptureController : public QObject {
     CaptureProgress progress_;
     QElapsedTimer clock_;
     QString last_words_;
+    QStringList traceback_;  ///< its lines; empty where there is none
     bool cancelled_ = false;
 };
 

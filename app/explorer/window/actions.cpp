@@ -1,7 +1,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -9,10 +8,12 @@
 #include <QToolBar>
 
 #include "app/explorer/docks/all_docks.h"
+#include "app/explorer/files/python_source.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/about.h"
 #include "app/explorer/window/answer_strip.h"
 #include "app/explorer/window/main_window.h"
+#include "app/explorer/window/open_dialog.h"
 
 namespace rematlas::explorer {
 
@@ -46,6 +47,10 @@ void MainWindow::make_export_menu(QMenu& menu) {
     needs_schedule_ << menu.addAction(tr("&Schedule (.schedule.json)..."), this, &MainWindow::export_schedule,
                                       QKeySequence::Save);
     needs_schedule_ << menu.addAction(tr("&Plan for training (.plan)..."), this, &MainWindow::export_plan);
+    needs_schedule_ << menu.addAction(tr("Policy for chec&kpointing (.policy.json)..."), this,
+                                      [this] { export_policy(ExportForm::policy); });
+    needs_schedule_ << menu.addAction(tr("Selectors for t&orchtitan (.txt)..."), this,
+                                      [this] { export_policy(ExportForm::torchtitan); });
     needs_sweep_ << menu.addAction(tr("S&weep (.sweep.json)..."), this, &MainWindow::save_sweep);
     needs_schedule_ << menu.addAction(tr("&Report to send to others (.html)..."), this,
                                       &MainWindow::export_report);
@@ -61,6 +66,8 @@ void MainWindow::make_export_menu(QMenu& menu) {
                                    &MainWindow::export_sweep_picture);
     needs_graph_ << menu.addAction(tr("Picture of the current &view..."), this,
                                    &MainWindow::export_current_view);
+    menu.addSeparator();
+    lines_again_ = menu.addAction(tr("&Lines to paste for the last export"), this, &MainWindow::show_lines);
 }
 
 void MainWindow::make_view_menu() {
@@ -220,25 +227,27 @@ void MainWindow::update_actions() {
     for (QAction* action : needs_graph_) action->setEnabled(graph);
     for (QAction* action : needs_schedule_) action->setEnabled(graph && session_.schedule());
     for (QAction* action : needs_sweep_) action->setEnabled(graph && !session_.sweep.empty());
+    lines_again_->setEnabled(!exported_.lines.empty());
 }
 
 void MainWindow::ask_and_open() {
     const QString folder =
         recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
     const QStringList paths =
-        QFileDialog::getOpenFileNames(this, tr("Open"), folder,
-                                      tr("All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json "
-                                         "*.sweep.json *.plan *.pickle *.jsonl);;Models (*.pt *.pt2);;"
-                                         "Training graphs (*.graph.json);;Schedules "
-                                         "(*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;"
-                                         "Memory snapshots (*.pickle);;Training runs (*.jsonl)"));
+        OpenDialog::ask(this, tr("Open"), folder,
+                        tr("All that can be opened (*.pt *.pt2 *.py *.graph.json *.schedule.json "
+                           "*.sweep.json *.plan *.pickle *.jsonl);;Models (*.pt *.pt2 *.py);;"
+                           "Training graphs (*.graph.json);;Schedules "
+                           "(*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;"
+                           "Memory snapshots (*.pickle);;Training runs (*.jsonl)"));
     if (!paths.isEmpty()) open(paths);
 }
 
 void MainWindow::show_recent_menu() {
     recent_menu_->clear();
     for (const QString& path : recent_.paths())
-        recent_menu_->addAction(path, this, [this, path] { open({path}); });
+        recent_menu_->addAction(python_source(path) ? tr("%1 (capture again)").arg(path) : path, this,
+                                [this, path] { open({path}); });
     if (recent_.paths().isEmpty()) {
         recent_menu_->addAction(tr("No file has been opened yet"))->setEnabled(false);
         return;

@@ -8,10 +8,17 @@
 #include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr int narrow_strip = 1000;  ///< below, the words have the room of what says least
+constexpr int narrow_card = 150;
+
+}  // namespace
 
 AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
+      title_(theme::quiet_label(tr("Does it fit"))),
       card_(new QComboBox),
       headline_(new QLabel),
       detail_(theme::quiet_label({})),
@@ -35,24 +42,24 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     QFont bold = headline_->font();
     bold.setWeight(QFont::DemiBold);
     headline_->setFont(bold);
-    headline_->setMinimumWidth(1);
     detail_->setObjectName("fit_detail");
-    detail_->setMinimumWidth(1);
     conditions_->setObjectName("fit_conditions");
     conditions_->setTextFormat(Qt::PlainText);
-    conditions_->setMinimumWidth(1);
+    for (QLabel* label : {headline_, detail_, conditions_}) {
+        label->setMinimumWidth(1);
+        label->setWordWrap(true);
+    }
     action_->setObjectName("fit_action");
     auto* words = new QVBoxLayout;
     words->setSpacing(0);
     words->addWidget(headline_);
     words->addWidget(detail_);
     words->addWidget(conditions_);
-    auto* title = theme::quiet_label(tr("Does it fit"));
-    title->setBuddy(card_);
+    title_->setBuddy(card_);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(theme::margin, theme::gap / 2, theme::margin, theme::gap / 2);
     layout->setSpacing(theme::gap);
-    layout->addWidget(title);
+    layout->addWidget(title_);
     layout->addWidget(card_);
     layout->addLayout(words, 1);
     auto* batch = new QPushButton(tr("Batch size"));
@@ -68,7 +75,21 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     connect(&session_, &Session::question_changed, this, &AnswerStrip::refresh);
     connect(&session_, &Session::known_changed, this, &AnswerStrip::refresh);
     connect(&session_.plans, &PlanList::plan_removed, this, &AnswerStrip::refresh);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     refresh();
+}
+
+void AnswerStrip::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const bool narrow = width() < narrow_strip;
+    title_->setVisible(!narrow);
+    card_->setMaximumWidth(narrow ? narrow_card : QWIDGETSIZE_MAX);
+    fit_height();
+}
+
+/// Toolbars do not ask how high words are that go over several lines.
+void AnswerStrip::fit_height() {
+    if (layout()->hasHeightForWidth()) setFixedHeight(layout()->totalHeightForWidth(width()));
 }
 
 void AnswerStrip::choose(int index) {
@@ -83,6 +104,7 @@ void AnswerStrip::refresh() {
         headline_->setText(tr("The budget cannot be read"));
         detail_->setText(error);
         action_->hide();
+        fit_height();
         return;
     }
     const Bytes limit = session_.budget.budget();
@@ -105,6 +127,7 @@ void AnswerStrip::refresh() {
                                 : QString());
     action_->setVisible(solves_ || shows);
     action_->setEnabled(!session_.solver.running());
+    fit_height();
 }
 
 void AnswerStrip::act() {

@@ -18,12 +18,17 @@ class AnswerStrip : public QWidget {
   signals:
     void batch_requested();  ///< what another batch size would cost
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
+    void fit_height();
     void choose(int index);
     void refresh();
     void act();
 
     Session& session_;
+    QLabel* title_;
     QComboBox* card_;
     QLabel *headline_, *detail_, *conditions_;
     QPushButton* action_;

@@ -1,11 +1,13 @@
-// Asks for what a capture needs: the shapes of the model's inputs and where the graph goes.
+// Asks for what a capture needs, and sees it through: hidden while the capture runs, back with the reason when it fails.
+// What is asked depends on the model: file_capture_dialog.h, function_capture_dialog.h.
 #pragma once
 
-#include <QComboBox>
 #include <QDialog>
+#include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QToolButton>
 
 #include "app/explorer/files/recent_files.h"
 #include "app/explorer/jobs/capture_controller.h"
@@ -15,27 +17,45 @@ namespace rematlas::explorer {
 class CaptureDialog : public QDialog {
     Q_OBJECT
   public:
-    CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent = nullptr);
-    void accept() override;  ///< hides it: whoever captures shows it again or deletes it
-    /// Shows it again, with the reason and what to do about it.
-    void show_failure(const QString& message);
-    void remember();  ///< what was typed, for the next time: it worked
+    void accept() override;
+    /// Shows it again, with the reason, and folded below it where in the user's program that was.
+    void show_failure(const QString& message, const QString& traceback);
 
-  signals:
-    void capture_requested(const rematlas::explorer::CaptureRequest& request);
+  protected:
+    CaptureDialog(const QString& title, const QString& about, CaptureController& capture, RecentFiles& recent,
+                  QWidget* parent);
+
+    /// Why nothing can be captured as it stands; empty: it can.
+    virtual QString problem() const = 0;
+    virtual void start(CaptureController& capture) = 0;
+    /// It worked: what was typed is there the next time, and the model among the recent files.
+    virtual void remember() = 0;
+    /// What a person is told where the capture says `message`.
+    virtual QString words_for(const QString& message) const { return message; }
+
+    QFormLayout& form() { return *form_; }
+    RecentFiles& recent() const { return recent_; }
+    /// The last row of all forms: where the graph goes.
+    void add_graph_row(const QString& proposed);
+    QLineEdit& graph_field() { return *output_; }
+    QString graph_file() const { return output_->text().trimmed(); }
+    /// Empty: there is none.
+    void show_error(const QString& words, const QString& traceback = {});
 
   private:
-    void fill_choices();
-    QString known_inputs() const;
+    QLayout* make_details();
+    QString why_not() const;
+    void take_result();
+    void conclude(bool cancelled);
 
-    QString model_;
-    bool has_inputs_of_its_own_;  ///< an exported program: inputs may be left out
-    QString overwrite_;           ///< an existing graph file that may be replaced
+    CaptureController& capture_;
     RecentFiles& recent_;
-    QPlainTextEdit* inputs_;
-    QComboBox *loss_, *optimizer_, *device_;
+    QFormLayout* form_;
     QLineEdit* output_;
     QLabel* error_;
+    QToolButton* where_;
+    QPlainTextEdit* traceback_;
+    QString overwrite_;  ///< an existing graph file that may be replaced
 };
 
 }  // namespace rematlas::explorer

@@ -4,10 +4,12 @@
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/models/csv_table.h"
+#include "app/explorer/window/lines_dialog.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/view_picture.h"
 #include "app/explorer/words/wording.h"
 #include "core/base/files.h"
+#include "core/planning/checkpoint_policy.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
 #include "viz/report/report.h"
@@ -15,7 +17,13 @@
 namespace rematlas::explorer {
 namespace {
 
+const char* const lines_setting = "lines_after_export";
 const char* const picture_filter = "SVG (*.svg);;PNG (*.png);;PDF (*.pdf)";
+
+Result<std::vector<LinesToPaste>> lines_if(const Result<void>& written, const ExportedFile& exported) {
+    if (!written) return written.error();
+    return lines_to_paste(exported);
+}
 
 }  // namespace
 
@@ -44,18 +52,85 @@ void MainWindow::report_saved(const Result<void>& result, const QString& path) {
 }
 
 void MainWindow::write_in_background(const QString& path, std::function<Result<void>()> write) {
-    show_working(tr("Writing %1").arg(QFileInfo(path).fileName()), -1);
-    writing_.start([this, path, write = std::move(write)](std::stop_token) {
-        return [this, path, result = write()] { report_saved(result, path); };
+    export_in_background(path, [write = std::move(write)](const std::stop_token&) -> Result<Lines> {
+        const Result<void> written = write();
+        if (!written) return written.error();
+        return Lines();
     });
+}
+
+void MainWindow::export_in_background(const QString& path,
+                                      std::function<Result<Lines>(const std::stop_token&)> write) {
+    show_working(tr("Writing %1").arg(QFileInfo(path).fileName()), -1);
+    writing_.start([this, path, write = std::move(write)](const std::stop_token& stop) {
+        return [this, path, result = write(stop)] {
+            report_saved(result ? Result<void>() : Result<void>(result.error()), path);
+            if (result && !result->empty()) offer_lines(path, *result);
+        };
+    });
+}
+
+void MainWindow::offer_lines(const QString& path, const Lines& lines) {
+    exported_ = {path, lines};
+    update_actions();
+    if (!settings_ || settings_->value(lines_setting, true).toBool()) show_lines();
+}
+
+void MainWindow::show_lines() {
+    const bool always = !settings_ || settings_->value(lines_setting, true).toBool();
+    if (auto* before = findChild<LinesDialog*>()) before->close();
+    auto* dialog = new LinesDialog(exported_.path, exported_.lines, always, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &LinesDialog::always_chosen, this, [this](bool chosen) {
+        if (settings_) settings_->setValue(lines_setting, chosen);
+    });
+    dialog->show();
+}
+
+ExportedFile MainWindow::exported_file(ExportForm form, const QString& path) const {
+    const LoadedGraph& graph = *session_.graph();
+    // A plan's file has the graph within it: nobody finds it by the name of the plan.
+    return {.form = form,
+            .file = path.toStdString(),
+            .graph = &graph.graph,
+            .graph_file = graph.text.empty() ? std::string() : graph.path.string()};
 }
 
 void MainWindow::export_schedule() {
     const QString path =
         ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = session_.answers().with_known_bound(session_.schedule()->schedule),
-                               file = path.toStdString()] { return write_schedule(schedule, file); });
+    export_in_background(path,
+                         [graph = session_.graph(), exported = exported_file(ExportForm::schedule, path),
+                          schedule = session_.answers().with_known_bound(session_.schedule()->schedule)](
+                             const std::stop_token&) mutable -> Result<Lines> {
+                             exported.schedule = &schedule;
+                             return lines_if(write_schedule(schedule, exported.file), exported);
+                         });
+}
+
+void MainWindow::export_policy(ExportForm form) {
+    const bool selectors = form == ExportForm::torchtitan;
+    const QString path = selectors ? ask_for_file(tr("Export selectors for torchtitan"), ".torchtitan.txt",
+                                                  tr("Texts (*.txt)"))
+                                   : ask_for_file(tr("Export a policy for checkpointing"), ".policy.json",
+                                                  tr("Policies (*.policy.json)"));
+    if (path.isEmpty()) return;
+    export_in_background(
+        path,
+        [graph = session_.graph(), shown = session_.schedule(), exported = exported_file(form, path),
+         selectors](const std::stop_token& stop) mutable -> Result<Lines> {
+            Limits limits;
+            limits.stop = stop;
+            const Result<CheckpointPolicy> policy =
+                checkpoint_policy_for(graph->graph, shown->schedule, limits, {.by_selectors = selectors});
+            if (!policy) return policy.error();
+            if (stop.stop_requested()) return Error{"cancelled"};  // nobody waits for the file any more
+            exported.checkpoints = !policy->plan.regions.empty();
+            return lines_if(write_file(exported.file, selectors ? torchtitan_text(graph->graph, *policy)
+                                                                : policy_text(graph->graph, *policy)),
+                            exported);
+        });
 }
 
 void MainWindow::export_plan() {
@@ -68,18 +143,23 @@ void MainWindow::export_plan() {
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
     if (path.isEmpty()) return;
-    write_in_background(path,
-                        [graph = session_.graph(),
-                         schedule = session_.answers().with_known_bound(session_.schedule()->schedule),
-                         file = path.toStdString()] { return write_plan(graph->text, schedule, file); });
+    export_in_background(path,
+                         [graph = session_.graph(), exported = exported_file(ExportForm::plan, path),
+                          schedule = session_.answers().with_known_bound(session_.schedule()->schedule)](
+                             const std::stop_token&) mutable -> Result<Lines> {
+                             exported.schedule = &schedule;
+                             return lines_if(write_plan(graph->text, schedule, exported.file), exported);
+                         });
 }
 
 void MainWindow::save_sweep() {
     const QString path = ask_for_file(tr("Export the sweep"), ".sweep.json", tr("Sweeps (*.sweep.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [sweep = session_.sweep.sweep(), file = path.toStdString()] {
-        return write_sweep(sweep, file);
-    });
+    export_in_background(
+        path,
+        [sweep = session_.sweep.sweep(), file = path.toStdString()](const std::stop_token&) -> Result<Lines> {
+            return lines_if(write_sweep(sweep, file), {.form = ExportForm::sweep, .file = file});
+        });
 }
 
 void MainWindow::export_graph_picture() {
@@ -144,9 +224,11 @@ void MainWindow::export_table(const QTreeView& table, const QString& title) {
     const QString ending = '_' + title.toLower().replace(' ', '_') + ".csv";
     const QString path = ask_for_file(title, ending, tr("Tables (*.csv)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [text = csv_table(*table.model()), file = path.toStdString()] {
-        return write_file(file, text);
-    });
+    export_in_background(path,
+                         [text = csv_table(*table.model()),
+                          file = path.toStdString()](const std::stop_token&) -> Result<Lines> {
+                             return lines_if(write_file(file, text), {.form = ExportForm::csv, .file = file});
+                         });
 }
 
 void MainWindow::export_current_view() {

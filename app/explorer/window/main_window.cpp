@@ -175,8 +175,9 @@ void MainWindow::restore_default_layout() {
 
 void MainWindow::resize_docks() {
     // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height,
-    // and more where it shares its place.
-    resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
+    // and more where it shares its place. Peak and time of a plan are seen in any window.
+    resizeDocks({docks_["blocks"], docks_["solve"]}, {std::max(width() * 7 / 25, 264), width() * 5 / 24},
+                Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() / 4, height() * 7 / 20}, Qt::Vertical);
     resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
     resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
@@ -195,6 +196,7 @@ void MainWindow::showEvent(QShowEvent* event) {
         has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version);
     }
     if (!session_.graph()) hide_docks();
+    answer_bar_->setVisible(session_.graph() != nullptr);  // a saved layout says nothing of it
 }
 
 /// Where docks and the window are kept for screens of this size: on another one docks would cover each other.
@@ -249,6 +251,7 @@ void MainWindow::make_status_bar() {
     work_bar_->setAccessibleName(tr("Progress"));
     const auto cancel = [this] {
         session_.cancel_all();
+        writing_.cancel();
         show_quiet_state();
     };
     connect(work_cancel_, &QToolButton::clicked, this, cancel);
@@ -375,7 +378,7 @@ void MainWindow::show_graph() {
         graph_view().setFocus(Qt::OtherFocusReason);
     }
     if (shown_ && !graph) hide_docks();
-    answer_bar_->setVisible(graph != nullptr);  // a saved layout says nothing of it
+    answer_bar_->setVisible(graph != nullptr);
     update_actions();
 }
 

@@ -22,11 +22,13 @@
 #include "app/explorer/docks/solve_panel.h"
 #include "app/explorer/files/recent_files.h"
 #include "app/explorer/graph/graph_page.h"
+#include "app/explorer/jobs/python_survey.h"
 #include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/session/session.h"
 #include "app/explorer/window/about.h"
 #include "app/explorer/window/message_bar.h"
 #include "app/explorer/window/welcome_page.h"
+#include "core/planning/lines_to_paste.h"
 
 namespace rematlas::explorer {
 
@@ -81,6 +83,7 @@ class MainWindow : public QMainWindow {
     void ask_and_open_remote();
     void open_sample();
     void capture_model(const QString& path);
+    void capture_function(const PythonSource& source);
     void show_measurement(const QString& path);
     void follow_run(const QString& path);
     bool may_lose_plans();
@@ -108,6 +111,7 @@ class MainWindow : public QMainWindow {
 
     void export_schedule();
     void export_plan();
+    void export_policy(ExportForm form);
     void export_graph_picture();
     void export_schedule_picture();
     void export_sweep_picture();
@@ -117,8 +121,15 @@ class MainWindow : public QMainWindow {
     void export_table(const QTreeView& table, const QString& title);
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
-    /// Off the GUI thread, since a picture may need a layout of its own.
+    using Lines = std::vector<LinesToPaste>;
+    /// Off the GUI thread, since a picture may need a layout of its own, and a policy a search.
     void write_in_background(const QString& path, std::function<Result<void>()> write);
+    /// What it returns is offered to paste.
+    void export_in_background(const QString& path,
+                              std::function<Result<Lines>(const std::stop_token&)> write);
+    void offer_lines(const QString& path, const Lines& lines);
+    void show_lines();
+    ExportedFile exported_file(ExportForm form, const QString& path) const;
     void report_saved(const Result<void>& result, const QString& path);
     QString base_name() const;
 
@@ -146,6 +157,11 @@ class MainWindow : public QMainWindow {
     QProgressBar* work_bar_ = nullptr;
     QToolButton* work_cancel_ = nullptr;
     QList<QAction*> needs_graph_, needs_schedule_, needs_sweep_;
+    QAction* lines_again_ = nullptr;
+    struct {
+        QString path;
+        Lines lines;  ///< empty: nothing was exported yet
+    } exported_;      ///< last
     QString last_error_;
     bool shown_ = false;
     bool has_own_layout_ = false;  ///< of docks, kept from an earlier window

@@ -5,11 +5,13 @@
 
 #include "app/explorer/files/chosen_files.h"
 #include "app/explorer/files/model_file.h"
+#include "app/explorer/files/python_source.h"
 #include "app/explorer/files/sample_graph.h"
 #include "app/explorer/followed/followed_window.h"
 #include "app/explorer/jobs/remote_host.h"
 #include "app/explorer/measured/measured_window.h"
-#include "app/explorer/window/capture_dialog.h"
+#include "app/explorer/window/file_capture_dialog.h"
+#include "app/explorer/window/function_capture_dialog.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/model_help.h"
 #include "app/explorer/words/wording.h"
@@ -67,6 +69,12 @@ void MainWindow::ask_and_open_remote() {
     if (is_given && !url.trimmed().isEmpty()) open({url.trimmed()});
 }
 
+void MainWindow::capture_function(const PythonSource& source) {
+    if (!source.file.isEmpty() && !QFileInfo(source.file).isReadable())
+        return show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(source.file));
+    (new FunctionCaptureDialog(source, session_.capture, recent_, this))->open();
+}
+
 void MainWindow::capture_model(const QString& path) {
     if (is_remote(path)) {
         const Result<RemoteFile> file = remote_file(path);
@@ -77,11 +85,10 @@ void MainWindow::capture_model(const QString& path) {
                         : text(file.error().message));
         return;
     }
+    if (const std::optional<PythonSource> source = python_source(path)) return capture_function(*source);
     const ModelFile file = look_at_model(path.toStdString());
-    if (file.kind == ModelFile::Kind::unreadable) {
-        show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(path));
-        return;
-    }
+    if (file.kind == ModelFile::Kind::unreadable)
+        return show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(path));
     if (!can_be_captured(file)) {
         auto* help = new ModelHelpDialog(path, file, this);
         help->setAttribute(Qt::WA_DeleteOnClose);
@@ -96,22 +103,7 @@ void MainWindow::capture_model(const QString& path) {
                 .arg(path));
         return;
     }
-    auto* dialog = new CaptureDialog(path, recent_, this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &CaptureDialog::capture_requested, this, [this, dialog](const CaptureRequest& request) {
-        session_.capture.start(request);
-        connect(&session_.capture, &CaptureController::failed, dialog, &CaptureDialog::show_failure,
-                Qt::UniqueConnection);
-    });
-    connect(&session_.capture, &CaptureController::captured, dialog, [this, dialog, path] {
-        recent_.add(path);
-        dialog->remember();
-        dialog->deleteLater();
-    });
-    connect(&session_.capture, &CaptureController::finished, dialog, [dialog](bool cancelled) {
-        if (cancelled) dialog->deleteLater();
-    });
-    dialog->open();
+    (new FileCaptureDialog(path, session_.capture, recent_, this))->open();
 }
 
 }  // namespace rematlas::explorer

@@ -10,6 +10,7 @@
 #include <QThread>
 
 #include "app/explorer/files/open_file.h"
+#include "app/explorer/files/python_source.h"
 #include "app/explorer/followed/followed_window.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/measured/measured_window.h"
@@ -44,7 +45,7 @@ void settle() {
 
 int take_screenshot(const ScreenshotRequest& request) {
     for (const QString& file : request.files) {
-        if (file_kind(file.toStdString()) == FileKind::model) {
+        if (file_kind(file.toStdString()) == FileKind::model || python_source(file)) {
             return refuse(file +
                           ": a picture of a model needs its graph: capture it first (rematlas capture)");
         }

@@ -24,8 +24,9 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     auto* open = new QPushButton(tr("Open a model or graph"));
     open->setProperty("primary", true);
     auto* hint = theme::quiet_label(
-        tr("or drop a file on this window: a model (.pt, .pt2), a training graph (.graph.json),\n"
-           "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
+        tr("or drop a file on this window: a model (.pt, .pt2, or .py with a function that returns it),\n"
+           "a training graph (.graph.json), a schedule (.schedule.json), a sweep (.sweep.json)\n"
+           "or a plan (.plan)."));
     recent_box_ = new QWidget;
     auto* recent_layout = new QVBoxLayout(recent_box_);
     recent_layout->setContentsMargins(0, 24, 0, 0);

@@ -16,7 +16,6 @@ is installed.
 """
 
 import argparse
-import os
 import sys
 
 from rematlas_command import compiling
@@ -25,7 +24,7 @@ from rematlas_command import compiling
 def main() -> int:
     if sys.argv[1:2] == ["build"]:
         return compiling.main(sys.argv[2:])
-    from .command_line import capture_command, fits_command, run_command
+    from .command_line import capture_command, fits_command, run_command, where_from
     from .command_line.model_function import wrong
     from .errors import Refused, message
 
@@ -46,12 +45,9 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     except Exception as error:
-        if "REMATLAS_TRACEBACK" in os.environ:
-            raise
-        wrong(
-            f"{options.function}: the model fails: {type(error).__name__}: {message(error)}"
-            " (REMATLAS_TRACEBACK=1 shows where)"
-        )
+        where_from.print_where(error)
+        hint = "" if where_from.is_asked() else f" ({where_from.ASKED_BY}=1 shows where)"
+        wrong(f"{options.function}: the model fails: {type(error).__name__}: {message(error)}{hint}")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,14 @@ TEST_F(FilesToOpen, ModelsOfOtherKindsAreModelsToo) {
         << "reading it says what is wrong";
 }
 
+TEST_F(FilesToOpen, FunctionsOfPythonAreModelsByTheirFileOrByTheirModule) {
+    const QString nets = file("nets.py", "def step():\n    pass\n");
+    for (const QString& word : {nets, nets + ":step", QString("zoo.vision:resnet")}) {
+        EXPECT_EQ(choose_files({word}).model, word);
+        EXPECT_TRUE(choose_files({word}).files.isEmpty());
+    }
+}
+
 TEST_F(FilesToOpen, MeasurementsStandApart) {
     const QString snapshot = file("snapshot.pickle", "\x80\x04}\x94(\x8c\x08segments"),
                   graph = file("a.graph.json");

@@ -8,6 +8,7 @@ import sys
 from ..cards.absent_device import autocast_is_there
 from ..errors import message
 from ..whole_file import write_whole
+from .where_from import print_where
 
 
 def wrong(why):
@@ -52,6 +53,7 @@ class ModelFunction:
             with autocast_is_there():
                 self.function = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError, ValueError) as error:
+            print_where(error)
             wrong(f"{self.name}: {error}")
         self.keywords = dict(map(keyword_of, options.set))
 
@@ -60,6 +62,8 @@ class ModelFunction:
         try:
             return self.make(**keywords)
         except NotMade as error:
+            if error.__cause__ is not None:
+                print_where(error.__cause__)
             wrong(error)
 
     def make(self, **keywords):
@@ -70,7 +74,7 @@ class ModelFunction:
                 made = self.function(**keywords)
         except Exception as error:
             given = ", ".join(f"{name}={value}" for name, value in keywords.items())
-            raise NotMade(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}") from None
+            raise NotMade(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}") from error
         if not (isinstance(made, tuple) and len(made) in (2, 3)):
             kind = type(made).__name__
             raise NotMade(

@@ -1,4 +1,6 @@
-#include "app/cli/python_package.h"
+#include "app/programs/python_package.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -16,9 +18,17 @@ bool names_python_function(std::string_view word) {
            std::all_of(word.begin() + static_cast<std::ptrdiff_t>(colon) + 1, word.end(), is_of_names);
 }
 
+std::filesystem::path python_interpreter() {
+    if (const char* of_wheel = std::getenv("REMATLAS_PYTHON"); of_wheel && *of_wheel) return of_wheel;
+    if (const char* active = std::getenv("VIRTUAL_ENV"); active && *active) {
+        const std::filesystem::path python = std::filesystem::path(active) / "bin" / "python3";
+        if (::access(python.c_str(), X_OK) == 0) return python;
+    }
+    return "python3";
+}
+
 std::vector<std::string> python_package() {
-    const char* of_wheel = std::getenv("REMATLAS_PYTHON");
-    return {of_wheel ? of_wheel : "python3", "-m", "rematlas"};
+    return {python_interpreter().string(), "-m", "rematlas"};
 }
 
 }  // namespace rematlas

@@ -1,0 +1,128 @@
+"""Tells in one object of JSON what a file of Python offers to a capture, and what this Python has for one.
+Nothing of the file is run.
+
+    python3 python_survey.py FILE.py            # or:  package.module FOLDER
+"""
+
+import ast
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+
+# What a driver of a GPU leaves where there is one: of NVIDIA, of AMD, of Windows below.
+GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+
+
+def place_of(path):
+    """Returns the folder from which a file is imported, and the name that it has there."""
+    folder, name = os.path.split(os.path.abspath(path))
+    names = [] if name == "__init__.py" else [os.path.splitext(name)[0]]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        names.insert(0, package)
+    return folder, ".".join(names)
+
+
+def file_of(module, folder):
+    """Returns the path of a module, without running the packages that it lies in; None: there is none."""
+    found, places, name = None, [folder, *sys.path], ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        found = importlib.machinery.PathFinder.find_spec(name, places)
+        if found is None:
+            return None
+        places = found.submodule_search_locations or []
+    return found.origin if found.has_location else None
+
+
+def needs_arguments(node):
+    given = node.args
+    plain = len(given.posonlyargs) + len(given.args) - len(given.defaults)
+    return plain > 0 or None in given.kw_defaults
+
+
+def keywords_of(node):
+    """Returns the keywords with their defaults: batch=8, length=128."""
+    given = node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args)]
+    pairs = list(zip(names[len(names) - len(given.defaults) :], given.defaults))
+    pairs += zip((one.arg for one in given.kwonlyargs), given.kw_defaults)
+    return ", ".join(f"{name}={ast.unparse(default)}" for name, default in pairs)
+
+
+def own_nodes(node):
+    """Returns what lies within a function, but not what lies within functions and classes within it."""
+    found = []
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            found += [child, *own_nodes(child)]
+    return found
+
+
+def looks_right(node):
+    """Says whether a function returns two or three values, as (model, args, kwargs) are."""
+    values = [one.value for one in own_nodes(node) if isinstance(one, ast.Return)]
+    return any(isinstance(value, ast.Tuple) and len(value.elts) in (2, 3) for value in values)
+
+
+def functions_of(path):
+    """Raises OSError, SyntaxError and ValueError."""
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read())
+    functions = {}  # the last one of a name is the one that there is
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        functions.pop(node.name, None)
+        if not needs_arguments(node):
+            about = (ast.get_docstring(node) or "").strip().partition("\n")[0]
+            functions[node.name] = {
+                "name": node.name,
+                "about": about,
+                "keywords": keywords_of(node),
+                "likely": looks_right(node),
+            }
+    return list(functions.values())
+
+
+def version_of(package):
+    """Returns "here" where a package without metadata, a checkout's, is found; empty where there is none."""
+    if importlib.util.find_spec(package) is None:
+        return ""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "here"
+
+
+def surveyed(words):
+    told = {"python": sys.executable, "version": platform.python_version()}
+    told |= {name: version_of(name) for name in ("torch", "rematlas")}
+    told |= {"gpu": any(map(os.path.exists, GPUS)), "functions": [], "problem": ""}
+    if len(words) == 1:
+        told["file"] = os.path.abspath(words[0])
+        told["folder"], told["module"] = place_of(words[0])
+        if "." in os.path.splitext(os.path.basename(words[0]))[0]:
+            told["problem"] = "a file with a dot in its name cannot be imported: rename it"
+            return told
+    else:
+        told["module"], told["folder"] = words
+        told["file"] = file_of(*words) or ""
+    if not told["file"]:
+        told["problem"] = f"there is no module {told['module']} in {told['folder']}, nor in this Python"
+        return told
+    try:
+        told["functions"] = functions_of(told["file"])
+    except SyntaxError as error:
+        told["problem"] = f"line {error.lineno}: {error.msg}"
+    except (OSError, ValueError) as error:
+        told["problem"] = str(error)
+    return told
+
+
+if __name__ == "__main__":
+    print(json.dumps(surveyed(sys.argv[1:])))

@@ -1,0 +1,40 @@
+#include "app/explorer/look/device_choice.h"
+
+#include <QCoreApplication>
+
+#include "app/explorer/words/wording.h"
+#include "core/costs/device_profile.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr int profile_role = Qt::UserRole + 1;
+
+}  // namespace
+
+void add_profiles(QComboBox& devices) {
+    devices.insertSeparator(devices.count());
+    for (const std::string& name : device_profile_names()) {
+        const Result<DeviceProfile> profile = device_profile(name);
+        if (!profile) continue;
+        devices.addItem(QCoreApplication::translate("DeviceChoice", "from shapes alone, as on %1")
+                            .arg(text(profile->name)),
+                        "meta");
+        devices.setItemData(devices.count() - 1, text(name), profile_role);
+    }
+}
+
+QString profile_chosen(const QComboBox& devices) {
+    return devices.currentData(profile_role).toString();
+}
+
+void choose_device(QComboBox& devices, const QString& device, const QString& profile) {
+    for (int at = 0; at < devices.count(); ++at) {
+        const QVariant of = devices.itemData(at);
+        if (!of.isValid() || of.toString() != device) continue;
+        if (devices.itemData(at, profile_role).toString() != profile) continue;
+        return devices.setCurrentIndex(at);
+    }
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,32 @@
+// A capture of a model's file: TorchScript, or an exported program.
+#pragma once
+
+#include <QComboBox>
+
+#include "app/explorer/window/capture_dialog.h"
+
+namespace rematlas::explorer {
+
+class FileCaptureDialog : public CaptureDialog {
+    Q_OBJECT
+  public:
+    FileCaptureDialog(const QString& model, CaptureController& capture, RecentFiles& recent,
+                      QWidget* parent = nullptr);
+
+  protected:
+    QString problem() const override;
+    void start(CaptureController& capture) override;
+    void remember() override;
+    QString words_for(const QString& message) const override;
+
+  private:
+    void fill_choices();
+    QString known_inputs();
+
+    QString model_;
+    bool has_inputs_of_its_own_;  ///< an exported program: inputs may be left out
+    QPlainTextEdit* inputs_;
+    QComboBox *loss_, *optimizer_, *device_;
+};
+
+}  // namespace rematlas::explorer

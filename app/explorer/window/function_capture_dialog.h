@@ -1,0 +1,52 @@
+// A capture of a function of Python, which returns a model and its arguments.
+#pragma once
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <optional>
+
+#include "app/explorer/jobs/python_survey.h"
+#include "app/explorer/window/capture_dialog.h"
+
+namespace rematlas::explorer {
+
+class FunctionCaptureDialog : public CaptureDialog {
+    Q_OBJECT
+  public:
+    FunctionCaptureDialog(const PythonSource& source, CaptureController& capture, RecentFiles& recent,
+                          QWidget* parent = nullptr);
+
+  protected:
+    QString problem() const override;
+    void start(CaptureController& capture) override;
+    void remember() override;
+    QString words_for(const QString& message) const override;
+
+  private:
+    void lay_out();
+    void fill_choices();
+    void connect_all();
+    void ask_python();
+    void tell_of_python(const QString& words, bool is_wrong);
+    void show_survey(const PythonSurvey& survey);
+    void show_functions();
+    void show_function();
+    void follow_device();
+    QString first_choice() const;
+    QString what_python_lacks() const;
+    QString why_no_function() const;
+    QString word() const;  ///< by which the function is opened again
+    FunctionRequest request() const;
+    void restore(const QString& typed);
+
+    PythonSource source_;
+    PythonReader reader_;
+    std::optional<PythonSurvey> survey_;
+    QString shown_;  ///< the function whose keywords and choices stand in the form
+    QComboBox *function_, *optimizer_, *device_, *precision_;
+    QLabel *about_, *told_by_python_;
+    QLineEdit *keywords_, *python_;
+    QCheckBox* values_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,23 @@
+// After an export: the lines that make use of the file, to paste.
+#pragma once
+
+#include <QCheckBox>
+#include <QDialog>
+#include <vector>
+
+#include "core/planning/lines_to_paste.h"
+
+namespace rematlas::explorer {
+
+class LinesDialog : public QDialog {
+    Q_OBJECT
+  public:
+    /// `file`: what was exported. `always`: whether the lines are shown after each export.
+    LinesDialog(const QString& file, const std::vector<LinesToPaste>& lines, bool always,
+                QWidget* parent = nullptr);
+
+  signals:
+    void always_chosen(bool always);
+};
+
+}  // namespace rematlas::explorer

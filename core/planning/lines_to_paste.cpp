@@ -1,0 +1,221 @@
+#include "core/planning/lines_to_paste.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/costs/device_profile.h"
+#include "core/costs/link_profile.h"
+#include "core/solving/copies.h"
+
+namespace rematlas {
+namespace {
+
+namespace fs = std::filesystem;
+using Place = LinesToPaste::Place;
+
+constexpr std::array form_words{std::pair{"schedule", ExportForm::schedule},
+                                std::pair{"sweep", ExportForm::sweep},
+                                std::pair{"plan", ExportForm::plan},
+                                std::pair{"policy", ExportForm::policy},
+                                std::pair{"torchtitan", ExportForm::torchtitan},
+                                std::pair{"csv", ExportForm::csv},
+                                std::pair{"dot", ExportForm::dot}};
+
+/// A string of Python.
+std::string python_text(const std::string& text) {
+    std::string literal = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') literal += '\\';
+        literal += c == '\n' ? std::string("\\n") : std::string(1, c);
+    }
+    return literal + '"';
+}
+
+/// One word of a shell.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + '\'';
+}
+
+std::string told_by(const Graph& graph, const char* key) {
+    if (!graph.provenance || !graph.provenance->is_object()) return {};
+    const auto found = graph.provenance->find(key);
+    return found != graph.provenance->end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool ends_with_updates(const Graph& graph) {
+    return std::any_of(graph.ops.begin(), graph.ops.end(),
+                       [](const Op& op) { return op.phase == Phase::optimizer; });
+}
+
+/// Whether `apply` takes plans of the graph: of a model of Python whose optimizer, where there is one, is fused; or
+/// of a TorchScript file whose loss is the caller's, which Python's own model can train by.
+bool is_for_apply(const Graph& graph) {
+    if (!graph.replay) return false;
+    const std::string file = told_by(graph, "model");
+    if (file.empty()) return !ends_with_updates(graph) || told_by(graph, "optimizer").starts_with("fused");
+    return !ends_with_updates(graph) && told_by(graph, "loss") == "output" &&
+           fs::path(file).extension() != ".pt2";
+}
+
+/// By the name that `links=` takes. Where no profile has just these, one that people have.
+std::string name_of_links(const Links& links) {
+    std::vector<std::string> names = link_profile_names();
+    const std::vector<std::string> devices = device_profile_names();
+    names.insert(names.end(), devices.begin(), devices.end());
+    for (const std::string& name : names)
+        if (const Result<Links> found = links_named(name); found && *found == links) return name;
+    return "pcie4";
+}
+
+bool copies_activations(const Schedule& schedule) {
+    const std::vector<TensorId>& at_home = schedule.homes.on_host;
+    return std::any_of(schedule.steps.begin(), schedule.steps.end(), [&](const Step& step) {
+        return step.kind == StepKind::offload &&
+               std::find(at_home.begin(), at_home.end(), step.tensor()) == at_home.end();
+    });
+}
+
+/// The call of `apply` with the file; empty where Python cannot train by it.
+std::string apply_lines(const ExportedFile& exported) {
+    const Graph& graph = *exported.graph;
+    const Schedule& schedule = *exported.schedule;
+    const bool updates = ends_with_updates(graph), from_host = !schedule.homes.on_host.empty();
+    if (!is_for_apply(graph) || (from_host && !updates)) return {};
+    if (!moves_in_training(graph, schedule.steps, schedule.homes)) return {};
+    std::string text = "import rematlas  # before the model is made\n\n";
+    if (updates) text += "# optimizer: the program's own, made with fused=True\n";
+    text += "rematlas.apply(model, plan=" + python_text(exported.file);
+    if (updates) text += ", optimizer=optimizer";
+    if (from_host) {
+        const Links links = schedule.links ? *schedule.links : graph.device ? graph.device->links : Links{};
+        text += std::string(", offload=") + (copies_activations(schedule) ? "\"all\"" : "\"weights\"") +
+                ", links=" + python_text(name_of_links(links));
+    }
+    return text + ")\n";
+}
+
+/// The model's file where it lies beside the graph, else its name; empty: the model is no file.
+std::string model_beside(const ExportedFile& exported) {
+    const std::string name = fs::path(told_by(*exported.graph, "model")).filename().string();
+    if (name.empty() || exported.graph_file.empty()) return name;
+    const fs::path beside = fs::path(exported.graph_file).parent_path() / name;
+    std::error_code ignored;
+    return fs::exists(beside, ignored) ? beside.string() : name;
+}
+
+/// `plan`: a plan's file. Empty: the model is no file, or the graph holds nothing to run.
+std::string run_line(const ExportedFile& exported, const std::string& plan) {
+    const std::string model = model_beside(exported);
+    if (model.empty() || !exported.graph->replay) return {};
+    return "rematlas run " + shell_word(model) + ' ' + shell_word(plan) + " --verify\n";
+}
+
+void add_pasted(std::vector<LinesToPaste>& all, Place place, std::string text) {
+    if (!text.empty()) all.push_back({place, std::move(text)});
+}
+
+std::vector<LinesToPaste> lines_of_plan(const ExportedFile& exported) {
+    std::vector<LinesToPaste> all;
+    add_pasted(all, Place::program, apply_lines(exported));
+    add_pasted(all, Place::shell, run_line(exported, exported.file));
+    return all;
+}
+
+/// Programs find the graph of a schedule in the schedule's folder; commands are told where it lies.
+std::vector<LinesToPaste> lines_of_schedule(const ExportedFile& exported) {
+    if (exported.graph_file.empty()) return {};
+    std::vector<LinesToPaste> all;
+    const fs::path file = exported.file, graph = exported.graph_file;
+    if (file.parent_path() == graph.parent_path()) add_pasted(all, Place::program, apply_lines(exported));
+    std::string stem = exported.file;
+    constexpr std::string_view ending = ".schedule.json";
+    if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
+    const std::string schedule = shell_word(exported.file), plan = stem + ".plan";
+    std::string shell = "rematlas check " + shell_word(graph.string()) + ' ' + schedule + '\n';
+    if (exported.graph->replay)
+        shell += "rematlas export " + schedule + " --graph " + shell_word(graph.string()) + " -o " +
+                 shell_word(plan) + '\n';
+    add_pasted(all, Place::shell, shell + run_line(exported, plan));
+    return all;
+}
+
+std::vector<LinesToPaste> lines_of_policy(const ExportedFile& exported) {
+    const std::string policy = "policy = rematlas.checkpoint_policy(" + python_text(exported.file) + ")\n";
+    std::vector<LinesToPaste> all{{Place::program, "import rematlas\n\n" + policy + "policy.wrap(model)\n"}};
+    if (exported.checkpoints)
+        add_pasted(
+            all, Place::forward,
+            "import rematlas\nfrom torch.utils.checkpoint import checkpoint\n\n" + policy +
+                "\n\ndef checkpointed(block, *args):  # in place of block(*args), for the blocks in order\n"
+                "    return checkpoint(block, *args, use_reentrant=False, context_fn=policy)\n");
+    return all;
+}
+
+std::string torchtitan_line(const ExportedFile& exported) {
+    if (!exported.checkpoints) return "--compile.memory_policy none\n";
+    return "--compile.memory_policy full --compile.full_recompute_save_ops \"$(grep -v '^#' " +
+           shell_word(exported.file) + ")\"\n";
+}
+
+std::string csv_lines(const ExportedFile& exported) {
+    return "import csv\n\nwith open(" + python_text(exported.file) +
+           ", newline=\"\") as file:\n    rows = list(csv.DictReader(file))\n";
+}
+
+/// The same name with another ending.
+std::string picture_of(const std::string& file) {
+    const fs::path path(file);
+    return (path.parent_path() / (path.stem().string() + ".svg")).string();
+}
+
+}  // namespace
+
+std::optional<ExportForm> export_form_from(std::string_view word) {
+    for (const auto& [name, form] : form_words)
+        if (word == name) return form;
+    return std::nullopt;
+}
+
+std::string_view to_string(LinesToPaste::Place place) {
+    switch (place) {
+        case Place::program:
+            return "program";
+        case Place::forward:
+            return "forward";
+        case Place::shell:
+            break;
+    }
+    return "shell";
+}
+
+std::vector<LinesToPaste> lines_to_paste(const ExportedFile& exported) {
+    switch (exported.form) {
+        case ExportForm::schedule:
+            return lines_of_schedule(exported);
+        case ExportForm::plan:
+            return lines_of_plan(exported);
+        case ExportForm::policy:
+            return lines_of_policy(exported);
+        case ExportForm::sweep:
+            return {{Place::shell, "rematlas draw " + shell_word(exported.file) + " -o " +
+                                       shell_word(picture_of(exported.file)) + '\n'}};
+        case ExportForm::torchtitan:
+            return {{Place::shell, torchtitan_line(exported)}};
+        case ExportForm::csv:
+            return {{Place::program, csv_lines(exported)}};
+        case ExportForm::dot:
+            break;
+    }
+    return {{Place::shell, "dot -Tsvg " + shell_word(exported.file) + " -o " +
+                               shell_word(picture_of(exported.file)) + '\n'}};
+}
+
+}  // namespace rematlas

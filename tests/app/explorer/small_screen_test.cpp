@@ -1,0 +1,143 @@
+// The window at 800x600, at its first start and at a second one, which has what the first one kept.
+#include <QAbstractButton>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScreen>
+#include <QTabBar>
+#include <QToolBar>
+
+#include "app/explorer/models/plan_list.h"
+#include "tests/app/explorer/window_fixture.h"
+
+namespace rematlas::explorer {
+namespace {
+
+class SmallScreen : public Windows {
+  protected:
+    void SetUp() override {}
+    void quit() {
+        if (window) window->close();
+        window.reset();
+    }
+    /// A window on what earlier ones have kept, with nothing open.
+    void start() {
+        quit();
+        settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
+        window = std::make_unique<MainWindow>(settings.get());
+        if (settings->allKeys().isEmpty()) window->resize(800, 600);
+        window->show();
+        process_events();
+    }
+    /// With a plan whose cost is to be read.
+    void open_plan() {
+        open(sample("gpt"));
+        window->session().budget.set_text("80%");
+        if (window->session().plans.rowCount() < 2) solve();
+        process_events();
+    }
+    void solve() {
+        window->session().set_solve_settings({.solver = "chen-greedy", .time = std::chrono::seconds(5)});
+        window->solve_panel().solve();
+        ASSERT_TRUE(eventually([&] { return idle() && window->session().plans.rowCount() > 1; }));
+    }
+    void keep_picture(const QString& name) {
+        const QString to = qEnvironmentVariable("REMATLAS_KEEP_PICTURES");
+        EXPECT_TRUE(to.isEmpty() || window->grab().save(to + '/' + name));
+    }
+    QString sample(const QString& name) {
+        const QString file = folder.filePath(name + ".graph.json");
+        return QFile::exists(file) ? file : Windows::sample(name);
+    }
+};
+
+/// Whether all that the label says is seen.
+bool is_whole(const QLabel& label) {
+    const QRect room = label.contentsRect();
+    const QRect needs =
+        label.fontMetrics().boundingRect(QRect(0, 0, room.width(), 10'000), Qt::TextWordWrap, label.text());
+    return needs.width() <= room.width() && needs.height() <= room.height();
+}
+
+TEST_F(SmallScreen, NothingThatTellsTheCostIsCutOff) {
+    for (const char* which : {"first", "second"}) {
+        start();
+        open_plan();
+        SCOPED_TRACE(which);
+        keep_picture(QString("small_%1_start.png").arg(which));
+        EXPECT_EQ(window->size(), QSize(800, 600));
+        const QString headline = child<QLabel>("fit_headline")->text();
+        EXPECT_TRUE(headline.contains('%')) << headline.toStdString();
+        for (const char* name : {"fit_headline", "fit_detail", "fit_conditions"}) {
+            auto* label = child<QLabel>(name);
+            EXPECT_TRUE(is_whole(*label))
+                << label->text().toStdString() << " in " << label->width() << 'x' << label->height();
+        }
+        auto* plans = child<QTreeView>("plans");
+        const QHeaderView& header = *plans->header();
+        EXPECT_LE(header.sectionViewportPosition(PlanList::overhead) + header.sectionSize(PlanList::overhead),
+                  plans->viewport()->width());
+        for (int row = 0; row < plans->model()->rowCount(); ++row) {
+            const QModelIndex time = plans->model()->index(row, PlanList::overhead);
+            EXPECT_LE(plans->sizeHintForIndex(time).width(), header.sectionSize(PlanList::overhead));
+        }
+    }
+}
+
+/// What of a window is a button without a word, a picture or an arrow.
+QStringList empty_buttons(const QWidget& window) {
+    QStringList empty;
+    for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+        if (!button->isVisible() || button->width() == 0 || button->height() == 0) continue;
+        const auto* tool = qobject_cast<const QToolButton*>(button);
+        const bool arrow = tool && tool->arrowType() != Qt::NoArrow;
+        if (button->text().isEmpty() && button->icon().isNull() && !arrow)
+            empty << QString("%1 %2 in %3")
+                         .arg(button->metaObject()->className(), button->objectName(),
+                              button->parentWidget()->metaObject()->className());
+    }
+    for (const QTabBar* bar : window.findChildren<QTabBar*>()) {
+        if (!bar->isVisible() || bar->visibleRegion().isEmpty()) continue;
+        if (bar->count() == 0) empty << "a bar without tabs";
+        for (int tab = 0; tab < bar->count(); ++tab)
+            if (bar->tabText(tab).isEmpty()) empty << QString("tab %1").arg(tab);
+    }
+    return empty;
+}
+
+TEST_F(SmallScreen, NoButtonIsEmpty) {
+    for (const char* which : {"first", "second"}) {
+        start();
+        keep_picture(QString("small_%1_welcome.png").arg(which));
+        EXPECT_EQ(empty_buttons(*window).join(", ").toStdString(), "") << which << " start, nothing open";
+        open_plan();
+        EXPECT_EQ(empty_buttons(*window).join(", ").toStdString(), "") << which << " start";
+        for (QToolBar* bar : window->findChildren<QToolBar*>()) {
+            const auto* more = bar->findChild<QWidget*>("qt_toolbar_ext_button");
+            EXPECT_TRUE(!more || !more->isVisible()) << which << ": " << bar->objectName().toStdString();
+        }
+    }
+}
+
+TEST_F(SmallScreen, ALayoutIsOneOfTheScreenThatItWasMadeOn) {
+    start();
+    open_plan();
+    window->dock("tradeoff")->hide();
+    start();
+    open_plan();
+    EXPECT_FALSE(window->dock("tradeoff")->isVisibleTo(window.get())) << "this screen's";
+    const QSize size = window->screen()->size();
+    quit();
+    const QString here = QString("%1x%2").arg(size.width()).arg(size.height());
+    for (const char* name : {"layout", "geometry"}) {
+        const QString key = QString("%1/%2").arg(name, here);
+        ASSERT_TRUE(settings->contains(key)) << key.toStdString();
+        settings->setValue(QString("%1/7680x4320").arg(name), settings->value(key));
+        settings->remove(key);
+    }
+    start();
+    open_plan();
+    EXPECT_TRUE(window->dock("tradeoff")->isVisibleTo(window.get())) << "another screen's says nothing here";
+}
+
+}  // namespace
+}  // namespace rematlas::explorer
