@@ -23,29 +23,29 @@ struct SweepPoint {
     double overhead = 0;
     std::optional<Bound> bound = {};
     std::vector<Step> steps;              ///< of the schedule found; not written to the file
-    Homes homes = {};                     ///< the same
-    std::optional<Bytes> arena = {};      ///< of the planned addresses, when the budgets bound it
+    Homes homes = {};                     ///< homes of the residents in these steps; not written either
+    std::optional<Bytes> arena = {};      ///< of the planned addresses, if the budgets bound it
     std::optional<Bytes> host_peak = {};  ///< of a schedule with copies to the host
 };
 
 struct SweepCurve {
     std::string solver;
     std::vector<SweepPoint> points;  ///< budgets ascending, overhead never rising with the budget
-    Copies copies = {};              ///< that its schedules may make; bounds are over all that make no others
+    Copies copies = {};              ///< that its schedules may make; bounds cover all such schedules
 };
 
 struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
-    Pins pins = {};  ///< that all schedules obey; bounds are over those that do
+    Pins pins = {};  ///< that all schedules obey; bounds cover all schedules that obey them
 };
 
-/// Budgets that were not asked for by name, from the smallest found feasible to the peak without
+/// How budgets are placed if the options name none, from the smallest found feasible to the peak without
 /// recomputation.
 enum class Spacing {
     even,   ///< equal distances
-    curve,  ///< where the curve bends: always in the interval of which least is known (curve_budgets.h)
+    curve,  ///< each in the interval of the curve of which least is known (curve_budgets.h)
 };
 
 struct SweepOptions {
@@ -56,38 +56,40 @@ struct SweepOptions {
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits = {};  ///< the time is for the whole sweep
     Pins pins = {};      ///< that all schedules obey
-    /// Each as in a SolveRequest. A solver has a curve for each of them that it can plan.
+    /// Each element is as in a SolveRequest. A solver has a curve for each element that it can plan.
     std::vector<Copies> copies = {Copies{}};
 };
 
-/// Called with the curve that a point was found for, which holds it.
+/// Called with a new point and the curve that holds it.
 using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 
-/// Every schedule is checked. Each is also an answer to every other budget that its peak (with `arena`: its
-/// arena) fits, of the curves of its solver that may copy as much or more, and of all such curves whose
-/// solver finds schedules in any order and uses all its time, as atlas does. So a curve with copies is
-/// nowhere above the one without. A bound counts at every point for which it holds (known_answers.h). Budgets
-/// are taken one by one, all curves at each, so that time ends a sweep with few points solved well by all;
-/// where weights may leave the device they are looked for from what every schedule needs then on; budgets
-/// that nobody asked for and for which no curve has a schedule are left out at the beginning, though
-/// `on_point` has told of them. Equal seeds give equal sweeps where time does not end a solver. `on_point` is
-/// called after each point; a point may still become better by what is found at later ones. Errors: an
-/// unknown solver, one that plans none of the copies, copies without links, pins that match nothing or
-/// contradict each other.
+/// Every schedule is checked. A schedule also answers every other budget that its peak (with `arena`: its
+/// arena) fits, on all curves of its solver that allow at least its copies. It answers on such curves of
+/// another solver as well, if that solver finds schedules in any order and uses all of its time, as atlas
+/// does. So a curve with copies is nowhere above the curve without. A bound counts at every point for which
+/// it holds (known_answers.h).
+///
+/// The sweep takes budgets one by one and solves all curves at each, so that a short time limit gives few
+/// points that all solvers solved well. If weights may leave the device, the smallest budget is the bytes
+/// that every such schedule needs. The smallest budgets at which no curve has a schedule are left out unless
+/// the options name them, although `on_point` was called for them. Equal seeds give equal sweeps if no time
+/// limit ends a solver. `on_point` is called after each point; schedules found later may still improve the
+/// point. Errors: an unknown solver, a solver that plans none of the copies, copies that no solver plans,
+/// copies without links, pins that match nothing or contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
-/// Adds what the points of the sweep have found and proven.
+/// Adds the peaks and the bounds of the points of the sweep.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
-/// Gives each schedule of the sweep the largest bound that is known of its question. A point keeps its own
-/// bound where that is larger, as those over fewer schedules are.
+/// Gives each schedule of the sweep the largest bound that is known for its question. A point keeps its own
+/// bound if that is larger, as a bound over fewer schedules can be.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
-/// What the points of a curve tell of it: with `curve_area`, how much is not known.
+/// The points of a curve as samples, for `curve_area` and `next_budget`.
 std::vector<CurveSample> curve_samples(const SweepCurve& curve);
 
-/// What every schedule needs that copies no more than the problem allows: `least_memory` where nothing may be copied,
-/// else the footprints of ops.
+/// The bytes that every schedule needs that copies no more than the problem allows. The bound is
+/// `least_memory` if the problem allows no copies, else it comes from the footprints of ops.
 Bytes least_needed(const Problem& problem);
 
 /// The least peak that a short search reaches: the smallest budget known to work.
