@@ -332,7 +332,7 @@ class BatchSearch {
     const Solver& solver_;
     const bool by_least_peak_;
     std::chrono::nanoseconds left_;  ///< time left before `polish`; below 0 if solvers took longer
-    RunSequence runs_;               ///< the last found by the least peak that fitted
+    RunSequence runs_;               ///< the last runs of least peak that fitted
     std::int64_t hopeless_ = 0;      ///< foretold batch for which the least peak is too large
     BatchFamily family_;
     LargestBatch best_;

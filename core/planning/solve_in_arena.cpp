@@ -99,8 +99,8 @@ class ArenaSearch {
         return best;
     }
 
-    /// The next live budget: the budget less the bytes that the addresses took beyond the live peak. It is
-    /// lower than `live` by more than half of the arena's excess.
+    /// The next live budget: the budget less the bytes that the addresses took beyond the live peak, but at
+    /// least half of the arena's excess below `live`.
     Bytes lower(Bytes live, Bytes arena, Bytes peak) const {
         const Bytes beyond = arena - peak;
         const Bytes step((arena - budget_).value / 2 + 1);

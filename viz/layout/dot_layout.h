@@ -12,7 +12,7 @@ namespace rematlas {
 /// process or never return: see `layout_in_worker`.
 Result<Layout> layout_by_dot(const LayoutRequest& request);
 
-/// Loads what the first layout needs, so that it takes no longer than the others.
+/// Loads the parts of Graphviz that the first layout needs, so that it takes no longer than later ones.
 void load_dot();
 
 }  // namespace rematlas
