@@ -5,10 +5,11 @@
 
 namespace rematlas {
 
-/// Of a part of the model, by its place among the layers that are parts; of others by their kind.
+/// The colour of a layer. It depends on the place among the parts for a part of the model, and on the kind
+/// for another layer.
 Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Paper& paper);
 
-/// The layers of `scene.stack` on each other, each with its name where there is room for it.
+/// Paints the layers of `scene.stack` on each other, each with its name if there is room for it.
 void paint_layers(Canvas& canvas, const ScheduleScene& scene, const SchedulePlaces& places);
 
 }  // namespace rematlas

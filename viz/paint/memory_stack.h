@@ -1,4 +1,4 @@
-// The memory of a schedule, told apart by part of the model.
+// The memory of a schedule by part of the model.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// One layer: what tensors of one part of the model take.
+/// One layer: the bytes of the tensors of one part of the model, of the residents or of workspaces.
 struct MemoryLayer {
     enum class Kind { resident, module, workspace };
     Kind kind = Kind::module;
@@ -18,13 +18,13 @@ struct MemoryLayer {
     std::vector<std::int64_t> during;  ///< bytes while a step runs, by step
 };
 
-/// Bottom first: what is there for the whole step, the parts of the model, the workspace of the op that runs. Layers
-/// that are always empty are left out.
+/// The layers, bottom first: the tensors that no op makes, the parts of the model, the workspace of the op
+/// that runs. Layers that are always empty are left out.
 using MemoryStack = std::vector<MemoryLayer>;
 
-/// `steps` are such as the simulator plays with these homes; at each step the layers together take what it says is held
-/// (`StepTrace::during`), to the byte. What an op writes over counts for the part of what is written. Cost: steps
-/// times layers.
+/// The simulator must be able to play `steps` with these homes. At each step the layers add up to the bytes
+/// that the simulator says are held (`StepTrace::during`), to the byte. Bytes that an op overwrites in place
+/// count for the layer of its output. Cost: steps times layers.
 MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
                          const Homes& homes = {});
 

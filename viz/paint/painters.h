@@ -16,7 +16,7 @@
 
 namespace rematlas {
 
-/// Of what is said beside a picture.
+/// The style of notes beside a picture.
 inline const TextStyle kNote{.size = 10, .color = palette::kLight.quiet};
 
 struct BlockPicture {
@@ -25,14 +25,14 @@ struct BlockPicture {
     const BlockView& view;
     const Layout& layout;
     int depth = 0;       ///< levels expanded
-    int full_depth = 0;  ///< levels there are; 0: what is expanded is no matter of levels
+    int full_depth = 0;  ///< levels in total; 0: the view is not expanded by levels
 };
 Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat format);
 
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format);
 
-/// Errors: the first step of either that cannot be played.
+/// Errors: a step of one of the schedules cannot be played.
 Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
                                     PictureFormat format);
 
@@ -40,12 +40,13 @@ Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFo
 
 Result<std::string> draw_fits(const FitsAnswer& fits, PictureFormat format);
 
-/// How a picture looks that stands in a page: no header, since the page says what it is.
+/// The style of a picture that stands in a page. The picture has no header, because the page says what it
+/// is.
 struct PageStyle {
     const palette::Paper& paper = palette::kLight;
-    std::string ids = {};  ///< in front of the picture's ids
+    std::string ids = {};  ///< prefix of the picture's ids
 };
-/// SVG.
+/// Pictures for a page, as SVG.
 Result<std::string> schedule_in_page(const Graph& graph, const Schedule& schedule,
                                      const Simulation& simulation, const PageStyle& style);
 Result<std::string> sweep_in_page(const Sweep& sweep, const Graph* graph, const PageStyle& style);
