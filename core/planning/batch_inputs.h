@@ -22,7 +22,7 @@ struct BatchInputs {
     std::int64_t batch = 0;  ///< the number that the letter stands for
 };
 
-/// Nothing where no input is a tensor with a dimension.
+/// Puts the letter in place of the batch. Returns nothing if no input is a tensor with a dimension.
 std::optional<BatchInputs> with_batch_letter(const std::vector<std::string>& inputs);
 
 }  // namespace rematlas

@@ -21,8 +21,8 @@ struct SolveRequest {
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
     Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
-    /// The copies to the host that are allowed. Links without speeds stand for the links of the graph's
-    /// device. An absent host budget stands for the memory of the graph's host, if that is known.
+    /// The copies to the host that are allowed. Links that do not copy both ways stand for the links of the
+    /// graph's device. An absent host budget stands for the memory of the graph's host, if that is known.
     Copies copies = {};
 };
 

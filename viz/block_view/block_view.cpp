@@ -117,7 +117,7 @@ class ViewBuilder {
             waiting.pop_back();
             const BlockId b = next.blocks.front();
             if (covered_[b] == 0) continue;
-            if (next.blocks.size() == 1 && scattered_[b]) {  // its children show without a frame
+            if (next.blocks.size() == 1 && scattered_[b]) {  // its children show in the frame around
                 for (const BlockId child : blocks_[b].children) waiting.push_back({{child}, next.cluster});
                 continue;
             }
@@ -332,7 +332,7 @@ class ViewBuilder {
     IdVector<BlockId, char> scattered_;
     IdVector<BlockId, char> in_run_;  ///< the block waits to be shown, alone or with its run
     std::vector<OpId> first_op_;
-    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< by parent and repeat class
+    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ int depth_for(const Blocks& blocks, int max_items = 150);
 /// Depth of the deepest block, plus 1: `expanded_to_depth` of it shows every op.
 int full_depth(const Blocks& blocks);
 
-/// Expands or collapses a block and its twin; collapsing also collapses and folds what is inside.
+/// Expands or collapses a block and its twin; collapsing also collapses and folds the blocks inside.
 void expand(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block);
 void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block);
 

@@ -62,10 +62,9 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 /// expand and collapse frames.
 struct CollapsedFrames {
     LayoutUnits parts;
-    std::vector<UnitFrames> frames;  ///< one per unit; not placed in the drawing yet
-    std::vector<int>
-        cluster_of_unit;  ///< left frame of each unit, a cluster of the request; -1: sheet or section
-    std::vector<int> twin_of_unit;  ///< the right frame of each unit; -1: none
+    std::vector<UnitFrames> frames;    ///< one per unit; not placed in the drawing yet
+    std::vector<int> cluster_of_unit;  ///< the left frame of each unit; -1: the sheet or a section
+    std::vector<int> twin_of_unit;     ///< the right frame of each unit; -1: none
 };
 
 /// `collapsed` has the size of the box of each cluster. The sections into which a long frame is cut have no

@@ -44,7 +44,7 @@ class LayoutProcess {
     /// Waits a moment for a program that has hung up, then kills it. Returns the wait status.
     int finish();
 
-    std::size_t answered = 0;  ///< number of requests
+    std::size_t answered = 0;  ///< number of requests answered so far
 
   private:
     int end();

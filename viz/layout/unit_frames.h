@@ -1,5 +1,5 @@
-// Where the small layouts of units lie in the whole drawing. Used by `layout_by_clusters`, and by readers of
-// `layouts_of_frames`.
+// The places of the units' small layouts in the whole drawing. `layout_by_clusters` and readers of
+// `layouts_of_frames` use this.
 #pragma once
 
 #include <array>

@@ -116,8 +116,9 @@ struct SvgPlace {
     std::string ids = {};  ///< prefix of the picture's ids, which must differ from the others' ids
 };
 
-/// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
-/// limit of 32,767 a side; PDF is scaled down where it would pass 14,400 points a side.
+/// A canvas with a white page. PNG has two pixels per point, or fewer if the picture would pass 60
+/// megapixels or cairo's limit of 32,767 pixels a side. PDF is scaled down if it would pass 14,400 points a
+/// side.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
 std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);

@@ -34,7 +34,7 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
 }
 
 constexpr double kLegendBeside = 172, kLegendRow = 19;
-constexpr double kSample = 28, kSampleRoom = 36;  // of the line before a name
+constexpr double kSample = 28, kSampleRoom = 36;  // length of the line before a name; room for it
 
 /// Upper left corners of the entries, in rows that are filled from the left; in a box one below the other.
 std::vector<Point> legend_places(const std::vector<LegendEntry>& entries, const SweepScene& scene,
