@@ -15,7 +15,8 @@ bool same_structure(const Graph& a, const Graph& b) {
                       [&](const Op& x, const Op& y) { return key(x) == key(y); });
 }
 
-/// The line through (x0, y0) and (x1, y1) at x, rounded up and not below zero. x0 < x1.
+/// The value at x of the line through (x0, y0) and (x1, y1), rounded up and not below 0; x0 < x1. It is
+/// absent from 2^61 on.
 struct Line {
     std::int64_t x0, x1, x;
 

@@ -5,10 +5,10 @@
 //     family.add(4, graph_of_4);
 //     std::optional<Graph> of_64 = family.graph_at(64);   // nothing where the ops differ by batch
 //
-// Bytes, workspaces and times of a step are taken as straight lines through the two nearest members of equal
-// structure, rounded up. That is exact for tensors, whose sizes are proportional to the batch or do not
-// depend on it; kernels choose their workspaces and their speed by size, so a foretold graph answers where to
-// look, and a captured one decides.
+// Bytes, workspaces and times lie on straight lines through the two members nearest to the batch, rounded
+// up. This is exact for tensors, because their sizes are proportional to the batch or do not depend on it.
+// Kernels choose their workspaces and their speed by size, so a foretold graph says where to look, and a
+// captured graph decides.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ class BatchFamily {
     /// `batch` is at least 1; a second graph of the same batch replaces the first.
     void add(std::int64_t batch, Graph graph);
 
-    /// Without replay data and digest. Nothing when no two members near `batch` have the same ops on the same
-    /// tensors, or when a line leaves 61 bits.
+    /// The foretold graph, without replay data and digest. Returns nothing if there are fewer than two
+    /// members, if the two nearest to `batch` do not have the same ops on the same tensors, or if a number
+    /// becomes too large.
     std::optional<Graph> graph_at(std::int64_t batch) const;
 
   private:

@@ -12,17 +12,17 @@ namespace rematlas {
 /// Whether a dimension of the input is B.
 bool has_batch(std::string_view input);
 
-/// With the number in place of each B that is a dimension.
+/// The input with the number in place of each B that is a dimension.
 std::string at_batch(std::string_view input, std::int64_t batch);
 
-/// Inputs with their batch as a letter. Which dimension is the batch is a guess that people may correct: the first one
-/// of the first tensor, and of all tensors that begin with the same number.
+/// Inputs with the letter B in place of the batch. The batch is a guess that users may correct: it is the
+/// first dimension of the first tensor, and of every other tensor whose first dimension is the same number.
 struct BatchInputs {
     std::vector<std::string> inputs;
-    std::int64_t batch = 0;  ///< that the letter stands for
+    std::int64_t batch = 0;  ///< the number that the letter stands for
 };
 
-/// Nothing where no input is a tensor with a dimension.
+/// Puts the letter in place of the batch. Returns nothing if no input is a tensor with a dimension.
 std::optional<BatchInputs> with_batch_letter(const std::vector<std::string>& inputs);
 
 }  // namespace rematlas

@@ -5,7 +5,7 @@
 //     Result<Config> config = read_config("c.json");
 //     solve(graph, {.solver = config->solver, .options = config->options, .budget = budget});
 //
-// What the options of the published tools are called here stands in core/solvers/published_options.md.
+// core/solvers/published_options.md lists the names that the published tools' options have here.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,7 @@ struct Config {
 /// The types that can be generated.
 std::vector<std::string_view> config_types();
 
-/// A complete configuration with every option at its default. Errors: a type that is not known, or known but
-/// not in this version.
+/// A complete configuration with every option at its default. Errors: an unknown type.
 Result<std::string> generate_config(std::string_view type);
 
 /// Errors name the file and the key: unknown keys, wrong types, values out of range.

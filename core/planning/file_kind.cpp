@@ -9,11 +9,11 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kLooksAt = 4096;  ///< bytes at the start
+constexpr std::size_t kLooksAt = 4096;  ///< bytes that are read at the start of a file
 
 std::string start_of(const std::filesystem::path& path) {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe would wait
+    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // reading a pipe would wait
     std::ifstream file(path, std::ios::binary);
     std::string start(kLooksAt, '\0');
     file.read(start.data(), static_cast<std::streamsize>(start.size()));
@@ -25,8 +25,8 @@ bool has(const std::string& start, const char* word) {
     return start.find(word) != std::string::npos;
 }
 
-/// A pickle that names what snapshots hold, or a Chrome trace. Files of torch.save from before its zip
-/// files are pickles too, and begin with a number.
+/// Whether the file begins as a pickle with fields of snapshots, or as a Chrome trace. Old files of
+/// torch.save are pickles too, but these begin with a number.
 bool is_measurement(const std::string& start) {
     constexpr char kPickle = '\x80', kSaved = '\x8a';
     if (start.size() > 2 && start[0] == kPickle && start[2] != kSaved)
@@ -46,7 +46,7 @@ FileKind file_kind(const std::filesystem::path& path) {
     for (const auto& [format, kind] : formats)
         if (has(start, format)) return kind;
     if (is_measurement(start)) return FileKind::measurement;
-    // Writers that sort their keys put "format" after a long list; the name then decides.
+    // Writers that sort their keys put "format" after a long list; the name of the file then decides.
     std::string name = path.filename().string();
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -1,5 +1,5 @@
-// On which cards a step fits, as `rematlas fits --json` writes it: for pictures. The answers themselves are
-// made by the Python package (runtime/python/rematlas/cards/fits.py), whose docstring says what the fields
+// The cards on which a step fits, as `rematlas fits --json` writes them. Pictures are drawn from this file.
+// The Python package makes the answers (runtime/python/rematlas/cards/fits.py) and says what the fields
 // mean.
 //
 //     Result<FitsAnswer> fits = read_fits("llama.fits.json");
@@ -17,25 +17,25 @@
 
 namespace rematlas {
 
-/// As it is, recomputed or offloaded, on one card.
+/// One way to run the step on one card: as it is, with recomputation or with offloading.
 struct FitsWay {
     std::string name;  ///< plain, recompute or offload
     bool fits = false;
-    std::optional<double> overhead = {};  ///< 1.1 is ten percent more time
-    std::optional<Bytes> peak = {};    ///< of the schedule; where none fits, of the smallest that was found
-    std::optional<Bytes> needed = {};  ///< proven, where it does not fit
-    std::optional<std::int64_t> largest = {};  ///< of what varies
+    std::optional<double> overhead = {};       ///< 1.1 is ten percent more time
+    std::optional<Bytes> peak = {};            ///< of the schedule; the smallest peak found if none fits
+    std::optional<Bytes> needed = {};          ///< proven lower bound, if the step does not fit
+    std::optional<std::int64_t> largest = {};  ///< the largest value of `varies` that fits
 };
 
 struct FitsCard {
     std::string id, name = {};
-    Bytes memory = {}, room = {};  ///< of the card, and what of it the step may take
+    Bytes memory = {}, room = {};  ///< of the card, and the part that the step may take
     std::vector<FitsWay> ways = {};
 };
 
 struct FitsAnswer {
     std::string name;         ///< of the model or of the function that makes it
-    std::string varies = {};  ///< keyword; empty where nothing varies
+    std::string varies = {};  ///< keyword of the argument that varies; empty if none does
     std::vector<FitsCard> cards = {};
 };
 

@@ -13,12 +13,13 @@ bool has_all(const Pins& pins, const Pins& wanted) {
     });
 }
 
-/// Whether what needs no more than `less` of the host keeps `most`; no budget allows any.
+/// Whether a schedule that keeps the host budget `less` keeps `most` as well. An absent budget allows any
+/// number of bytes.
 bool is_no_more(const std::optional<Bytes>& less, const std::optional<Bytes>& most) {
     return !most || (less && *less <= *most);
 }
 
-/// Whether schedules that make the copies of `made` make none that `allowed` excludes.
+/// Whether every schedule that keeps to `made` keeps to `allowed` as well.
 bool are_allowed(const Copies& made, const Copies& allowed) {
     if (made.what == Offload::none) return true;
     return is_within(made.what, allowed.what) && made.links == allowed.links &&
@@ -57,8 +58,8 @@ bool may_answer(const Graph& graph, const Schedule& schedule, const Question& qu
 KnownAnswers::KnownAnswers(const Graph& graph)
     : graph_(&graph), with_weights_(class_within(graph, Offload::weights)) {}
 
-/// Whether what is proven of all schedules of `over` that answer `proven`, but for its budget, is proven of
-/// all that answer `asked`.
+/// Whether a proof about all schedules of the class `over` that may answer `proven` covers all schedules
+/// that may answer `asked`. The budgets on the device are not compared.
 bool KnownAnswers::holds(const Question& proven, ScheduleClass over, const Question& asked) const {
     const Offload what = asked.copies.what;
     const ScheduleClass needed = moves_weights(what) ? with_weights_ : class_within(*graph_, what);

@@ -1,12 +1,12 @@
-// What is found and what is proven of the schedules of one graph, by question: whoever shows or writes a
-// bound asks here, so that no two places say different things of one question.
+// Peaks found and bounds proven for the schedules of one graph, by question. All code that shows or writes a
+// bound asks here, so that no two places give different answers to one question.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
-//     known.bound({.budget = Bytes(2) << 30});     // of all schedules that may answer the question
+//     known.bound({.budget = Bytes(2) << 30});     // on all schedules that may answer the question
 //
-// A bound holds for a question if it is proven of all schedules that may answer it: for smaller budgets, for
-// fewer copies, for less memory on the host, and under more pins.
+// A bound holds for a question if it is proven for all schedules that may answer the question. So it also
+// holds for smaller budgets, fewer copies, less memory on the host, and more pins.
 #pragma once
 
 #include <optional>
@@ -21,44 +21,45 @@ namespace rematlas {
 
 struct Question {
     Bytes budget = {};
-    Copies copies = {};  ///< that a schedule may make
-    Pins pins = {};      ///< that a schedule must obey
+    Copies copies = {};  ///< the copies that a schedule may make
+    Pins pins = {};      ///< the pins that a schedule must obey
     bool operator==(const Question&) const = default;
 };
 
-/// The fewest copies that the schedule may have been asked for, over its links, else the graph's. Nothing for
-/// a schedule that copies nothing. Cost: linear in the steps.
+/// The narrowest `Copies` that allow the schedule, over its links, else the graph's. They allow nothing if
+/// the schedule copies nothing. Cost: linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
-/// What the schedule was asked for; where it has no budget, its peak.
+/// The question that the schedule was made for. A schedule without a budget has its peak as the budget.
 Question question_of(const Graph& graph, const Schedule& schedule);
 
-/// Whether the schedule, which has passed the check, keeps the budgets, copies nothing that it may not and
-/// obeys the pins. Cost: linear in the steps, for each pin that it was not made under.
+/// Whether a schedule that has passed the check keeps the budgets, copies only what the question allows, and
+/// obeys the pins. Cost: linear in the steps, for each pin if the schedule was not made under all of them.
 bool may_answer(const Graph& graph, const Schedule& schedule, const Question& question);
 
 class KnownAnswers {
   public:
-    /// `graph` must outlive it. Cost: linear in the ops.
+    /// `graph` must outlive the object. Cost: linear in the ops.
     explicit KnownAnswers(const Graph& graph);
 
-    /// One that has passed the check, with the bound that it has.
+    /// Adds a schedule that has passed the check, with its bound if it has one.
     void add(const Schedule& schedule);
-    /// A schedule that answers the question takes so much at its peak.
+    /// Notes that a schedule that answers the question has this peak.
     void add_peak(Question question, Bytes peak);
-    /// No schedule of `over` that keeps budgets and pins of the question has a smaller overhead.
+    /// Notes that no schedule of `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Every schedule of `over` that obeys the pins of the question, whatever its budget, takes so much at
-    /// its peak.
+    /// Notes that the peak of every schedule of `over` that may answer the question, whatever its budget, is
+    /// at least `needed`.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
-    /// The largest overhead that no schedule that may answer the question can fall below; none: nothing is
-    /// known.
+    /// The largest known lower bound on the overhead of schedules that may answer the question; absent if
+    /// none is known.
     std::optional<double> bound(const Question& question) const;
-    /// The least peak of schedules that may answer the question, were its budget large enough; none is known.
+    /// The least known peak of schedules that may answer the question at a large enough budget; absent if
+    /// none is known.
     std::optional<Bytes> smallest(const Question& question) const;
-    /// What every schedule takes that may answer the question, were its budget large enough; 0: nothing is
-    /// known.
+    /// The largest known lower bound on the peak of schedules that may answer the question at any budget; 0
+    /// if none is known.
     Bytes needed(const Question& question) const;
 
   private:
@@ -80,7 +81,7 @@ class KnownAnswers {
     bool holds(const Question& proven, ScheduleClass over, const Question& asked) const;
 
     const Graph* graph_;
-    ScheduleClass with_weights_;  ///< that holds all schedules which may move weights
+    ScheduleClass with_weights_;  ///< the class of all schedules that may move weights
     std::vector<Found> found_;
     std::vector<Bounded> bounds_;
     std::vector<Needed> needed_;

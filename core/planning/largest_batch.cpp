@@ -21,10 +21,11 @@ using Clock = std::chrono::steady_clock;
 /// What one graph says about its batch.
 struct Verdict {
     std::optional<Schedule> schedule;  ///< within the budget and the overhead
-    bool proven = false;               ///< that there is none
-    std::optional<Bytes> needs;        ///< bytes that every schedule needs, where above the budget
-    std::optional<double> overhead;    ///< of a schedule within the budget, where above the most allowed
-    /// The same of every schedule of Checkmate's class within the overhead allowed.
+    bool proven = false;               ///< it is proven that no such schedule exists
+    std::optional<Bytes> needs;        ///< bytes that every schedule needs, if above the budget
+    std::optional<double> overhead;    ///< least proven or found within the budget, if above the limit
+    /// Bytes that every schedule of Checkmate's class within the allowed overhead needs, if above the
+    /// budget.
     std::optional<Bytes> needs_in_class;
 };
 
@@ -60,9 +61,9 @@ class BatchSearch {
   private:
     static constexpr std::int64_t kUnknown = std::int64_t{1} << 40;
     static constexpr int kMostForecasts = 4;
-    static constexpr int kPolishPart = 4;  ///< of the time, left for the schedule of the batch that was found
+    static constexpr int kPolishPart = 4;  ///< 1 / kPolishPart of the time is kept for `polish`
 
-    /// Takes the time until it goes from what is left.
+    /// Subtracts its own lifetime from the time that is left.
     class Spending {
       public:
         explicit Spending(std::chrono::nanoseconds& left) : left_(left) {}
@@ -75,8 +76,8 @@ class BatchSearch {
         const Clock::time_point start_ = Clock::now();
     };
 
-    /// A share of all the time, but never more than such a part of what is left: however many are needed, together
-    /// they keep the limit.
+    /// 1 / `of` of the whole time, but at most 1 / `of_left` of the time that is left. So any number of
+    /// shares together keep the limit.
     std::chrono::nanoseconds share_of_left(int of, int of_left) const {
         return std::max<std::chrono::nanoseconds>(std::min(share(of), left_ / of_left),
                                                   std::chrono::nanoseconds(0));
@@ -130,7 +131,8 @@ class BatchSearch {
         best_.next_overhead = next_.overhead;
     }
 
-    /// Inside (best, too large), so that each capture narrows the search.
+    /// The next batch to capture. It lies between the best batch and the least batch that is known to be too
+    /// large, so that each capture narrows the search.
     std::int64_t next_batch() {
         const std::int64_t low = best_.batch, high = std::min(too_large_, options_.most + 1);
         const std::int64_t blind =
@@ -142,7 +144,7 @@ class BatchSearch {
                 return verdict && verdict->schedule;
             });
         if (!foretold) return blind;
-        // "None larger": one more is captured to see it.
+        // If the forecast says that no larger batch fits, the next larger batch is captured to decide it.
         return std::max(*foretold, low + 1);
     }
 
@@ -152,7 +154,7 @@ class BatchSearch {
     std::optional<std::int64_t> forecast(std::int64_t low, std::int64_t high, Fits&& fits) const {
         std::int64_t good = low, bad = high;
         for (std::int64_t step = 1; good + 1 < bad; step *= 2) {
-            // Doubling steps until the first that fails, then halves of what is left.
+            // The steps double until the first batch that does not fit. Then the search halves the rest.
             const std::int64_t tried =
                 bad == high ? std::min(good + step, high - 1) : good + (bad - good) / 2;
             const std::optional<Graph> graph = family_.graph_at(tried);
@@ -162,9 +164,9 @@ class BatchSearch {
         return good;
     }
 
-    /// The same in the steps of Dinkelbach's method: where the schedule at hand ends to fit, the least peak
-    /// of the next batch gives another. Each batch where none was found is tried once; then its capture
-    /// decides.
+    /// The same by Dinkelbach's method. At the first batch that the schedule at hand does not fit, the
+    /// search for the least peak gives another schedule. If it gives none that fits, then the batch is not
+    /// foretold again, and its capture decides.
     std::optional<std::int64_t> forecast_by_least_peak(std::int64_t low, std::int64_t high) {
         std::optional<std::int64_t> good = largest_for(runs_, low, high);
         while (good && *good + 1 < high && *good + 1 != hopeless_ && !stopped()) {
@@ -182,7 +184,8 @@ class BatchSearch {
         return good;
     }
 
-    /// Where that schedule fits; nothing when it is none of the foretold graphs.
+    /// The largest batch in [low, high) at which `runs` keeps the budget and the time, `low` if no larger
+    /// batch does; nothing when `runs` is not executable on a foretold graph.
     std::optional<std::int64_t> largest_for(const RunSequence& runs, std::int64_t low,
                                             std::int64_t high) const {
         bool foreign = false;
@@ -202,7 +205,7 @@ class BatchSearch {
         return Nanoseconds(static_cast<std::int64_t>(std::min(most, 0x1p62)));
     }
 
-    /// `first`: any schedule that fits will do.
+    /// `first`: the search ends with the first schedule that fits.
     Result<LeastPeak> least_peak_of(const Problem& problem, bool first) {
         Limits limits = options_.limits;
         limits.time = std::max<std::chrono::nanoseconds>(std::min(share(6), left_ / 3), share(600));
@@ -211,7 +214,7 @@ class BatchSearch {
                                  {.budget = options_.budget, .first = first, .start = runs_});
     }
 
-    /// By the form of Checkmate's programme that minimizes the peak.
+    /// Judges the graph by the form of Checkmate's programme that minimizes the peak.
     Result<Verdict> judge_by_least_peak(const Graph& graph, const FlatGraph& flat) {
         const Problem problem{graph, flat};
         Result<LeastPeak> least = least_peak_of(problem, true);
@@ -244,7 +247,7 @@ class BatchSearch {
         return overhead <= options_.max_overhead.value_or(INFINITY) * (1 + 1e-12);
     }
 
-    /// What every schedule without copies needs, where that is proven to be more than the budget.
+    /// The bytes that every schedule without copies needs, if they are proven to be more than the budget.
     std::optional<Bytes> more_than_budget(const FlatGraph& flat, std::chrono::nanoseconds time) {
         const Spending spending(left_);
         const PeakBound least = least_memory(
@@ -253,7 +256,8 @@ class BatchSearch {
         return least.bytes > options_.budget ? std::optional(least.bytes) : std::nullopt;
     }
 
-    /// Ends with the first schedule that is good enough.
+    /// Judges whether the graph has a schedule within the limits. The search ends with the first such
+    /// schedule.
     Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
         const Result<Copies> copies = copies_for(graph, options_.solver, options_.copies);
@@ -297,15 +301,15 @@ class BatchSearch {
         return verdict;
     }
 
-    /// Proven of all schedules that copy no more than they may.
+    /// A lower bound on the overhead of all schedules that copy no more than the problem allows.
     double least_overhead(const Problem& problem, const Schedule& schedule) const {
         if (problem.copies.what == Offload::none)
             return overhead_lower_bound(problem.flat, options_.budget).overhead;
         return schedule.bound ? schedule.bound->overhead : 0;
     }
 
-    /// The time that was kept for it, less what the search took too much, goes to a better schedule for the batch that
-    /// was found.
+    /// Looks for a better schedule for the batch that was found. The time for this was kept, but the time by
+    /// which the search took too long is subtracted.
     Result<void> polish() {
         Limits limits = options_.limits;
         constexpr std::chrono::nanoseconds kNone(0);
@@ -327,12 +331,12 @@ class BatchSearch {
     const BatchProgress& progress_;
     const Solver& solver_;
     const bool by_least_peak_;
-    std::chrono::nanoseconds left_;  ///< for all but the last; below 0 where solvers took longer
-    RunSequence runs_;               ///< the last that fitted, by the least peak
-    std::int64_t hopeless_ = 0;      ///< batch foretold for which they found none
+    std::chrono::nanoseconds left_;  ///< time left before `polish`; below 0 if solvers took longer
+    RunSequence runs_;               ///< the last runs of least peak that fitted
+    std::int64_t hopeless_ = 0;      ///< foretold batch for which the least peak is too large
     BatchFamily family_;
     LargestBatch best_;
-    Verdict next_;  ///< of `too_large_`
+    Verdict next_;  ///< the verdict on the batch `too_large_`
     std::int64_t too_large_ = kUnknown;
     int forecasts_ = 0;
 };

@@ -9,7 +9,7 @@ namespace rematlas {
 namespace {
 
 constexpr int rounds = 12;
-constexpr double close_enough = 0.002;  // of the least peak found
+constexpr double close_enough = 0.002;  // a share of the least peak found
 
 class Bisection {
   public:
@@ -60,7 +60,7 @@ class Bisection {
             if (!best_ || schedule.peak < best_->peak) best_ = schedule;
             return {};
         }
-        // Rounded numbers stand beside each other here: a bound is told with an accuracy of 1e-9.
+        // The margin allows for rounding, because a bound has an accuracy of 1e-9.
         if (schedule.bound && schedule.bound->overhead > max_overhead_ * (1 + 1e-9))
             proven_ = std::max(proven_, budget + Bytes(1));
         too_small_ = std::max(too_small_, budget);

@@ -16,7 +16,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kShareWithoutCopies = 0.25;  // of the time, where copies are allowed
+constexpr double kShareWithoutCopies = 0.25;  // share of the time for the answer without copies
 constexpr auto kLongestPinnedBound = std::chrono::milliseconds(200);
 constexpr auto kLongestSearchWithout = std::chrono::milliseconds(500);
 
@@ -48,8 +48,8 @@ class PinnedSolver : public Solver {
         return mapped(problem, budget, limits, std::get<Solution>(std::move(answer)), bound);
     }
 
-    /// The better one of the answer without copies, which has a share of the time, and of that of the solver, where it
-    /// is one of the original that obeys the pins.
+    /// The better of two answers. The answer without copies gets a share of the time. The solver's answer
+    /// with copies counts if it is a valid schedule of the original that obeys the pins.
     Answer with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress) const {
         const Deadline deadline(limits);
@@ -72,7 +72,8 @@ class PinnedSolver : public Solver {
         return over_all;
     }
 
-    /// A solution of the graph under pins as one of the original, where it is one.
+    /// Translates a solution of the graph under pins to the original. Returns nothing if the result is not
+    /// valid, exceeds a budget or breaks a pin.
     std::optional<Solution> played(const Problem& problem, Bytes budget, const Answer& answer) const {
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return std::nullopt;
@@ -99,7 +100,8 @@ class PinnedSolver : public Solver {
         return base > 0 ? static_cast<double>(time) / static_cast<double>(base) : 1.0;
     }
 
-    /// What the solver tells is of the graph with copies, whose step takes longer.
+    /// Converts the reports of the solver to overheads of the original. The solver counts them from the step
+    /// of the graph under pins, which takes longer.
     Progress of_original(const Problem& problem, const Progress& progress, const ProvenBound& bound) const {
         if (step_.exact || !progress) return progress;
         const double longer = overhead_of(problem, step_.flat.base_time),
@@ -141,7 +143,7 @@ class PinnedSolver : public Solver {
         return solution;
     }
 
-    /// What is told as needed is proven of every schedule under the pins.
+    /// The bytes that the answer calls needed are proven for every schedule under the pins.
     Infeasible infeasible(const Problem& problem, Bytes budget, const Limits& limits,
                           Infeasible found) const {
         PeakBound needed = least_memory(step_.relaxed, {.time = std::min<std::chrono::nanoseconds>(

@@ -14,11 +14,12 @@
 
 namespace rematlas {
 
-/// The solver on the step under the pins (core/pins/pinned_step.h), as a solver of the graph itself. Its bounds,
-/// and what it says is needed, hold for all schedules that obey the pins, in any order; where nothing is found
-/// it says what works without the pins. Where copies to the host are allowed it is never worse than the answer without copies,
-/// and an answer that would break a pin is not taken. Without pins it is `solver` itself. `graph` must outlive it. Errors:
-/// those of `pinned_ops`.
+/// A solver of the graph itself that lets `solver` work on the step under the pins
+/// (core/pins/pinned_step.h). Its bounds, and the bytes that it calls needed, hold for all schedules that
+/// obey the pins, in any order. Where it finds no schedule, it names a budget that works without the pins.
+/// With copies to the host, its answer is at least as good as the answer without copies, and an answer that
+/// would break a pin is not taken. Without pins the function returns `solver` itself. `graph` must outlive
+/// the solver. Errors: those of `pinned_ops`.
 Result<std::unique_ptr<Solver>> under_pins(const Graph& graph, const Pins& pins,
                                            std::unique_ptr<Solver> solver);
 

@@ -17,7 +17,8 @@ bool has_option(const SolveRequest& request, const char* name) {
     return default_options(request.solver).contains(name);
 }
 
-/// Of a solver with a choice between programmes and other methods, whether its options choose programmes.
+/// Whether the solver solves programmes with the options of the request. This is true for a solver that has
+/// no choice between programmes and other methods.
 bool solves_programmes(const SolveRequest& request) {
     json options = default_options(request.solver);
     if (request.options) options.update(*request.options);

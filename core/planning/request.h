@@ -21,28 +21,29 @@ struct SolveRequest {
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
     Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
-    /// What may be copied to the host. Links that copy nothing stand for those of the graph's device, and no
-    /// budget of the host for the memory of the graph's host, where that is known.
+    /// The copies to the host that are allowed. Links that do not copy both ways stand for the links of the
+    /// graph's device. An absent host budget stands for the memory of the graph's host, if that is known.
     Copies copies = {};
 };
 
-/// With the graph's links, and the memory of its host, where there are no others. Errors: no links are known,
-/// or the solver copies no such things.
+/// `copies` with the links of the graph's device and the memory of its host, where `copies` has none.
+/// Errors: no links are known, or the solver does not plan such copies.
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 
-/// The gap at which the search ends, of solvers that have an option for it too.
+/// Sets the gap at which the search ends, also in the options of a solver that has an option for it.
 void set_gap(SolveRequest& request, double gap);
 
-/// The library of a solver of mixed-integer programmes: highs or glpk. Errors: a solver that uses none, at
-/// all or with the options of the request, which must stand in it already.
+/// Sets the library that solves mixed-integer programmes: highs or glpk. The options of the request must be
+/// set before this call. Errors: the solver uses no such library, or does not with these options.
 Result<void> set_milp(SolveRequest& request, std::string_view library);
 
-/// What shares of a budget are of.
+/// The peak without recomputation and the bytes of residents: shares in a budget refer to these.
 StepBytes step_bytes(const FlatGraph& graph);
 
-/// The schedule has the options in its `config`, and the pins. Errors: an unknown solver or option, a share
-/// that is no budget, pins that match nothing or contradict each other, and those of `copies_for` and of
-/// `solve` with a solver at hand.
+/// Solves what the request asks for. The schedule keeps the options of the request in its `config`, and the
+/// pins. Errors: an unknown solver or option, a share that is no budget, pins that match nothing or
+/// contradict each other, pins on a graph with a boundary, and those of `copies_for` and of the `solve` that
+/// takes a solver.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
 

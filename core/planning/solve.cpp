@@ -22,14 +22,15 @@ namespace {
 
 constexpr auto kLongestQuickBound = std::chrono::milliseconds(200);
 constexpr auto kLongestMemoryProof = std::chrono::seconds(1);
-constexpr double kRounding = 1e-9;  // of overheads as doubles
+constexpr double kRounding = 1e-9;  // relative error of overheads, which are doubles
 
 BoundLimits bound_limits(const Limits& limits) {
     return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestQuickBound),
             .stop = limits.stop};
 }
 
-/// By what holds for all schedules that copy no more than they may. What the solver has proven of fewer does not.
+/// Puts the bound on all schedules that copy no more than the problem allows into the answer. The solver's
+/// own bound stays if it covers these schedules as well and is at least as large.
 void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer) {
     Infeasible proven = infeasible_from(problem, budget, answer.smallest_found);
     if (holds_for(answer.over, proven.over) && answer.needed >= proven.needed) return;
@@ -37,14 +38,14 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
     answer = std::move(proven);
 }
 
-/// By the bound on the memory, which is one of schedules without copies to the host; with copies, by what of it the host
-/// has no room for.
+/// Raises the needed bytes to the bound of `least_memory` on schedules without copies to the host. With
+/// copies, the bound is on the bytes for which the host has no room.
 void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
     const bool copies = problem.copies.what != Offload::none;
     const Bytes on_host =
         copies ? problem.copies.host_budget.value_or(keep_all_peak(problem.flat)) : Bytes(0);
     if (copies && on_host >= keep_all_peak(problem.flat) - budget)
-        return;  // nothing above the budget is proven so
+        return;  // this proves nothing above the budget
     const LeastMemoryLimits memory_limits{
         .time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
         .stop = limits.stop,
@@ -61,8 +62,8 @@ void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits,
         answer.reason = "with at most " + format_bytes(*problem.copies.host_budget) + " on the host";
 }
 
-/// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
-/// footprint of an op.
+/// Raises the needed bytes above budgets at which the overhead bound is infinite, since no schedule fits
+/// these. The largest such budget may lie above the largest footprint of an op.
 void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
     const auto fits_none = [&](Bytes tried) {
         return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);
@@ -86,7 +87,8 @@ Links links_of(const Problem& problem, const Schedule& schedule) {
     return problem.graph.device ? problem.graph.device->links : Links{};
 }
 
-/// The bound of solvers that do not copy holds in a smaller class of schedules.
+/// Gives the schedule a bound over the class `over`. The bound of a solver that does not copy holds for a
+/// smaller class only.
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                        Schedule& schedule) {
     const bool activations_only = over == ScheduleClass::with_activation_copies;
@@ -113,7 +115,8 @@ void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limit
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// The class that the schedule is looked for in, or else the one that it belongs to.
+/// The class of all schedules that the problem allows. If the problem allows no copies, it is the class that
+/// the schedule itself belongs to.
 ScheduleClass class_of(const Problem& problem, const Schedule& schedule) {
     const Offload what = problem.copies.what;
     if (what != Offload::none) return class_within(problem.graph, what);
@@ -121,7 +124,8 @@ ScheduleClass class_of(const Problem& problem, const Schedule& schedule) {
     return steps == ScheduleClass::with_copies ? class_within(problem.graph, Offload::all) : steps;
 }
 
-/// What is beside the device: homes, links, the bytes of the host.
+/// Fills in the fields about the host: homes, links, the budget and the peak of the host. Errors: the
+/// schedule cannot be played, or it copies more than the problem allows.
 Result<void> add_host(const Problem& problem, Homes homes, Schedule& schedule) {
     schedule.homes = std::move(homes);
     if (class_of(schedule.steps) < ScheduleClass::with_copies && schedule.homes == Homes{}) return {};
@@ -145,7 +149,8 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
     schedule.bound->nodes = nodes;
 }
 
-/// Errors: a graph with a boundary, and a solver that does not know boundaries, or copies to the host.
+/// Errors: the graph has a boundary, and the solver does not know boundaries or copies to the host are
+/// allowed.
 Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
     if (!problem.graph.boundary) return {};
     if (problem.copies.what != Offload::none)
@@ -232,7 +237,8 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
-        // A smaller peak than the refused budget is of a schedule that breaks another rule: no budget known to work.
+        // A peak within the refused budget is of a schedule that breaks another rule, so that peak is no
+        // budget that is known to work.
         if (infeasible->smallest_found && *infeasible->smallest_found <= budget)
             infeasible->smallest_found.reset();
         const bool copies = problem.copies.what != Offload::none;

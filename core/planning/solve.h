@@ -1,4 +1,4 @@
-// Solving with nothing left unchecked. What people ask for is in request.h.
+// Solves a problem and checks the answer. The requests of users are in request.h.
 #pragma once
 
 #include <memory>
@@ -20,22 +20,24 @@ struct Outcome {
 };
 
 /// Runs the solver, plays its schedule through the independent checker and fills in the file's fields.
-/// Errors, never seen so far: a schedule that the checker refuses (it is not returned).
+/// Errors: a graph with a boundary, if the solver does not know boundaries or copies are allowed; those of
+/// `checked`.
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 
-/// A solution as a schedule: with the graph's name and digest, the solver's name and the budget, with what is
-/// beside the device, with a bound (`add_bound`), and checked. Errors: what the checker refuses, or a bound that does not hold; either is a
-/// mistake of ours.
+/// Makes a schedule from a solution, with the graph's name and digest, the solver's name, the budget, the
+/// fields about the host, and a bound (`add_bound`), and checks it. Errors: the checker refuses the
+/// schedule, or the bound does not hold; either is a mistake of ours.
 Result<Schedule> checked(const Problem& problem, Solution solution, std::string_view solver, Bytes budget,
                          const Limits& limits);
 
-/// Errors: steps that break a pin, which is a mistake of ours.
+/// Errors: the steps break a pin, which is a mistake of ours.
 Result<void> obeys_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
 
-/// A schedule without a bound gets one, within `limits.bound_time` a better one. Where copies to the host are
-/// allowed, or the schedule has some, the bound is over all schedules with copies. Without a gap its status is optimal. Errors: a bound above the overhead
-/// of the schedule; one of the two is wrong.
+/// Gives a schedule without a bound a bound. With `limits.bound_time`, the function looks for a better bound
+/// than the schedule has. If copies to the host are allowed, or the schedule has some, then the bound is
+/// over all schedules with these copies. If no gap is left, then the status becomes optimal. Errors: the
+/// bound is above the overhead of the schedule, so that one of the two is wrong.
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule);
 
 }  // namespace rematlas

@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 constexpr int kMostTries = 16;
 constexpr std::int64_t kEfforts[] = {100'000'000, 300'000'000};
 constexpr std::int64_t kNanosecondsPerComparison = 2;
-constexpr std::int64_t kFinest = 2000;  ///< live budgets closer than this part of the budget are the same
+constexpr std::int64_t kFinest = 2000;  ///< live budgets within budget / kFinest count as equal
 
 class ArenaSearch {
   public:
@@ -37,7 +37,7 @@ class ArenaSearch {
             if (!outcome) return outcome.error();
             if (outcome->infeasible()) {
                 if (!scheduled_ && (attempt > 0 || outcome->infeasible()->proven)) return outcome;
-                if (!scheduled_) continue;  // there is time for a longer one
+                if (!scheduled_) continue;  // the next attempt takes longer
                 if (last_word) break;
                 too_small_ = live;
             } else {
@@ -51,12 +51,12 @@ class ArenaSearch {
                 if (plan->arena <= budget_) {
                     keep(std::move(schedule), *plan);
                     if (last_word || optimal) break;
-                    continue;  // that was a short attempt
+                    continue;  // that attempt was short; a long one follows
                 }
                 too_large_ = live;
                 live = lower(live, plan->arena, peak);
             }
-            // The live budget that leads to an arena that fits lies between.
+            // The next live budget lies between one without a schedule and one whose arena is too large.
             if (too_small_ && live <= *too_small_)
                 live = *too_small_ + Bytes((too_large_ - *too_small_).value / 2);
             if (too_small_ && live <= *too_small_ + Bytes(budget_.value / kFinest)) break;
@@ -70,8 +70,8 @@ class ArenaSearch {
         return attempt == 0 || (!limits_.stop.stop_requested() && left() > limits_.time / 50);
     }
 
-    /// Short attempts until an arena fits: how much the addresses need differs from schedule to schedule.
-    /// Then most of the time for the live budget that led to it.
+    /// Attempts are short until an arena fits, because the bytes that addresses need beyond the live peak
+    /// differ from schedule to schedule. Then the live budget that led to this arena gets most of the time.
     Result<Outcome> attempt_at(Bytes live, int attempt) {
         Limits limits = limits_;
         limits.bound_time = {};
@@ -99,7 +99,8 @@ class ArenaSearch {
         return best;
     }
 
-    /// By what the addresses took beyond the live peak, and by more each time.
+    /// The next live budget: the budget less the bytes that the addresses took beyond the live peak, but at
+    /// least half of the arena's excess below `live`.
     Bytes lower(Bytes live, Bytes arena, Bytes peak) const {
         const Bytes beyond = arena - peak;
         const Bytes step((arena - budget_).value / 2 + 1);
@@ -112,7 +113,9 @@ class ArenaSearch {
         best_ = std::move(schedule);
     }
 
-    /// The bound of a smaller live budget does not hold for the arena's; what holds for the live peak does.
+    /// The best schedule, with a bound at the budget of the arena. A bound at a smaller live budget does not
+    /// hold there. A bound on schedules by their live peak does hold, since no arena is smaller than its
+    /// live peak.
     Result<Outcome> answer() {
         Outcome outcome;
         outcome.budget = budget_;
@@ -143,9 +146,9 @@ class ArenaSearch {
     std::int64_t alignment_;
     std::optional<Schedule> best_;
     bool scheduled_ = false;          ///< some attempt found a schedule
-    std::optional<Bytes> smallest_;   ///< arena
+    std::optional<Bytes> smallest_;   ///< the smallest arena of all attempts
     std::optional<Bytes> too_small_;  ///< a live budget for which no schedule was found
-    Bytes too_large_;                 ///< the last whose arena did not fit
+    Bytes too_large_;                 ///< the last live budget whose arena did not fit
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ bool is_better(const SweepPoint& found, const SweepPoint& point, bool arena) {
            (point.status == "infeasible" || found.overhead < point.overhead);
 }
 
-/// This point's own bound still holds for a schedule from another one.
+/// Gives the point the schedule of `found`. The point's own bound still holds.
 void take(const SweepPoint& found, SweepPoint& point) {
     point.status = "feasible";
     point.peak = found.peak;
@@ -85,7 +85,8 @@ void take(const SweepPoint& found, SweepPoint& point) {
     set_gap(point);
 }
 
-/// The point's own bound gives way to one that says more, and to one that says as much of more schedules.
+/// Replaces the point's own bound, unless that is larger. An equal bound is replaced, because the new bound
+/// may cover more schedules.
 void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
     if (point.bound && point.bound->overhead > overhead) return;
     if (!point.bound) point.bound.emplace();
@@ -94,7 +95,8 @@ void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
     set_gap(point);
 }
 
-/// Those that use all the time that they are given come last: they also get what the others leave.
+/// The indices of the tasks in the order in which they are solved. Solvers that use all of their time come
+/// last, so that they also get the time that the others leave.
 std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks) {
     std::vector<std::size_t> order(tasks.size());
     std::iota(order.begin(), order.end(), 0);
@@ -104,7 +106,7 @@ std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks
     return order;
 }
 
-/// The different ones, what allows least first.
+/// The distinct copies of the tasks; those that allow least come first.
 std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     std::vector<Copies> kinds;
     for (const SweepTask& task : tasks)
@@ -115,15 +117,16 @@ std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     return kinds;
 }
 
-/// Whether what makes the copies of `found` may be what is asked for with `asked`.
+/// Whether a schedule that was solved with the copies `found` may serve a curve with the copies `asked`.
 bool may_serve(const Copies& found, const Copies& asked) {
     return found == asked || found.what == Offload::none ||
            (is_within(found.what, asked.what) && found.links == asked.links &&
             found.host_budget == asked.host_budget);
 }
 
-/// What the search for the smallest budget found is an answer too, for solvers of its class: a short search
-/// for time may not find it again. Nothing where it does not apply.
+/// The schedule with the smallest known peak as the solver's answer, since a short search of the solver may
+/// not find this schedule again. Returns nothing if the schedule does not fit the budget, or if the solver
+/// finds only schedules of a smaller class.
 std::optional<Result<Outcome>> from_smallest(const Problem& problem, const SmallestBudget& smallest,
                                              std::string_view solver, Bytes budget, const Limits& limits) {
     if (smallest.peak > budget || find_solver(solver)->traits.finds < ScheduleClass::any_order)
@@ -150,7 +153,8 @@ class SweepRun {
           kinds_(kinds_of(tasks_)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
-    /// Without it the schedules obey no pins.
+    /// Makes the schedule with the smallest known peak obey the pins, and the search for smaller budgets as
+    /// well. `step` is the step under the pins of the options.
     void obey(PinnedStep step) {
         pinned_ = std::move(step);
         const RunSequence each_once = keep_all_sequence(pinned_->flat);
@@ -168,7 +172,7 @@ class SweepRun {
         for (const Bytes budget : budgets) {
             if (Result<void> solved = solve_at(budget, shares); !solved) return solved.error();
         }
-        // In place of those where no curve has anything come as many others.
+        // The budgets at which no curve has a schedule are replaced by as many others.
         for (std::size_t done = budgets.size(); done < points + std::min(budgets_without_any(), points) &&
                                                 placed_by_curve() && !shares.are_over();
              ++done) {
@@ -188,7 +192,7 @@ class SweepRun {
     bool placed_by_curve() const { return options_.budgets.empty() && options_.spacing == Spacing::curve; }
     const Problem& first_problem() const { return tasks_.front().problem; }
 
-    /// Ascending and distinct.
+    /// The budgets that are solved first, ascending and distinct.
     std::vector<Bytes> first_budgets() {
         std::vector<Bytes> budgets = options_.budgets;
         if (budgets.empty()) {
@@ -198,7 +202,7 @@ class SweepRun {
             SmallestBudget found = pinned_ ? smallest_under(*pinned_, flat_, search)
                                            : smallest_feasible(first_problem(), search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
-            // Where the search found nothing in its time, solvers may.
+            // If the search found nothing in its time, solvers may still find schedules below its peak.
             const Bytes largest = keep_all_peak(flat_);
             Bytes least = smallest_.peak < largest ? smallest_.peak : least_peak(flat_).bytes;
             for (const Copies& kind : kinds_)
@@ -212,8 +216,9 @@ class SweepRun {
         return budgets;
     }
 
-    /// How many of the smallest budgets are infeasible for every curve, where weights may leave, as these sweeps begin at a
-    /// floor that may be out of reach; 0 where all are infeasible, as then these are the answer.
+    /// The number of smallest budgets that are infeasible for every curve. It is 0 if no weights may leave
+    /// the device, because only a sweep in which they may begins at a floor that may be out of reach. It is
+    /// 0 as well if all budgets are infeasible, because these points are then the answer.
     std::size_t budgets_without_any() const {
         if (std::none_of(kinds_.begin(), kinds_.end(), [](const Copies& c) { return moves_weights(c.what); }))
             return 0;
@@ -228,7 +233,8 @@ class SweepRun {
         return least.value_or(0);
     }
 
-    /// A budget that nobody asked for and that nothing keeps says nothing.
+    /// Removes the smallest budgets at which no curve has a schedule. The options did not name them, and
+    /// they say nothing.
     void begin_where_some_is_found() {
         const auto none = static_cast<std::ptrdiff_t>(budgets_without_any());
         for (SweepCurve& curve : sweep_.curves)
@@ -236,7 +242,8 @@ class SweepRun {
     }
 
     void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
-        // A solver of this problem alone cannot be asked again with updates in another order.
+        // A solver from `up_to` is of one problem alone, so it cannot be asked again with updates in another
+        // order.
         const bool one_graph = !has_ordered_updates(first_problem().graph);
         for (const std::size_t index : order_) {
             if (!one_graph) break;
@@ -259,7 +266,7 @@ class SweepRun {
             Result<Outcome> outcome = options_.arena
                                           ? solve_in_arena(task.problem, *task.solver, budget, limits)
                                           : solve(task.problem, *task.solver, budget, limits);
-            // Its bytes fit; whether they fit as one arena is another question.
+            // The peak of the smallest known schedule may fit the budget, but its arena may not.
             if (outcome && !options_.arena && outcome->infeasible())
                 if (auto found = from_smallest(task.problem, smallest_, curve.solver, budget, limits))
                     outcome = *std::move(found);
@@ -288,19 +295,19 @@ class SweepRun {
         }
     }
 
-    /// What was found after a point may be better.
+    /// Offers to each point the schedules that were found after it.
     void settle(SweepCurve& curve) {
         for (SweepPoint& point : curve.points) offer_found(curve, point);
     }
 
-    /// The kinds of copies take turns.
+    /// The budget at which another solve tells most. The kinds of copies take turns.
     std::optional<Bytes> where_least_is_known(std::size_t turn) const {
         for (std::size_t i = 0; i < kinds_.size(); ++i)
             if (const auto budget = next_budget(samples(kinds_[(turn + i) % kinds_.size()]))) return budget;
         return std::nullopt;
     }
 
-    /// Of all solvers: the best that is known of the curve over all that schedules with these copies may do.
+    /// The samples of all solvers with these copies. Only bounds over all schedules with these copies count.
     std::vector<CurveSample> samples(const Copies& kind) const {
         const ScheduleClass over = class_within(first_problem().graph, kind.what);
         std::vector<CurveSample> all;
@@ -322,8 +329,9 @@ class SweepRun {
         return all;
     }
 
-    /// Where weights stay, nothing is looked for below the smallest budget known to work; where they may leave, not
-    /// below a budget at which nothing was found.
+    /// Removes the smallest samples, so that no budget is placed among them. If weights stay, the samples
+    /// below the smallest budget known to work are removed. If weights may leave, the samples below the
+    /// largest budget at which nothing was found are removed.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)
@@ -339,7 +347,7 @@ class SweepRun {
     const SweepOptions& options_;
     const OnSweepPoint& on_point_;
     Sweep sweep_;
-    std::vector<SweepTask> tasks_;  ///< as the curves
+    std::vector<SweepTask> tasks_;  ///< in the order of the curves
     const std::vector<std::size_t> order_;
     const std::vector<Copies> kinds_;
     std::optional<PinnedStep> pinned_;

@@ -82,7 +82,7 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
         sweep.pins = pins_from(file);
-        // Where the curves do not say: of files from before they could.
+        // Older files have one value for all curves. It applies to a curve without its own value.
         const Offload of_all = offload_of(file, Offload::none);
         const json& curves = file.array("curves");
         for (std::size_t c = 0; c < curves.size(); ++c) {

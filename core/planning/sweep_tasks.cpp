@@ -14,7 +14,8 @@ bool plans(const std::string& solver, const Copies& copies) {
     return entry && is_within(copies.what, entry->traits.copies);
 }
 
-/// Those of the copies that the solver plans. Errors: none of them; no links.
+/// The elements of `asked` that the solver plans. Errors: the solver plans none of them, or no links are
+/// known.
 Result<std::vector<Copies>> planned_by(const std::string& solver, const Graph& graph,
                                        const std::vector<Copies>& asked) {
     std::vector<Copies> planned;
@@ -28,7 +29,7 @@ Result<std::vector<Copies>> planned_by(const std::string& solver, const Graph& g
     return planned;
 }
 
-/// Errors: copies that none of the solvers plans.
+/// Errors: some copies of the options are planned by none of the solvers.
 Result<void> can_be_planned(const Graph& graph, const SweepOptions& options) {
     for (const Copies& copies : options.copies) {
         const bool any = std::any_of(options.solvers.begin(), options.solvers.end(),

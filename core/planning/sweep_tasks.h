@@ -8,15 +8,15 @@
 
 namespace rematlas {
 
-/// A solver that is asked for schedules with some copies: a curve.
+/// A curve: a solver, and the problem with the copies that its schedules may make.
 struct SweepTask {
     Problem problem;
     std::unique_ptr<Solver> solver;
 };
 
-/// One for each solver and each of the copies that it plans, in the order of the solvers. Errors: an unknown solver,
-/// copies that none of the solvers plans, a solver that plans none of the copies, copies without links,
-/// pins that match nothing or contradict each other.
+/// One task for each solver and each of the copies that it plans, in the order of the solvers. Errors: an
+/// unknown solver, copies that none of the solvers plans, a solver that plans none of the copies, copies
+/// without links, pins that match nothing or contradict each other.
 Result<std::vector<SweepTask>> sweep_tasks(const Graph& graph, const FlatGraph& flat,
                                            const SweepOptions& options);
 

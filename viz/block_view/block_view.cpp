@@ -37,7 +37,7 @@ std::string name_of(const Block& block) {
     return !block.name.empty() ? block.name : block.path.empty() ? "model" : block.path;
 }
 
-/// Modules in a list are called 0, 1, 2: the list's name comes first then.
+/// The label of a block. Modules in a list are called 0, 1, 2, so the name of the list comes first.
 std::string label_of(const Blocks& blocks, BlockId b) {
     std::string name = name_of(blocks[b]);
     bool numbered =
@@ -61,7 +61,7 @@ void add(DecisionShares& shares, Decision decision, Bytes bytes) {
     }
 }
 
-/// Builds the view in three passes: what shows, what each item sums up, the edges between items.
+/// Builds the view in three passes: the items that show, the sums of each item, the edges between items.
 class ViewBuilder {
   public:
     ViewBuilder(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
@@ -105,10 +105,10 @@ class ViewBuilder {
         return found == class_sizes_.end() ? 1 : found->second;
     }
 
-    /// Blocks around which all are expanded, from the outside in.
+    /// Shows the blocks around which all blocks are expanded, from the outside in.
     void show(BlockId root) {
         struct Waiting {
-            std::vector<BlockId> blocks;  ///< one, or a run
+            std::vector<BlockId> blocks;  ///< one block, or a run
             int cluster;
         };
         std::vector<Waiting> waiting{{{root}, -1}};
@@ -117,7 +117,7 @@ class ViewBuilder {
             waiting.pop_back();
             const BlockId b = next.blocks.front();
             if (covered_[b] == 0) continue;
-            if (next.blocks.size() == 1 && scattered_[b]) {  // what it holds lies where its data flows
+            if (next.blocks.size() == 1 && scattered_[b]) {  // its children show in the frame around
                 for (const BlockId child : blocks_[b].children) waiting.push_back({{child}, next.cluster});
                 continue;
             }
@@ -139,8 +139,8 @@ class ViewBuilder {
         }
     }
 
-    /// A block that holds nothing but one expanded block shares its frame: "encoder.layers" instead of two
-    /// frames.
+    /// Adds the frame of an expanded block. A block that holds nothing but one expanded block shares a frame
+    /// with that block: "encoder.layers" instead of two frames.
     int add_cluster(BlockId b, int parent) {
         if (parent >= 0 && blocks_[b].parent.valid()) {
             const Block& around = blocks_[blocks_[b].parent];
@@ -168,7 +168,7 @@ class ViewBuilder {
         add_item(std::move(item), {op});
     }
 
-    /// A block or a run as one item.
+    /// Adds a block or a run as one item.
     void add_blocks(const std::vector<BlockId>& shown, int cluster) {
         const BlockId b = shown.front();
         std::vector<OpId> ops;
@@ -236,7 +236,7 @@ class ViewBuilder {
                 view_.clusters[c].phase = item.phase;
     }
 
-    /// A frame of several blocks has the twin of the outermost that has one.
+    /// A frame that several blocks share gets the twin of the outermost of them that has one.
     void pair_clusters() {
         for (BlockId b : blocks_.ids()) {
             const BlockId twin = blocks_[b].twin;
@@ -274,7 +274,8 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
-    /// New values of buffers: the loss waits for them, and does not read them.
+    /// By tensor: whether it is the new value of a buffer. The loss waits for such tensors, but does not
+    /// read them.
     std::vector<char> new_states() const {
         std::vector<char> found(graph_.tensors.size(), 0);
         for (const Op& op : graph_.ops) {
@@ -329,9 +330,9 @@ class ViewBuilder {
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
     IdVector<BlockId, char> scattered_;
-    IdVector<BlockId, char> in_run_;  ///< it waits to be shown, alone or with its run
+    IdVector<BlockId, char> in_run_;  ///< the block waits to be shown, alone or with its run
     std::vector<OpId> first_op_;
-    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< equal blocks by what is around them
+    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
 };
 
 }  // namespace
@@ -370,9 +371,9 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
-    // A saved tensor may be read far from the op that made it: only an op and its own gradient are held level,
-    // or one early use would shift all the rest. What the gradients before and after it do not hold either
-    // stays below what it reads.
+    // A saved tensor may be read far from the op that made it. So only an op and its own gradient are held
+    // level, or one early use would shift all the rest. An item that neither a pair nor an edge between
+    // gradients holds stays level with or below the items that it reads.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

@@ -1,5 +1,5 @@
-// The ladder view of a training graph: blocks that are expanded show what they hold, the others stand for all
-// their ops.
+// The ladder view of a training graph. Expanded blocks show their content, and every other block stands for
+// all of its ops.
 //
 //     auto blocks = decompose(graph);
 //     ExpandedBlocks expanded = expanded_to_depth(blocks, 3);
@@ -23,12 +23,11 @@ namespace rematlas {
 enum class Decision { keep, recompute, offload };
 
 struct Decisions {
-    IdVector<OpId, int> runs;  ///< how often each op runs
-    IdVector<TensorId, Decision>
-        tensors;  ///< offload when it is ever offloaded, recompute when its op runs again
+    IdVector<OpId, int> runs;              ///< how often each op runs
+    IdVector<TensorId, Decision> tensors;  ///< offload if ever offloaded, else recompute if its op runs again
 };
 
-/// Steps that name no op or tensor of the graph are left out.
+/// The decisions of a schedule. Steps that name no op or tensor of the graph are left out.
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps);
 
 /// Bytes by decision; without a schedule all are in `kept`.
@@ -42,10 +41,10 @@ struct DecisionShares {
     bool operator==(const DecisionShares&) const = default;
 };
 
-/// An op (`op` valid), a collapsed block (`block` valid) or a run of equal ones.
+/// An op (`op` valid), a collapsed block (`block` valid) or a run of equal blocks.
 struct BlockViewItem {
     OpId op;
-    BlockId block;             ///< of a run its first one
+    BlockId block;             ///< of a run, the first block
     std::vector<BlockId> run;  ///< all blocks of a run, from the input of the network on; empty: no run
     int cluster = -1;          ///< the innermost expanded block around it, index into `BlockView::clusters`
     int twin = -1;             ///< index of the item on the other side of the ladder; -1: none
@@ -53,9 +52,9 @@ struct BlockViewItem {
     std::string path;          ///< full: module path and operator
     Phase phase = Phase::forward;
     int op_count = 1;
-    int repeats = 1;   ///< how many blocks beside it, within the same block, equal this one, itself included
-    Nanoseconds time;  ///< of one run of all its ops
-    int runs = 0;      ///< runs of its ops in the schedule; 0 without one
+    int repeats = 1;      ///< number of equal blocks within the same parent, itself included
+    Nanoseconds time;     ///< of one run of all its ops
+    int runs = 0;         ///< runs of its ops in the schedule; 0 without a schedule
     DecisionShares made;  ///< bytes that its ops make
 };
 
@@ -89,12 +88,12 @@ struct BlockView {
 };
 
 /// A block counts as expanded when it or its twin is in `expanded`, and shows when all blocks around it are
-/// expanded. Of `scattered_blocks` the blocks inside show, in what is around them. Every op is in exactly one
-/// item. Cost: near linear in the graph; 10 ms for 10,000 ops.
+/// expanded. A block of `scattered_blocks` does not show itself, but its children show in the frame around
+/// it. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions = nullptr);
 
-/// `item_sizes` and `title_sizes` have one entry an item and a cluster of the view.
+/// `item_sizes` has one entry per item of the view, and `title_sizes` has one entry per cluster.
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,
                              std::span<const Size> title_sizes);
 

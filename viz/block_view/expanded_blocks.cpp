@@ -28,7 +28,7 @@ IdVector<BlockId, int> depths(const Blocks& blocks) {
     return depth;
 }
 
-/// The later block of two twins, which follows the other in all.
+/// Whether the block is the later one of two twins. It is then expanded and folded like the other.
 bool follows_twin(const Blocks& blocks, BlockId b) {
     const BlockId twin = blocks[b].twin;
     return blocks.contains(twin) && twin < b && blocks[twin].twin == b;
@@ -118,7 +118,7 @@ IdVector<BlockId, int> ops_covered(const Blocks& blocks) {
     IdVector<BlockId, int> counts(blocks.size(), 0);
     for (BlockId b : blocks.ids()) {
         int own = static_cast<int>(blocks[b].ops.size());
-        // A forest that passes `validate` has no cycle; the bound keeps a malformed one from hanging.
+        // A forest that passes `validate` has no cycle. The bound ends the loop in a malformed forest.
         BlockId at = b;
         for (std::size_t i = 0; blocks.contains(at) && i < blocks.size() && own > 0;
              ++i, at = blocks[at].parent)

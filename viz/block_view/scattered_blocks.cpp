@@ -6,7 +6,7 @@ namespace rematlas {
 
 namespace {
 
-/// Ascending.
+/// The ops of the block and of the blocks inside, ascending.
 std::vector<OpId> ops_inside(const Graph& graph, const Blocks& blocks, BlockId block) {
     std::vector<OpId> ops;
     std::vector<BlockId> waiting{block};
@@ -22,7 +22,7 @@ std::vector<OpId> ops_inside(const Graph& graph, const Blocks& blocks, BlockId b
     return ops;
 }
 
-/// Whether an op that reads what the block makes, by whatever way, makes what the block reads.
+/// Whether a path of tensors leaves the block and comes back. `ops` are the ops of the block.
 bool comes_back(const Graph& graph, const IdVector<TensorId, OpId>& producer, const std::vector<OpId>& ops) {
     enum : char { untouched, inside, behind };
     const OpId first = ops.front(), last = ops.back();

@@ -1,5 +1,5 @@
-// Containers that other ops lie between, such as the two module lists of a U-Net that take turns: as one box
-// each, they would have arrows both ways.
+// Containers with other ops between their own, such as the two module lists of a U-Net that take turns. As
+// one box each, such containers would have arrows both ways.
 #pragma once
 
 #include "viz/block_view/expanded_blocks.h"

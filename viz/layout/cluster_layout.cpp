@@ -45,7 +45,7 @@ std::string shape_of(const LayoutRequest& request) {
     return shape;
 }
 
-/// Several worker programs at once, where there is enough to do for them.
+/// Lays out with several worker programs at once, if there are enough requests.
 class LayoutTeam {
   public:
     explicit LayoutTeam(const LayoutLimits& limits) {
@@ -58,7 +58,7 @@ class LayoutTeam {
         if (members == 1) return team_.front()->lay_out(requests);
         std::vector<std::vector<LayoutRequest>> shares(members);
         for (std::size_t i = 0; i < requests.size(); ++i) shares[i % members].push_back(requests[i]);
-        // Programs end with the thread that started them, so it must be this one.
+        // A program ends with the thread that started it, so this thread starts all of them.
         for (std::size_t m = 0; m < members; ++m)
             if (auto started = team_[m]->start(); !started) return started.error();
         std::vector<Result<std::vector<Layout>>> answers(members, std::vector<Layout>());
@@ -76,7 +76,7 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // requests, for which a program of its own is worth its start
+    static constexpr std::size_t kEnough = 6;  // requests per program that are worth its start
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
 
@@ -103,7 +103,8 @@ class ClusterLayout {
         return whole();
     }
 
-    /// One size a cluster of the request; an empty one leaves a frame as large as what it holds.
+    /// `boxes` has one size per cluster of the request. An empty size leaves a frame as large as its
+    /// content.
     Result<CollapsedFrames> run_collapsed(const std::vector<Size>& boxes) {
         collapsed_ = &boxes;
         if (auto done = lay_out_all(); !done) return done.error();
@@ -149,7 +150,7 @@ class ClusterLayout {
         return {};
     }
 
-    /// A few at a time: what was laid out before a stop stays in the cache.
+    /// Lays out a few requests in each call, so that layouts from before a stop stay in the cache.
     Result<Kept> lay_out_missing(const std::vector<LayoutRequest>& missing,
                                  const std::unordered_map<std::string, std::size_t>& place) {
         std::vector<const std::string*> shapes(missing.size());
@@ -189,7 +190,7 @@ class ClusterLayout {
         frames_[u].emplace(parts_.units[u], std::move(layout), titles);
     }
 
-    /// From the outside in: each box has its place before what it holds.
+    /// Goes from the outside in, so that each box has its place before its content.
     void put_in_place() {
         for (std::size_t u = 1; u < parts_.units.size(); ++u) {
             const LayoutUnit& unit = parts_.units[u];
@@ -240,11 +241,11 @@ class ClusterLayout {
     const LayOut& lay_out_;
     std::stop_token stop_;
     LayoutUnits parts_;
-    std::vector<std::optional<UnitFrames>> frames_;  ///< one a unit, once it is laid out
-    const std::vector<Size>* collapsed_ = nullptr;   ///< null: frames show what they hold
+    std::vector<std::optional<UnitFrames>> frames_;  ///< one per unit, once the unit is laid out
+    const std::vector<Size>* collapsed_ = nullptr;   ///< null: no frame is collapsed
 };
 
-/// Turns indices of clusters with sections among them into those of the request without.
+/// Turns indices of clusters in the request with sections into indices in the request without sections.
 void forget_sections(std::vector<int>& clusters, const std::vector<int>& before) {
     for (int& cluster : clusters)
         if (cluster >= 0) cluster = before[cluster];

@@ -31,7 +31,7 @@ std::string inches(double points) {
     return digits;
 }
 
-/// One for all graphs of the program: making it reads Graphviz's plugins from disk.
+/// The context that all graphs of the program share, because making one reads Graphviz's plugins from disk.
 GVC_t* shared_context() {
     static GVC_t* context = gvContext();
     return context;
@@ -95,7 +95,7 @@ class DotGraph {
             set(graph_, "nslimit", "2");
             set(graph_, "nslimit1", "2");
         }
-        // Own sizes and empty labels: Graphviz then looks up no fonts.
+        // With fixed sizes and empty labels, Graphviz looks up no fonts.
         for (auto [name, value] : {std::pair{"shape", "box"},
                                    {"fixedsize", "true"},
                                    {"label", ""},
@@ -144,8 +144,9 @@ class DotGraph {
         }
     }
 
-    /// Level with each other, and beyond all that nothing else holds back. Graphviz's own "rank=source" and
-    /// "rank=sink" do nothing where "newrank" is set.
+    /// Puts the items of the row level with each other. An invisible edge joins the row to each item that no
+    /// other edge or pair holds on that side, so that the row lies beyond all other items. Graphviz's own
+    /// "rank=source" and "rank=sink" do nothing if "newrank" is set.
     void add_row(LayoutRow row, const char* name) {
         Agraph_t* together = nullptr;
         Agnode_t* outermost = nullptr;
@@ -168,7 +169,7 @@ class DotGraph {
         }
     }
 
-    /// An edge keeps its head below its tail.
+    /// Notes that an edge keeps its head below its tail.
     void hold(int tail, int head) {
         const LayoutRow above = request_.items[tail].row, below = request_.items[head].row;
         if (above == LayoutRow::any) held_[head][0] = true;
@@ -193,7 +194,7 @@ class DotGraph {
         }
     }
 
-    /// An invisible rung holds the two together where no edge does.
+    /// An invisible rung holds the two items of each pair together.
     void add_pairs() {
         for (const LayoutPair& pair : request_.pairs) {
             if (pair.left == pair.right) continue;
@@ -212,8 +213,8 @@ class DotGraph {
         const splines& all = *ED_spl(edges_[i]);
         for (int k = 0; k < all.size; ++k) {
             const bezier& piece = all.list[k];
-            // Pieces go on where the one before ended. Some edges between neighbours of one rank are routed
-            // twice: the last one counts.
+            // A piece goes on where the piece before ended. Graphviz routes some edges between neighbours of
+            // one rank twice; then the last route counts.
             bool goes_on = !points.empty() && piece.size > 0 && points.back() == point(piece.list[0]);
             if (!goes_on) points.clear();
             for (int j = goes_on ? 1 : 0; j < piece.size; ++j) points.push_back(point(piece.list[j]));
@@ -225,8 +226,8 @@ class DotGraph {
         return points;
     }
 
-    /// Among frames, `dot` does not keep to left and right: the drawing is mirrored where most pairs have
-    /// them exchanged.
+    /// Whether left and right are exchanged in most pairs, so that the drawing must be mirrored: if there
+    /// are frames, `dot` does not keep to left and right.
     bool stands_the_wrong_way() const {
         int exchanged = 0;
         auto count = [&](int left, int right) {
@@ -258,7 +259,7 @@ class DotGraph {
     bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
-    std::vector<std::array<bool, 2>> held_;  // has an edge or pair from above, to below
+    std::vector<std::array<bool, 2>> held_;  // per item: has an edge or pair from above, has one to below
     std::vector<Agedge_t*> edges_;           // null for an edge from an item to itself
 };
 

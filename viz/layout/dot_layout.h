@@ -6,13 +6,13 @@
 
 namespace rematlas {
 
-/// Plain `dot` does not end on a graph of a forward and a backward pass, since each saved tensor's edge spans
-/// all of it. So the backward chain is given with its edges reversed, and a rung may join two items of one
-/// rank: an op and its gradient then stand side by side. Not safe to call from two threads. May abort the
-/// process or never return: see `layout_in_worker`.
+/// Plain `dot` does not end on a graph of a forward and a backward pass, since the edge of each saved tensor
+/// spans the whole graph. So `dot` gets the backward chain with its edges reversed, and a rung may join two
+/// items of one rank: an op and its gradient then stand side by side. The function is not safe to call from
+/// two threads. It may abort the process or never return: see `layout_in_worker`.
 Result<Layout> layout_by_dot(const LayoutRequest& request);
 
-/// Loads what the first layout needs, so that it takes no longer than the others.
+/// Loads the parts of Graphviz that the first layout needs, so that it takes no longer than later ones.
 void load_dot();
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Edges of the whole drawing from their parts in the units. Used by `layout_by_clusters` alone.
+// Joins the edges of the whole drawing from their parts in the units. Only `layout_by_clusters` uses this.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ using Spline = std::vector<Point>;  ///< 3n + 1 points, as in `Layout::edges`
 Spline joined_route(const EdgePlan& plan, const std::vector<LayoutUnit>& units,
                     const std::vector<UnitFrames>& frames);
 
-/// From the right side of an item to the left side of another: level inside the boxes that hold them, with
-/// all of the turn between these boxes.
+/// A route from the right side of an item to the left side of another. The route is level inside the boxes
+/// that hold the items, and turns only between these boxes.
 Spline route_across(const Rect& from, const Rect& to, const Rect& from_box, const Rect& to_box);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// What is to be laid out and where it ended up, as plain values.
+// Requests for layouts, and the layouts, as plain values.
 //
 // Units are points (1/72 inch); y grows downwards and the origin is the upper left corner of the drawing. A
 // request and its layout use the same indices: layout.items[i] is where request.items[i] goes.
@@ -45,7 +45,7 @@ struct LayoutItem {
     bool operator==(const LayoutItem&) const = default;
 };
 
-/// The part of an edge in the ladder: what it asks of the vertical order of its two ends.
+/// The part of an edge in the ladder: the vertical order that the edge asks of its two ends.
 enum class EdgeRole {
     down,  ///< forward chain: `to` lies below `from`
     up,    ///< backward chain: `to` lies above `from`
@@ -88,7 +88,7 @@ struct LayoutRequest {
 
 struct Layout {
     Size size;                ///< of the whole drawing
-    std::vector<Rect> items;  ///< of the sizes that were asked for
+    std::vector<Rect> items;  ///< with the sizes of the request
     /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, whatever the
     /// role. Empty where the edge joins an item to itself.
     std::vector<std::vector<Point>> edges;
@@ -96,8 +96,8 @@ struct Layout {
     bool operator==(const Layout&) const = default;
 };
 
-/// JSON both ways, as the worker program speaks it. Errors: one line that names the field; indices out of
-/// range, sizes that are not finite or not positive, clusters in a cycle.
+/// Conversions to and from JSON, as the worker program reads and writes it. Errors: one line that names the
+/// field; indices out of range, sizes that are not finite or not positive, clusters in a cycle.
 nlohmann::json to_json(const LayoutRequest& request);
 nlohmann::json to_json(const Layout& layout);
 Result<LayoutRequest> layout_request_from(const nlohmann::json& json);

@@ -6,8 +6,8 @@ namespace rematlas {
 
 namespace {
 
-/// A program that has answered so many requests is replaced: what Graphviz keeps and the limit on the time of
-/// the processor are of the whole life of a program.
+/// A program that has answered so many requests is replaced, because the memory that Graphviz keeps and the
+/// processor time, which is limited, add up over the life of a program.
 constexpr std::size_t kMostAnswers = 1000;
 
 }  // namespace
@@ -56,11 +56,11 @@ void LayoutPrograms::keep_up(const std::stop_token& stop) {
         lock.unlock();
         auto started = LayoutProcess::start(limits_);
         lock.lock();
-        // Without a program to start each layout says so for itself.
+        // If no program can be started, each layout reports that itself.
         if (!started) return void(changed_.wait(lock, stop, [] { return false; }));
         waiting_.push_back(started.take());
     }
-    // The thread stays until the object ends: its programs end with it.
+    // The thread lives until the object ends, because the programs end with the thread.
 }
 
 }  // namespace rematlas

@@ -1,6 +1,6 @@
-// Layout programs that wait for requests, so that a layout need not begin with the start of one.
+// Layout programs that wait for requests, so that a layout need not wait for a program to start.
 //
-//     auto programs = std::make_shared<LayoutPrograms>();      // once; they start aside
+//     auto programs = std::make_shared<LayoutPrograms>();      // once; they start in the background
 //     layout_by_clusters(request, cache, {.programs = programs});
 #pragma once
 
@@ -14,19 +14,20 @@
 
 namespace rematlas {
 
-/// Any thread may take a program and give it back. One that was not given back is replaced by a new one. All
-/// end with this object: whoever lays out with them holds it too.
+/// Any thread may take a program and give it back. A program that is lost is replaced by a new one. All
+/// programs end with this object, so code that lays out with them must hold the object too.
 class LayoutPrograms {
   public:
-    /// `limits`: of time, memory and which program. The time counts from each start on, of the processor.
+    /// `limits` has the time, the memory and the path of each program. The time is processor time since the
+    /// start of the program.
     explicit LayoutPrograms(std::size_t count = 2, LayoutLimits limits = {});
     LayoutPrograms(const LayoutPrograms&) = delete;
     LayoutPrograms& operator=(const LayoutPrograms&) = delete;
     ~LayoutPrograms();
 
-    /// A program that waits; null: there is none.
+    /// A waiting program; null if there is none.
     std::unique_ptr<LayoutProcess> take();
-    /// What was taken, once it has answered all that it was asked. Null: it is lost.
+    /// Gives back a program that has answered all of its requests. Null: the program is lost.
     void give_back(std::unique_ptr<LayoutProcess> process);
 
     std::size_t waiting() const;
@@ -40,7 +41,7 @@ class LayoutPrograms {
     std::condition_variable_any changed_;
     std::vector<std::unique_ptr<LayoutProcess>> waiting_;
     std::size_t taken_ = 0;
-    std::jthread starter_;  ///< programs end with the thread that started them: it lives as long as this
+    std::jthread starter_;  ///< starts the programs, which end with this thread
 };
 
 }  // namespace rematlas

@@ -11,7 +11,7 @@ namespace rematlas {
 
 namespace {
 
-/// More edges than this through one border share their ports.
+/// If the edges of more members than this pass one side of a border, then members share ports.
 constexpr int kMostPorts = 10;
 constexpr Size kPort{1, 1};
 
@@ -35,8 +35,8 @@ struct Place {
 
 /// The unit's request while edges are still being added.
 struct Draft {
-    std::map<PortSide, std::set<int>> wanted;  ///< members whose edges pass
-    std::map<PortSide, int> first_port;        ///< index of an item
+    std::map<PortSide, std::set<int>> wanted;  ///< members whose edges pass that side
+    std::map<PortSide, int> first_port;        ///< the item that is the first port of that side
     std::map<SmallEdge, double> edges;
     std::set<std::pair<int, int>> pairs;
 };
@@ -90,7 +90,7 @@ class UnitBuilder {
         return parent < 0 ? 0 : unit_of_[parent];
     }
 
-    /// Twins share a unit where the frames around them do.
+    /// The twin that shares a unit with `c`, else -1. Twins share a unit if the frames around them do.
     int twin_of(int c) const {
         const int twin = request_.clusters[c].twin;
         if (twin <= c || request_.clusters[twin].twin != c || unit_of_[twin] >= 0) return -1;
@@ -239,8 +239,8 @@ class UnitBuilder {
             add_step(b[i], {port_of(b[i], edge.role, false), b[i].member, edge.role}, 1);
     }
 
-    /// Rungs between plain items of one unit are Graphviz's; others lead straight across, and only ask for
-    /// the order of their ends where no pair does.
+    /// Graphviz routes the rungs between plain items of one unit. Other rungs lead straight across, and only
+    /// add a pair for the order of their ends if no pair holds the right end.
     void add_rung(const LayoutEdge& edge) {
         const auto [a, b] = climb(edge.from, edge.to);
         const Place from = a.back(), to = b.back();
@@ -270,15 +270,15 @@ class UnitBuilder {
         Draft& draft = drafts_[u];
         for (const auto& [edge, weight] : draft.edges)
             unit.request.edges.push_back({edge.from, edge.to, edge.role, weight});
-        // A pair that an edge of its own holds level needs no second one.
+        // A pair that has a rung of its own needs no second one.
         for (const auto& [left, right] : draft.pairs)
             if (!draft.edges.contains({left, right, EdgeRole::rung}))
                 unit.request.pairs.push_back({left, right});
         hold_loose_members(unit);
     }
 
-    /// A member that no edge and no pair holds would drift to the top and stretch the frame: it stands beside
-    /// the member after it in its frame, or else before it.
+    /// A member that no edge and no pair holds would drift to the top and stretch the frame. So it gets a
+    /// pair with the next held member in its frame, or else with the held member before it.
     static void hold_loose_members(LayoutUnit& unit) {
         const int count = static_cast<int>(unit.members.size());
         std::vector<char> held(unit.request.items.size(), 0);
@@ -317,9 +317,9 @@ class UnitBuilder {
     const LayoutRequest& request_;
     LayoutUnits result_;
     std::vector<LayoutUnit>& units_ = result_.units;
-    std::vector<int> unit_of_, side_of_;  ///< of clusters
+    std::vector<int> unit_of_, side_of_;  ///< per cluster
     std::vector<Draft> drafts_;
-    std::vector<std::vector<Step>> steps_;  ///< one list an edge
+    std::vector<std::vector<Step>> steps_;  ///< one list per edge
 };
 
 }  // namespace

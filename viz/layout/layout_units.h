@@ -1,6 +1,6 @@
-// A request taken apart into small ones: what stands directly in a frame and in the frame of its twin is laid
-// out together, and each frame inside is a box there. Used by `layout_by_clusters`,
-// and by readers of `layouts_of_frames`.
+// Splits a request into small ones. The members that stand directly in a frame or in its twin are laid out
+// together, and each frame inside is a box there. `layout_by_clusters` and readers of `layouts_of_frames`
+// use this.
 #pragma once
 
 #include <array>
@@ -10,24 +10,24 @@
 
 namespace rematlas {
 
-/// What stands in a unit: an item of the whole request, or one frame of another unit as a box.
+/// A member of a unit: an item of the whole request, or one frame of another unit as a box.
 struct UnitMember {
     int item = -1;
-    int unit = -1;       ///< of the box; -1: it is an item
-    int frame = 0;       ///< of the box: which frame of that unit it is
-    int side = 0;        ///< which frame of the unit around it holds it
-    int first_item = 0;  ///< the first item inside: members stand in this order
+    int unit = -1;       ///< the unit whose frame the box is; -1: an item
+    int frame = 0;       ///< of a box: which frame of `unit` it is
+    int side = 0;        ///< which frame of the unit around holds the member
+    int first_item = 0;  ///< the first item inside; members are sorted by it
 };
 
 /// A frame with its twin beside it, a frame alone, or (the first one) the sheet that holds all.
 struct LayoutUnit {
     std::array<int, 2> clusters{-1, -1};  ///< left and right frame; -1: none
     int parent = -1;
-    std::array<int, 2> member_of_parent{-1, -1};  ///< of each frame
-    int height = 0;                               ///< 0: it holds no boxes
+    std::array<int, 2> member_of_parent{-1, -1};  ///< per frame: its box among the members of `parent`
+    int height = 0;                               ///< levels of boxes inside; 0: none
     std::vector<UnitMember> members;
-    /// What is asked of Graphviz. Items are the members, then the ports: places on the border through which
-    /// edges enter and leave. The sizes of boxes are filled in once they are known.
+    /// The request for Graphviz. Its items are the members, then the ports: places on the border through
+    /// which edges enter and leave. The sizes of boxes are filled in once they are known.
     LayoutRequest request;
 
     bool is_pair() const { return clusters[0] >= 0 && clusters[1] >= 0; }
@@ -39,19 +39,19 @@ struct LayoutUnit {
 struct UnitEdge {
     int unit = -1;
     int edge = -1;
-    int side = 0;  ///< of the frame it runs in
+    int side = 0;  ///< which frame of the unit the edge runs in
 };
 
-/// What becomes of an edge of the whole request.
+/// How an edge of the whole request is routed.
 struct EdgePlan {
-    std::vector<UnitEdge> pieces;  ///< from its beginning to its end; empty: it leads straight across
-    int across = -1;               ///< for those: the innermost unit that holds both ends,
-    std::array<int, 2> ends{};     ///< and the members in which they are
+    std::vector<UnitEdge> pieces;  ///< from start to end of the edge; empty: it leads straight across
+    int across = -1;               ///< of an edge straight across: the innermost unit with both ends
+    std::array<int, 2> ends{};     ///< the members of `across` that hold the ends
 };
 
 struct LayoutUnits {
     std::vector<LayoutUnit> units;  ///< units come after the units around them
-    std::vector<EdgePlan> edges;    ///< one an edge of the request
+    std::vector<EdgePlan> edges;    ///< one per edge of the request
     std::vector<int> unit_of_item, member_of_item;
 };
 

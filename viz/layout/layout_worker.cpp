@@ -94,7 +94,8 @@ Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& 
     fcntl(own.get(), F_SETFL, O_NONBLOCK);
 
     std::string path = program.string(), bytes = std::to_string(limits.bytes.value);
-    // One second more than the caller waits: the worker must end by itself should the caller vanish.
+    // The worker has one second more than the caller waits, so that it ends by itself if the caller
+    // vanishes.
     std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limits.time).count() + 1);
     std::string bytes_flag = "--bytes", seconds_flag = "--seconds";
     char* arguments[] = {path.data(),         bytes_flag.data(), bytes.data(),
@@ -114,12 +115,12 @@ Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& 
 
 namespace {
 
-/// Texts as the program writes them: a length in bytes, a newline, and so many bytes.
+/// Collects the texts that the program writes: a length in bytes, a newline, and so many bytes.
 class Answers {
   public:
     void append(const char* bytes, std::size_t count) { text_.append(bytes, count); }
 
-    /// False when what has come is no such text.
+    /// Takes all complete texts. Returns false if the bytes are no such texts.
     bool take_complete() {
         for (;;) {
             std::size_t end = text_.find('\n', at_);
@@ -144,8 +145,8 @@ class Answers {
     std::vector<std::string> complete_;
 };
 
-/// Sends the requests and collects as many answers; fewer when the program hung up. Errors: stopped, out of
-/// time, an answer in another form.
+/// Sends the requests and collects one answer for each, or fewer if the program hangs up. Errors: stopped,
+/// out of time, an answer in another form.
 Result<Answers> converse(int socket, std::string_view requests, std::size_t count, const LayoutLimits& limits,
                          Clock::time_point deadline) {
     Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -231,7 +232,7 @@ LayoutWorker::~LayoutWorker() {
     if (borrowed_) limits_.programs->give_back(std::move(process_));
 }
 
-/// After an error: who knows what the program is at.
+/// Gives up the program after an error, because its state is unknown.
 void LayoutWorker::drop() {
     process_.reset();
     if (borrowed_) limits_.programs->give_back(nullptr);

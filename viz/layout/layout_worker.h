@@ -25,11 +25,11 @@ struct LayoutLimits {
     Bytes bytes{std::int64_t{2} << 30};                         ///< of the worker's address space
     std::stop_token stop = {};                                  ///< kills the worker at once
     std::filesystem::path worker = {};                          ///< empty: `find_layout_worker()`
-    std::shared_ptr<LayoutPrograms> programs = {};  ///< running ones, to be used where one is free
+    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs; one is used if it is free
 };
 
-/// A program that lays out, running: its standard input and output are one socket. Killed and reaped at the end
-/// of its scope.
+/// A running layout program. Its standard input and output are one socket. The destructor kills and reaps
+/// the program.
 class LayoutProcess {
   public:
     /// The program ends with the thread that called this.
@@ -44,7 +44,7 @@ class LayoutProcess {
     /// Waits a moment for a program that has hung up, then kills it. Returns the wait status.
     int finish();
 
-    std::size_t answered = 0;  ///< requests
+    std::size_t answered = 0;  ///< number of requests answered so far
 
   private:
     int end();
@@ -53,8 +53,9 @@ class LayoutProcess {
     int socket_;
 };
 
-/// The program `rematlas-layout`, running from the first request to the end of the object's scope, when one that
-/// was borrowed is given back. The time limit begins with the object. One thread uses an object; several objects may work at once.
+/// Runs the program `rematlas-layout` from the first request until the object ends. A borrowed program is
+/// then given back. The time limit begins with the object. One thread uses an object; several objects may
+/// work at once.
 class LayoutWorker {
   public:
     explicit LayoutWorker(LayoutLimits limits = {});
@@ -62,13 +63,14 @@ class LayoutWorker {
     LayoutWorker& operator=(const LayoutWorker&) = delete;
     ~LayoutWorker();
 
-    /// Starts the program without waiting for it; else the first request does. It ends with the thread that
-    /// started it, unless it is one of `LayoutLimits::programs`.
+    /// Starts the program without waiting for it. Without this call, the first request starts the program.
+    /// The program ends with the thread that started it, unless it is one of `LayoutLimits::programs`.
     Result<void> start();
 
-    /// The layouts of the requests, in their order. Errors, each one line: no worker program, stopped, out of
-    /// time, out of memory, crashed, or what the program says of a request; after one the object is of no
-    /// more use. Cost: 20 ms to start the program where none is running, then 2 ms for 20 items and 20 ms for 150.
+    /// The layouts of the requests, in their order. Errors, each one line: no worker program, stopped, out
+    /// of time, out of memory, crashed, or the program's own error about a request. An error ends the
+    /// program. Cost: 20 ms to start the program if none is running, then 2 ms for 20 items and 20 ms for
+    /// 150.
     Result<std::vector<Layout>> lay_out(std::span<const LayoutRequest> requests);
 
   private:
@@ -80,12 +82,13 @@ class LayoutWorker {
     bool borrowed_ = false;  ///< the process is one of `limits_.programs`
 };
 
-/// One request, as a whole: frames in frames slow Graphviz down, see `layout_by_clusters`. Any thread may
-/// call it, several at once. Errors as above.
+/// Lays out one request as a whole. Frames in frames slow Graphviz down, so such a request is better laid
+/// out by `layout_by_clusters`. Several threads may call the function at once. Errors: as above.
 Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits = {});
 
-/// The worker program: $REMATLAS_LAYOUT_WORKER when set, else `rematlas-layout` beside the running program,
-/// in `bin/` beside it, in `../bin/` or, where it is installed, in `../lib/rematlas/`. Empty when there is none (a build without Graphviz).
+/// The path of the worker program: $REMATLAS_LAYOUT_WORKER if set, else `rematlas-layout` beside the running
+/// program, in `bin/` beside it, in `../bin/`, or in `../lib/rematlas/` as installed. Empty if there is no
+/// worker program (a build without Graphviz).
 std::filesystem::path find_layout_worker();
 
 }  // namespace rematlas

@@ -9,7 +9,7 @@ namespace rematlas {
 
 namespace {
 
-constexpr int kMostTogether = 60;  // members of a frame that is not cut
+constexpr int kMostTogether = 60;  // most members of a frame that is not cut
 constexpr int kPerSection = 24;
 
 /// An item or a frame inside a frame.
@@ -78,7 +78,7 @@ class SectionCutter {
             });
     }
 
-    /// What stands in no frame is on both sides of the ladder.
+    /// Cuts the sheet. Items and frames that stand in no frame are on both sides of the ladder.
     void cut_sheet() {
         std::vector<SectionMember> left, right;
         for (const SectionMember& m : members_of(-1))
@@ -93,7 +93,8 @@ class SectionCutter {
         const int count = (longer + kPerSection - 1) / kPerSection;
         for (std::size_t i = 0; i < left.size(); ++i)
             assign(left[i], {frames[0], 0, static_cast<int>(i * count / left.size())});
-        // The right side runs upwards: what has no partner goes with what was before it.
+        // The right side runs upwards, so the last section comes first. A member without a partner goes into
+        // the section of the member before it.
         int number = count - 1;
         for (const SectionMember& m : right) {
             const int section = partner_section(m);
@@ -156,7 +157,7 @@ class SectionCutter {
     const LayoutRequest& request_;
     std::vector<std::vector<SectionMember>> members_;  ///< of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< the item that each one stands beside, else the last one it reads across
+    std::vector<int> left_of_;  ///< per item: the item it stands beside, else the last it reads across
     std::vector<char> upward_;  ///< items of the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;
@@ -166,7 +167,7 @@ class SectionCutter {
 
 SectionedRequest with_sections(const LayoutRequest& request) {
     SectionedRequest result = SectionCutter(request).cut();
-    // A very long frame has more sections than may stand together: they are cut into sections in their turn.
+    // A very long frame has more sections than may stand together. These are cut into sections in turn.
     for (std::size_t before = request.clusters.size(); result.request.clusters.size() > before;) {
         before = result.request.clusters.size();
         SectionedRequest further = SectionCutter(result.request).cut();

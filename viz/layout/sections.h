@@ -1,5 +1,5 @@
-// Long frames cut into sections, so that no single layout grows with the graph. Used by `layout_by_clusters`
-// alone.
+// Cuts long frames into sections, so that no single layout grows with the graph. Only `layout_by_clusters`
+// uses this.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace rematlas {
 
-/// A request in which no frame holds much more than a hundred members by itself, where it could be cut.
+/// A request in which no frame directly holds much more than a hundred members, as far as frames can be cut.
 struct SectionedRequest {
-    LayoutRequest request;        ///< with a frame without a title around each section
-    std::vector<int> cluster_of;  ///< for each cluster of the request before, its index now
+    LayoutRequest request;        ///< the request with an untitled frame around each section
+    std::vector<int> cluster_of;  ///< per cluster of the original request: its index in `request`
 };
 
-/// Frames that hold many items and frames are cut in the order of execution; the twin of a frame is cut
-/// beside it, so that twins stay in sections that are level with each other. Cost: near linear.
+/// Frames with many members are cut in the order of execution. The twin of a frame is cut with it, so that
+/// twins stay in sections that are level with each other. Cost: near linear.
 SectionedRequest with_sections(const LayoutRequest& request);
 
 }  // namespace rematlas

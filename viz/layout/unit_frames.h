@@ -1,5 +1,5 @@
-// Where the small layouts of units lie in the whole drawing. Used by `layout_by_clusters`, and by readers of
-// `layouts_of_frames`.
+// The places of the units' small layouts in the whole drawing. `layout_by_clusters` and readers of
+// `layouts_of_frames` use this.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace rematlas {
 
-/// A unit's own layout, cut to the frames around what it holds. The two frames of a unit share their height,
-/// so that twins stand level, and move apart from side to side as the boxes that they are elsewhere do.
+/// A unit's own layout, cut to the frames around its members. The two frames of a unit have the same height,
+/// so that twins stand level. They move apart from side to side as their boxes in the unit around them do.
 class UnitFrames {
   public:
-    /// `titles`: of the left and the right frame. `sheet`: the unit is no frame but the whole drawing.
+    /// `titles` has the sizes of the titles of the left and the right frame; 0: no title.
     UnitFrames(const LayoutUnit& unit, std::shared_ptr<const Layout> layout, std::array<Size, 2> titles);
 
     Size size(int frame) const { return {frames_[frame].width, height_}; }
@@ -22,9 +22,9 @@ class UnitFrames {
     Rect frame(int side) const { return {at_[side].x, at_[side].y, frames_[side].width, height_}; }
 
     const Layout& layout() const { return *layout_; }
-    /// Of a point of the own layout, in the whole drawing.
+    /// The place in the whole drawing of a point of the unit's own layout.
     Point place(Point p, int side) const;
-    /// Of a point of an edge that leads from one frame to the other.
+    /// The same for a point of an edge that leads from one frame to the other.
     Point place_between(Point p) const;
     Rect place(const Rect& r, int side) const;
 
@@ -33,11 +33,11 @@ class UnitFrames {
     double inside(double y) const;
 
     std::shared_ptr<const Layout> layout_;
-    std::array<Rect, 2> frames_{};  ///< in the own layout; only left and right count
+    std::array<Rect, 2> frames_{};  ///< in the unit's own layout; only left and right count
     std::array<Point, 2> at_{};
     bool pair_ = false;
-    /// Heights in the own layout: where it begins, where the first and last members do, where it ends; room
-    /// above and below the members in the frame.
+    /// Heights in the unit's own layout: its beginning, the upper edge of the first member, the lower edge
+    /// of the last member, its end. Then the room above and below the members in the frame.
     double begin_ = 0, first_ = 0, last_ = 0, end_ = 0, above_ = 0, below_ = 0;
     double height_ = 0;
 };

@@ -37,7 +37,8 @@ std::optional<std::size_t> number(std::string_view text) {
     return value;
 }
 
-/// A sanitizer takes terabytes of addresses for its own tables: a program built with one keeps no limit on them.
+/// A sanitizer takes terabytes of addresses for its own tables, so a program built with a sanitizer has no
+/// limit on its address space.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else

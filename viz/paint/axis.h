@@ -17,7 +17,7 @@ struct Tick {
 /// A linear scale from values to points, with its ticks and the unit that their labels are in.
 struct Axis {
     double low = 0, high = 1;   ///< values at the ends
-    double start = 0, end = 1;  ///< where these are, in points
+    double start = 0, end = 1;  ///< positions of the ends, in points
     std::vector<Tick> ticks;    ///< inside [low, high]
     std::string unit;
 
@@ -25,7 +25,8 @@ struct Axis {
     double at(double value) const { return start + (value - low) / (high - low) * (end - start); }
 };
 
-/// About `count` ticks at multiples of 1, 2 or 5 (for bytes: of powers of two) in the unit that suits `high`.
+/// An axis with about `count` ticks at multiples of 1, 2 or 5 (for bytes: of powers of two) in the unit that
+/// suits `high`.
 Axis bytes_axis(double low, double high, double start, double end, int count);
 /// Values are nanoseconds.
 Axis time_axis(double low, double high, double start, double end, int count);

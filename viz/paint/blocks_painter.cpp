@@ -16,10 +16,10 @@ using namespace palette;
 
 constexpr double kItemHeight = 40, kNarrowest = 92, kWidest = 280;
 constexpr double kTextLeft = 14, kTextRight = 9;
-constexpr double kBadgeRoom = 46;  // of "×12" or "3 runs", kept so that a schedule needs no new layout
+constexpr double kBadgeRoom = 46;  // for "×12" or "3 runs", kept free so that a schedule needs no new layout
 constexpr double kWidestTitle = 220;
 
-// Least details at which things are shown.
+// The least `BlockScene::detail` at which each thing is shown.
 constexpr double kShowRounded = 0.12, kShowShares = 0.2, kShowSheet = 0.25, kShowClusterTitle = 0.3,
                  kShowItemTitle = 0.35, kShowArrow = 0.4, kShowCaption = 0.5;
 
@@ -69,7 +69,7 @@ class BlocksPainter {
           heaviest_(heaviest_edge(scene.view)),
           decisions_(scene.with_schedule && scene.coloring == Coloring::decision) {}
 
-    /// From the back to the front.
+    /// Paints from the back to the front.
     void paint() {
         for (std::size_t i = 0; i < scene_.view.clusters.size(); ++i) cluster(i);
         if (scene_.edges) {
@@ -99,7 +99,8 @@ class BlocksPainter {
         bool marked = static_cast<int>(i) == scene_.marked_cluster;
         Color color = paper_.of(cluster.phase);
         canvas_.begin(cluster.path.empty() ? cluster.label : cluster.path);
-        // Deeper frames are darker; colours without transparency, whose rounding canvases do in different ways.
+        // Deeper frames are darker. The colours are opaque, because canvases round transparent colours in
+        // different ways.
         double page = std::pow(1 - 0.035, depth_of(i) + 1);
         canvas_.rectangle(place(scene_.layout.clusters[i]), paper_.pale(color, page),
                           Pen{marked ? paper_.mark : paper_.pale(color, 0.55), marked ? 2.5 : 1}, 6);
@@ -114,7 +115,7 @@ class BlocksPainter {
         return depth;
     }
 
-    /// Above the edges that pass, on a ground of its own.
+    /// Paints the title of a frame above the edges that pass, on a ground of its own.
     void cluster_name(std::size_t i) {
         if (!seen(scene_.layout.clusters[i])) return;
         Rect r = place(scene_.layout.clusters[i]);
@@ -130,7 +131,7 @@ class BlocksPainter {
         return scene_.marked && std::binary_search(scene_.marked->begin(), scene_.marked->end(), item);
     }
 
-    /// Of a few selected items the edges are marked too.
+    /// Whether the edge is marked because it touches a selected item. With many selected items no edge is.
     bool is_touched(const BlockViewEdge& edge) const {
         return scene_.marked && scene_.marked->size() <= 8 && (is_marked(edge.from) || is_marked(edge.to));
     }
@@ -139,7 +140,7 @@ class BlocksPainter {
         const BlockViewEdge& edge = scene_.view.edges[index];
         Pen pen{paper_.line.mixed(paper_.ink, 0.1), edge_width(edge.bytes.total().value, heaviest_), {}};
         if (edge.role == EdgeRole::rung) {
-            // Rungs are the saved tensors, which is what a decision cuts.
+            // Rungs are the saved tensors, which decisions are about.
             Decision decision = edge.bytes.largest();
             pen.color = (decisions_ ? paper_.of(decision) : paper_.data(kSky.shade(0.1))).faded(0.72);
             bool dashed = decisions_ && scene_.detail >= kShowClusterTitle;
@@ -154,7 +155,7 @@ class BlocksPainter {
             pen.color = paper_.text(paper_.mark);
             pen.width += 1.5;
         }
-        pen.width = std::max(pen.width, 0.7 / scene_.detail);  // seen from far away, too
+        pen.width = std::max(pen.width, 0.7 / scene_.detail);  // visible from far away, too
         return pen;
     }
 
@@ -174,7 +175,7 @@ class BlocksPainter {
         canvas_.end();
     }
 
-    /// Far away no curve can be told from its corners.
+    /// Paints straight lines, because from far away they look like the curve.
     void straight(const std::vector<Point>& spline, const Pen& pen) {
         Path path;
         path.move_to(place(spline[0]));
@@ -234,7 +235,7 @@ class BlocksPainter {
         return text;
     }
 
-    /// Parts are painted for windows, which do not use them.
+    /// Whether to make tooltips. Only windows paint parts, and windows do not use these tooltips.
     bool tooltips() const { return !scene_.part; }
 
     void item(int index) {
@@ -273,7 +274,8 @@ class BlocksPainter {
     }
 
     void box(const BlockViewItem& item, const Rect& r, const Color& color) {
-        // A second sheet behind it tells that there is more inside, more of them that it stands for several.
+        // One sheet behind the item tells that there is more inside, and three sheets tell that the item
+        // stands for several blocks.
         if (item.block.valid() && scene_.detail > kShowSheet)
             for (int sheet = item.run.empty() ? 1 : 3; sheet > 0; --sheet)
                 canvas_.rectangle({r.x + 3 * sheet, r.y + 3 * sheet, r.width, r.height},
@@ -282,7 +284,7 @@ class BlocksPainter {
         canvas_.rectangle(r, paper_.pale(color, page), Pen{paper_.pale(color, 0.25), 1.2}, 5);
     }
 
-    /// At the left side: how much of what the item makes has which fate.
+    /// Paints a bar at the left side: the shares of the item's bytes by decision.
     void shares(const BlockViewItem& item, const Rect& r, const Color& color) {
         Rect bar{r.x + 4, r.y + 5, 4, r.height - 10};
         if (!decisions_ || item.made.total().value == 0) {
@@ -358,7 +360,7 @@ double edge_width(std::int64_t bytes, std::int64_t heaviest) {
 }
 
 Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring, const Paper& paper) {
-    // Of gradients nothing is decided: their colour tells them from what is.
+    // Nothing is decided about gradients, so they keep the colour of their phase.
     bool decided = with_schedule && coloring == Coloring::decision && item.phase == Phase::forward;
     return decided ? paper.of(item.made.largest()) : paper.of(item.phase);
 }

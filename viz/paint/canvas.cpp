@@ -24,7 +24,7 @@ std::string shortened_to(std::string_view text, std::size_t kept, bool middle) {
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle) {
     if (ruler.text_width(text, style) <= width) return std::string(text);
-    if (width <= style.size) return "";  // not even the ellipsis and a letter
+    if (width <= style.size) return "";  // no room for the ellipsis and a letter
     std::size_t fits = 0, too_long = text.size();
     while (fits + 1 < too_long) {
         std::size_t kept = (fits + too_long) / 2;

@@ -1,8 +1,8 @@
 // What the painters draw on: one interface, so that a picture is the same in a window, as SVG, PNG and PDF.
 //
-// Units are points, in a window pixels; y grows downwards. SVG is written as text with real `<text>` and a
-// tooltip a group, so that a browser can search it and say more than fits on an item; PNG and PDF come from
-// cairo; the explorer has a canvas over its painter.
+// Units are points, in a window pixels; y grows downwards. SVG is written as text with real `<text>` and one
+// tooltip per group, so that a browser can search the picture and show more than fits on an item. PNG and
+// PDF come from cairo. The explorer has its own canvas over its painter.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,7 @@ class Canvas : public TextRuler {
     virtual void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) = 0;
     /// `at` is on the baseline.
     virtual void text(Point at, std::string_view text, const TextStyle& style) = 0;
-    /// What is drawn until `end` belongs together; the tooltip shows where the format can.
+    /// Begins a group, which `end` ends. The tooltip shows if the format can show tooltips.
     virtual void begin(std::string_view tooltip) = 0;
     virtual void end() = 0;
     virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; not nested
@@ -110,14 +110,15 @@ class PictureCanvas : public Canvas {
 
 enum class PictureFormat { svg, png, pdf };
 
-/// Of a picture that stands in a page with others.
+/// The settings of a picture that stands in a page with others.
 struct SvgPlace {
     Color page = Color::hex(0xffffff);
-    std::string ids = {};  ///< in front of the picture's ids, which must differ from those of the others
+    std::string ids = {};  ///< prefix of the picture's ids, which must differ from the others' ids
 };
 
-/// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
-/// limit of 32,767 a side; PDF is scaled down where it would pass 14,400 points a side.
+/// A canvas with a white page. PNG has two pixels per point, or fewer if the picture would pass 60
+/// megapixels or cairo's limit of 32,767 pixels a side. PDF is scaled down if it would pass 14,400 points a
+/// side.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
 std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);

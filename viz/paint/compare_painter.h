@@ -1,4 +1,5 @@
-// Two schedules of one graph above each other on one axis, what only one of them does, and the memory of both.
+// Paints two schedules of one graph above each other on one axis, the runs that only one of them has, and
+// the memory of both.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace rematlas {
 
-/// One of the two. References must stay valid while it is painted.
+/// One of the two schedules. References must stay valid while it is painted.
 struct ComparedSchedule {
     std::string name;   ///< "B"
     std::string title;  ///< "B: +33 % time, peak 1.02 GiB"
@@ -38,7 +39,7 @@ struct CompareScene {
 struct ComparePlaces {
     struct Side {
         Rect all;                 ///< name and lanes
-        std::vector<Rect> lanes;  ///< as `LaneData::lanes`
+        std::vector<Rect> lanes;  ///< in the order of `LaneData::lanes`
         Rect alone;
     };
     Side a, b;
@@ -48,13 +49,13 @@ struct ComparePlaces {
 
 ComparePlaces places_of(const CompareScene& scene);
 
-/// The bars of steps that the other schedule has no match for (`ScheduleDiff::in_b`, `in_a`), all in the lane
-/// of what is recomputed.
+/// The bars of runs that the other schedule has no match for (`ScheduleDiff::in_b`, `in_a`), all in the lane
+/// of recomputation.
 LaneData bars_alone(const LaneData& data, const std::vector<int>& match);
 
 void paint_comparison(Canvas& canvas, const CompareScene& scene);
 
-/// Room that all but the memory needs.
+/// The height that everything but the memory needs.
 double compare_height(const LaneData& a, const LaneData& b, const CompareScene& scene);
 
 }  // namespace rematlas

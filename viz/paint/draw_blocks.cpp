@@ -74,7 +74,7 @@ class BlockPainter {
         x = kMargin;
         double row = y + 18;
         for (double part : {0.04, 0.3, 1.0}) {
-            // Powers of two: sizes that read well.
+            // Powers of two read well as sizes.
             auto bytes = static_cast<std::int64_t>(
                 std::bit_floor(static_cast<std::uint64_t>(part * static_cast<double>(heaviest_))));
             if (bytes <= 0) continue;

@@ -1,4 +1,5 @@
-// A row for each card: how much of its memory the step takes as it is, recomputed and offloaded.
+// Draws a row for each card: the memory that the step takes as it is, with recomputation and with
+// offloading.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,8 +18,8 @@ using namespace palette;
 constexpr double kFitsWidth = 1040, kFitsTop = 96, kFitsBottom = 44;
 constexpr double kCardNames = 216, kCardWords = 170;  // left and right of the bars
 constexpr double kWayBar = 9, kWayGap = 3, kCardGap = 14;
-constexpr double kNoticed = 0.0005;  // of the time
-constexpr double kMostShown = 1.6;   // of the largest card: what needs more is cut off there
+constexpr double kNoticed = 0.0005;  // a smaller difference in time counts as none
+constexpr double kMostShown = 1.6;   // times the memory of the largest card; longer bars are cut off
 
 struct WayStyle {
     std::string_view name, text;
@@ -37,7 +38,7 @@ double row_height(const FitsCard& card) {
     return static_cast<double>(card.ways.size()) * (kWayBar + kWayGap) + kCardGap;
 }
 
-/// What the bar of a way shows: what the step takes, or what it needs and does not find.
+/// The bytes that the bar of a way shows: the peak if the step fits, else the bytes that the step needs.
 Bytes shown_bytes(const FitsWay& way) {
     return way.fits ? way.peak.value_or(Bytes()) : way.needed.value_or(way.peak.value_or(Bytes()));
 }

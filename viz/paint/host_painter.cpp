@@ -34,7 +34,8 @@ class HostPainter {
     }
 
   private:
-    /// What would be covered at the left stands at the right, within.
+    /// Paints the labels of the scale. A label that the corner would cover at the left stands inside at the
+    /// right.
     void scale() {
         const double covered = scene_.rect.y + scene_.rect.height - scene_.corner_height;
         TextStyle style{.size = scene_.text_size, .color = paper_.quiet, .align = Align::right};
@@ -72,7 +73,7 @@ class HostPainter {
              style);
     }
 
-    /// Its line, where it is not far above all that is held.
+    /// Paints the label of the budget, and its line unless that lies above the plot.
     void budget() {
         const double at = places_.host_y.at(static_cast<double>(scene_.host_budget->value));
         const double y = std::max(at, places_.host.y);

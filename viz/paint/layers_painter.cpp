@@ -12,7 +12,7 @@ namespace {
 
 using namespace palette;
 
-/// Mean bytes in each column of the picture, a point wide.
+/// Mean bytes per column of the picture. A column is one point wide.
 using Columns = std::vector<double>;
 
 class LayersPainter {
@@ -35,7 +35,8 @@ class LayersPainter {
     }
 
   private:
-    /// The uppermost layer first, with all that is below it: each one then covers what is not its own.
+    /// Paints the area of each layer together with everything below it, the uppermost layer first. So only
+    /// the layer's own part of each area stays visible.
     void areas() {
         const MemoryStack& stack = *scene_.stack;
         std::vector<MemoryPoint> upto = memory_;
@@ -74,7 +75,8 @@ class LayersPainter {
         return std::clamp(places_.x.at(x) - places_.memory.x, 0.0, static_cast<double>(width_));
     }
 
-    /// Where the layer is thickest over the width of its name; nowhere where that is too thin.
+    /// Paints the name of the layer where the layer is thickest over the width of the name, unless the layer
+    /// is too thin there.
     void name(const MemoryLayer& layer, const Columns& own, const Columns& below) {
         const TextStyle style{.size = scene_.text_size, .color = scene_.paper.ink, .align = Align::center};
         const std::string words = layer_name(layer);

@@ -1,5 +1,6 @@
-// Measured memory over the events of a trace: bands by place in the user's code, what is allocated and
-// reserved, and the curve of a plan over them. Below a trace, the segments with their gaps.
+// Paints measured memory over the events of a trace: bands by place in the user's code, the allocated and
+// the reserved bytes, and the curve of a plan over them. Paints also the segments of the allocator with
+// their gaps.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ struct MeasuredScene {
     const BandColumns& columns;  ///< of `from` to `to`
     double from = 0, to = 0;     ///< moments
     std::optional<TraceMoment> cursor = {};
-    const std::vector<std::int64_t>* legend = nullptr;  ///< at the cursor, else at the peak
+    const std::vector<std::int64_t>* legend = nullptr;  ///< bytes by band, at the cursor or else at the peak
     const std::vector<MemoryPoint>* plan = nullptr;     ///< as `laid_over` gives it
     Rect rect = {};
     double text_size = 11;
@@ -28,7 +29,7 @@ struct MeasuredScene {
 
 struct MeasuredPlaces {
     Rect plot;
-    Rect legend;  ///< without width where there is no room
+    Rect legend;  ///< of width 0 if there is no room
     Axis x, y;    ///< moments, bytes
 };
 
@@ -47,8 +48,8 @@ struct SegmentsScene {
     const palette::Paper& paper = palette::kLight;
 };
 
-/// A row for each segment, the largest first: what is held is filled, gaps are left. As many as there is
-/// room for.
+/// Paints a row for each segment, the largest first, as long as there is room. Held blocks are filled, and
+/// gaps stay empty.
 void paint_segments(Canvas& canvas, const SegmentsScene& scene);
 
 }  // namespace rematlas

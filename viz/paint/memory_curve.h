@@ -9,15 +9,15 @@
 
 namespace rematlas {
 
-/// The part of `memory` that the axis `x` shows, up to `length`. Where many points fall on half a point of the
-/// picture, only their extremes, so that no peak is lost. Cost: linear in the points shown.
+/// The part of `memory` that the axis `x` shows, up to `length`. If many points fall on half a point of the
+/// picture, only their extremes are kept, so that no peak is lost. Cost: linear in the points shown.
 std::vector<Point> staircase(const std::vector<MemoryPoint>& memory, double length, const Axis& x,
                              const Axis& y);
 
 /// The line through the points.
 Path line_through(const std::vector<Point>& points);
 
-/// What lies between the line through the points and a height below.
+/// The area between the line through the points and the height `bottom`.
 Path area_under(const std::vector<Point>& points, double bottom);
 
 }  // namespace rematlas

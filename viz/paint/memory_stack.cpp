@@ -8,7 +8,7 @@ namespace rematlas {
 
 namespace {
 
-/// Plays the steps, one count of bytes a layer.
+/// Plays the steps and counts the bytes of each layer.
 class StackPlayer {
   public:
     StackPlayer(const Graph& graph, const ModuleGroups& groups, const Homes& homes)
@@ -25,7 +25,7 @@ class StackPlayer {
             if (there[tensor]) place(tensor);
     }
 
-    /// Bytes by layer while the step runs; then it is done.
+    /// Plays one step. Returns the bytes of each layer while the step runs.
     std::vector<std::int64_t> play(const Step& step) {
         if (step.runs()) return run(graph_.ops[step.op()], step.kind == StepKind::run_inplace);
         if (step.kind == StepKind::fetch) place(step.tensor());
@@ -63,7 +63,7 @@ class StackPlayer {
     }
 
     const Graph& graph_;
-    IdVector<TensorId, std::size_t> layer_of_;  ///< 0 for what no op makes
+    IdVector<TensorId, std::size_t> layer_of_;  ///< 0 for tensors that no op makes
     std::vector<std::int64_t> held_;
     IdVector<TensorId, char> on_device_;
     std::size_t workspace_;

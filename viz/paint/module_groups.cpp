@@ -30,7 +30,8 @@ struct ModuleNode {
     }
 };
 
-/// Bytes that each op makes for another phase; where no phase reads from another one, all that it makes.
+/// By op: the bytes that a forward op makes for the loss and the backward pass. If no op makes such bytes,
+/// all bytes that the op makes.
 IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
     IdVector<OpId, std::int64_t> weights(graph.ops.size(), 0), made(graph.ops.size(), 0);
     const IdVector<TensorId, OpId> producer = producers(graph);
@@ -62,7 +63,7 @@ std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole
     return heavy;
 }
 
-/// Makes parts of the modules inside; the node stays one where it has weight besides.
+/// Makes the modules inside parts of their own. The node stays a part if it has other weight as well.
 void split(ModuleNode& node, const std::vector<ModuleNode*>& inside) {
     std::int64_t rest = node.weight;
     for (ModuleNode* inner : inside) {
@@ -77,7 +78,7 @@ void collect_parts(ModuleNode& node, std::vector<ModuleNode*>& parts) {
     for (const auto& [name, inner] : node.inner) collect_parts(*inner, parts);
 }
 
-/// Splits until `most` parts would be passed.
+/// Splits the model into parts, the heaviest parts first, as long as there are at most `most` parts.
 std::vector<ModuleNode*> split_up(ModuleNode& root, std::size_t most) {
     std::vector<ModuleNode*> parts, done;
     std::vector<ModuleNode*> heaviest = heavy_inside(root, root.weight);
@@ -173,7 +174,7 @@ Rest rest_of(const Graph& graph, OpId id) {
     return of_loss ? Rest::loss : Rest::other;
 }
 
-/// Appends a part for each kind of ops that have none.
+/// Appends a part for each kind of ops that belong to no part.
 void add_rest(const Graph& graph, ModuleGroups& groups) {
     for (const Rest kind : {Rest::loss, Rest::optimizer, Rest::other}) {
         const int part = static_cast<int>(groups.names.size());
@@ -192,7 +193,8 @@ void add_rest(const Graph& graph, ModuleGroups& groups) {
 ModuleGroups module_groups(const Graph& graph, std::size_t most) {
     const IdVector<OpId, std::int64_t> weights = weights_of(graph);
     auto tree = std::make_unique<ModuleTree>(graph, weights, false);
-    // Some models have flat names, "conv2_block1_0_conv": there the numbers within them make no difference either.
+    // Some models have flat names, such as "conv2_block1_0_conv". Then the numbers within the names are left
+    // out as well.
     if (heavy_inside(tree->root, tree->root.weight).size() > most)
         tree = std::make_unique<ModuleTree>(graph, weights, true);
     ModuleGroups groups;

@@ -11,19 +11,19 @@
 namespace rematlas {
 
 struct ModuleGroups {
-    /// "blocks.*.attn": the heaviest first. Then, where ops of no part are such: "loss", "optimizer",
-    /// "other".
+    /// Names such as "blocks.*.attn", the heaviest part first. Then come "loss", "optimizer" and "other",
+    /// for ops of these kinds that belong to no part.
     std::vector<std::string> names;
     IdVector<OpId, int> of;  ///< index of `names`
 };
 
-/// "blocks.*.attn" for "blocks.11.attn": equal layers are one part.
+/// "blocks.*.attn" for "blocks.11.attn", so that equal layers are one part.
 std::string module_class(std::string_view module);
 
-/// At most `most` parts, and up to three of ops that belong to none. Parts are weighed by the bytes that
-/// forward ops make for the loss and the backward pass, and the heaviest is split into its modules as long as
-/// there are not too many. So they depend on the graph alone, and pictures of all its schedules have the
-/// same. Cost: linear in the ops.
+/// At most `most` parts of the model, and up to three more of ops that belong to none. The weight of a part
+/// is the bytes that its forward ops make for the loss and the backward pass. The heaviest part is split
+/// into its modules as long as there are not too many parts. So the parts depend on the graph alone, and
+/// they are the same in the pictures of all its schedules. Cost: linear in the ops.
 ModuleGroups module_groups(const Graph& graph, std::size_t most = 6);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// The memory of a whole schedule in a narrow strip, with the part that is looked at.
+// Paints the memory of a whole schedule in a narrow strip, with a window around the chosen part.
 #pragma once
 
 #include "viz/paint/canvas.h"
@@ -10,12 +10,12 @@ namespace rematlas {
 /// References must stay valid while it is painted.
 struct OverviewScene {
     const LaneData& data;
-    double from = 0, to = 0;  ///< of the axis of the data
+    double from = 0, to = 0;  ///< the chosen part, on the axis of the data
     Rect rect;
     const palette::Paper& paper = palette::kLight;
 };
 
-/// The chosen part, in the picture.
+/// The rectangle of the chosen part in the picture.
 Rect window_of(const OverviewScene& scene);
 
 void paint_overview(Canvas& canvas, const OverviewScene& scene);

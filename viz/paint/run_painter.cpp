@@ -10,13 +10,13 @@ namespace rematlas {
 namespace {
 
 constexpr double kRunNumbers = 84, kRunAxis = 24, kRunRight = 14, kRunLegend = 26, kRunGap = 10;
-constexpr double kTimesShare = 0.28;   // of the height, for the times
+constexpr double kTimesShare = 0.28;   // share of the height for the times
 constexpr double kRunHeadroom = 1.06;  // above the highest bar
-constexpr double kFarBudget = 2.5;     // times the highest peak: a budget above that would flatten all bars
-constexpr double kLongStep = 4;        // times the median: a bar ends there
+constexpr double kFarBudget = 2.5;     // times the highest peak; a higher budget would flatten all bars
+constexpr double kLongStep = 4;        // times the median; longer bars end there
 constexpr double kNanosecondsOfASecond = 1e9;
 
-/// From what people have to know of first.
+/// The runners in the order in which users must notice them.
 constexpr std::array kByNotice = {StepRunner::original, StepRunner::evicted, StepRunner::recorded,
                                   StepRunner::compared, StepRunner::plan,    StepRunner::evaluated};
 
@@ -144,7 +144,7 @@ class RunPainter {
         }
     }
 
-    /// A line for each stretch of steps whose plans foretell the same peak.
+    /// Paints a line for each stretch of steps whose plans foretell the same peak.
     void planned() {
         const Pen pen{paper_.ink, 1.4};
         for (std::size_t i = 0; i < scene_.columns.size();) {

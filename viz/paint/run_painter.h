@@ -1,4 +1,5 @@
-// The steps of a training run: the peak of each with its budget and what its plan foretold, and its time.
+// Paints the steps of a training run: the peak of each step with the budget and the peak that the plan
+// foretold, and the time of each step.
 //
 //     const std::vector<RunColumn> columns = run_columns(run, from, to, 800);
 //     paint_run(canvas, {.run = run, .columns = columns, .from = from, .to = to, .rect = rect});
@@ -17,15 +18,14 @@ namespace rematlas {
 
 /// Neighbouring steps that share a column of the picture.
 struct RunColumn {
-    std::size_t begin = 0, end = 0;  ///< steps
-    std::size_t shown = 0;           ///< the step with the highest peak
-    StepRunner by =
-        StepRunner::evaluated;  ///< the runner that people have to know of: the original before a plan
-    double slowest = 0;         ///< seconds
-    std::optional<Bytes> planned = {};  ///< the highest
+    std::size_t begin = 0, end = 0;         ///< steps
+    std::size_t shown = 0;                  ///< the step with the highest peak
+    StepRunner by = StepRunner::evaluated;  ///< the runner to notice first: the original before a plan
+    double slowest = 0;                     ///< seconds
+    std::optional<Bytes> planned = {};      ///< the highest planned peak; absent without a plan
 };
 
-/// Of the steps from `from` to `to`, at most `most` columns and one more at each end. A column begins at a
+/// At most `most` columns for the steps from `from` to `to`, and one more at each end. A column begins at a
 /// multiple of its length, so that columns keep their steps while a run grows. Cost: linear in the steps.
 std::vector<RunColumn> run_columns(const RunSteps& run, double from, double to, std::size_t most);
 
@@ -43,7 +43,7 @@ struct RunScene {
 struct RunPlaces {
     Rect peaks, times;
     Axis steps, bytes;
-    /// In nanoseconds. Single steps may take much longer than most: their bars end at the top.
+    /// Nanoseconds. Single steps may take much longer than most steps; their bars end at the top.
     Axis time;
 };
 
@@ -53,7 +53,7 @@ RunPlaces places_of(const RunScene& scene);
 void paint_run(Canvas& canvas, const RunScene& scene);
 
 Color color_of(StepRunner runner, const palette::Paper& paper);
-/// Who ran a step, for people, in the language of pictures.
+/// The name of a runner for users, in the language of pictures.
 std::string runner_words(StepRunner runner);
 
 }  // namespace rematlas

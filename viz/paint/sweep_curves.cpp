@@ -12,7 +12,8 @@ namespace rematlas {
 
 namespace {
 
-/// Of the schedules of one curve, as a whole sentence for each, since other languages order the words in other ways.
+/// The name of a curve whose schedules make copies. Each case is a whole sentence, because other languages
+/// order the words in other ways.
 std::string copies_sentence(Offload what, bool link) {
     if (what == Offload::activations)
         return link ? say("Picture", "%1 with copies of activations over %2")
@@ -30,7 +31,7 @@ std::string with_copies(const std::string& name, const Copies& copies) {
     return filled(copies_sentence(copies.what, !link.empty()), {name, link});
 }
 
-/// Not of Checkmate's stages alone.
+/// Whether the bound covers schedules of any order, not only those of Checkmate's stages.
 bool is_of_any_order(const Bound& bound) {
     return bound.over && holds_for(*bound.over, ScheduleClass::any_order);
 }

@@ -16,7 +16,7 @@ using namespace palette;
 
 struct LegendEntry {
     std::string text;
-    int curve, bound = -1;  ///< one of the two; else -1
+    int curve, bound = -1;  ///< indices; one of the two is -1
 };
 
 std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
@@ -34,7 +34,7 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
 }
 
 constexpr double kLegendBeside = 172, kLegendRow = 19;
-constexpr double kSample = 28, kSampleRoom = 36;  // of the line before a name
+constexpr double kSample = 28, kSampleRoom = 36;  // length of the line before a name; room for it
 
 /// Upper left corners of the entries, in rows that are filled from the left; in a box one below the other.
 std::vector<Point> legend_places(const std::vector<LegendEntry>& entries, const SweepScene& scene,
@@ -69,7 +69,7 @@ class SweepPainter {
         for (const SweepCurve& curve : scene.sweep.curves) curves_.push_back(found_in(curve));
     }
 
-    /// From the back to the front.
+    /// Paints from the back to the front.
     void paint() {
         canvas_.rectangle(plot_, paper_.panel);
         grid();
@@ -137,7 +137,8 @@ class SweepPainter {
         canvas_.text({scene_.rect.x + 4 + title.size, plot_.y + plot_.height / 2}, beside_title, title);
     }
 
-    /// Left of the least peak nothing can run; between it and the smallest peak found nobody knows.
+    /// Paints the area left of the least peak, where no schedule exists. Whether schedules exist between the
+    /// least peak and the smallest peak found is not known.
     void forbidden() {
         if (!scene_.least) return;
         double right = std::min(x(*scene_.least), right_);
@@ -168,7 +169,7 @@ class SweepPainter {
         canvas_.end();
     }
 
-    /// Dots; the more schedules may copy, the fewer.
+    /// A dotted line. The more copies the schedules may make, the fewer dots the line has.
     Pen bound_pen(std::size_t i) const {
         return {paper_.ink, 1.4, {1.5, 3 + 2 * static_cast<double>(bounds_[i].what)}};
     }
@@ -188,7 +189,7 @@ class SweepPainter {
 
     Pen curve_pen(std::size_t i) const { return {color(i), 1.8, curve_dash(scene_.sweep.curves[i])}; }
 
-    /// A schedule stays valid for every larger budget: the curve is a staircase.
+    /// Paints the curve as a staircase, because a schedule stays valid for every larger budget.
     void line(std::size_t i) {
         const std::vector<int>& best = curves_[i].best;
         if (best.empty()) return;
@@ -246,7 +247,7 @@ class SweepPainter {
         canvas_.text({at, plot_.y - 6}, format_overhead(found.overhead), style);
     }
 
-    /// Hollow where its schedules may make copies.
+    /// Paints a marker. It is hollow if the schedules of the curve may make copies.
     void marker(Point p, std::size_t curve, double scale = 1) {
         const bool hollow = scene_.sweep.curves[curve].copies.what != Offload::none;
         const Pen rim = hollow ? Pen{color(curve), 1.6} : Pen{paper_.page, 1};
@@ -347,7 +348,7 @@ class SweepPainter {
     double bottom_, right_;
     std::vector<BoundCurve> bounds_;
     std::vector<FoundCurve> curves_;
-    std::vector<double> labelled_;  ///< where labels above the plot stand
+    std::vector<double> labelled_;  ///< x of the labels above the plot
     TextStyle tick_;
 };
 
@@ -394,7 +395,7 @@ SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler) {
         places.legend = {left - 24, all.y + 6, std::max(1.0, right - left + 24), 0};
         const std::vector<Point> rows = legend_places(entries, scene, ruler, places.legend);
         places.legend.height = rows.empty() ? 0 : rows.back().y + kLegendRow - places.legend.y;
-        top += places.legend.height + 6;  // what leaves the plot at the top is named above it
+        top += places.legend.height + 6;  // points above the plot have their labels there
     } else {
         right -= kLegendBeside + 14;
         places.legend = {right + 14, top, kLegendBeside,

@@ -1,4 +1,5 @@
-// The trade-off between memory and time, a curve for each solver and what it may copy, for a window and for a file.
+// Paints the trade-off between memory and time, with a curve for each solver and the copies that it may
+// make, for a window and for a file.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ struct SweepRange {
     double fastest = 1, slowest = 2;
 };
 
-/// A schedule by what it needs and what it costs.
+/// A schedule by its peak and its overhead.
 struct SweepSpot {
     Bytes peak;
     double overhead = 1;
@@ -28,7 +29,7 @@ struct SweepScene {
     const Sweep& sweep;
     std::optional<Bytes> keep_all = {};    ///< peak without recomputation
     std::optional<Bytes> least = {};       ///< below, no schedule of any of the curves exists
-    std::optional<SweepRange> range = {};  ///< nothing: `whole_range`
+    std::optional<SweepRange> range = {};  ///< absent: `whole_range`
 
     Rect rect;                  ///< of everything: names of the axes and legend included
     bool legend_above = false;  ///< in rows above the plot; else in a box beside it
@@ -52,7 +53,8 @@ struct SweepPlaces {
     Axis x, y;  ///< bytes and overheads
 };
 
-/// All that was found. A solver far above the others does not flatten them: it leaves the plot at the top.
+/// The range of all schedules that were found. A curve far above the others does not flatten them, because
+/// it leaves the plot at the top.
 SweepRange whole_range(const SweepScene& scene);
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);

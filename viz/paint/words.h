@@ -6,13 +6,15 @@
 
 namespace rematlas {
 
-/// Of a word or a sentence with `%1`, `%2` for what is filled in.
+/// Translates a word, or a sentence with `%1` and `%2` in the places of values.
 using Translation = std::string (*)(const char* context, const char* english);
 
-/// For all pictures from now on; null: English. Not while one is painted on another thread.
+/// Sets the translation for all pictures from now on; null: English. Must not be called while another thread
+/// paints a picture.
 void set_translation(Translation translation);
 
-/// `context` is "Picture": tools that collect words look for both.
+/// The translation of `english`. `context` is "Picture", because tools that collect words look for both
+/// arguments.
 std::string say(const char* context, const char* english);
 
 /// `%1` becomes the first value, and so on.

@@ -3,8 +3,8 @@
 namespace rematlas {
 namespace {
 
-/// Whether one of the characters begins here that turn the direction of what comes after them or end a line
-/// (U+2028 to U+202E, U+2066 to U+2069): in a name they would change the words beside it.
+/// Whether the text begins with a character that turns the direction of the text after it or ends a line
+/// (U+2028 to U+202E, U+2066 to U+2069). In a name such a character would change the words beside the name.
 bool changes_what_follows(std::string_view text) {
     const auto byte = [&](std::size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
