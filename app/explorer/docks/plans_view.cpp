@@ -31,7 +31,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
     compare_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     addActions({remove_, rename_, compare_});
 
-    table_ = theme::sortable_list(*sorted_, {24, 62, 74, 92, 82, 76, 92, 68});
+    table_ = theme::sortable_list(*sorted_, {24, 66, 74, 88, 82, 76, 92, 68});
     table_->setObjectName("plans");
     table_->setAccessibleName(tr("Plans"));
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
