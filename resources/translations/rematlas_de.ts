@@ -507,52 +507,8 @@ Modul %5</translation>
         <translation>Ein Modell aufnehmen</translation>
     </message>
     <message>
-        <source>outside the model: gradients of the outputs come in</source>
-        <translation>außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
-    </message>
-    <message>
-        <source>sum of the outputs</source>
-        <translation>Summe der Ausgaben</translation>
-    </message>
-    <message>
-        <source>mean of the outputs</source>
-        <translation>Mittel der Ausgaben</translation>
-    </message>
-    <message>
-        <source>cross entropy</source>
-        <translation>Kreuzentropie</translation>
-    </message>
-    <message>
-        <source>CPU</source>
-        <translation>CPU</translation>
-    </message>
-    <message>
-        <source>CUDA</source>
-        <translation>CUDA</translation>
-    </message>
-    <message>
-        <source>from shapes alone, as on %1</source>
-        <translation>nur aus Formen, wie auf %1</translation>
-    </message>
-    <message>
         <source>Choose</source>
         <translation>Wählen</translation>
-    </message>
-    <message>
-        <source>Inputs</source>
-        <translation>Eingaben</translation>
-    </message>
-    <message>
-        <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
-        <translation>Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
-    </message>
-    <message>
-        <source>Loss</source>
-        <translation>Verlust</translation>
-    </message>
-    <message>
-        <source>Device</source>
-        <translation>Gerät</translation>
     </message>
     <message>
         <source>Graph file</source>
@@ -561,10 +517,6 @@ Modul %5</translation>
     <message>
         <source>Capture</source>
         <translation>Aufnehmen</translation>
-    </message>
-    <message>
-        <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
-        <translation>Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
     </message>
     <message>
         <source>Training graphs (*.graph.json)</source>
@@ -579,20 +531,8 @@ Modul %5</translation>
         <translation>%1 gibt es schon, und Abläufe und Reihen können dazu gehören. Drücken Sie noch einmal auf Aufnehmen, um sie zu ersetzen.</translation>
     </message>
     <message>
-        <source>those that it was exported with</source>
-        <translation>die, mit denen es exportiert wurde</translation>
-    </message>
-    <message>
-        <source>none: its states and updates are not counted</source>
-        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
-    </message>
-    <message>
-        <source>Optimizer</source>
-        <translation>Optimierer</translation>
-    </message>
-    <message>
-        <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
-        <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
+        <source>Where in the program</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1056,6 +996,13 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
 </context>
 <context>
+    <name>DeviceChoice</name>
+    <message>
+        <source>from shapes alone, as on %1</source>
+        <translation type="unfinished">nur aus Formen, wie auf %1</translation>
+    </message>
+</context>
+<context>
     <name>DifferencesTable</name>
     <message>
         <source>Op</source>
@@ -1219,6 +1166,69 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>What is held at the cursor, from its making to its end</source>
         <translation>Was am Zeiger belegt ist, von seiner Erzeugung bis zu seinem Ende</translation>
+    </message>
+</context>
+<context>
+    <name>FileCaptureDialog</name>
+    <message>
+        <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
+        <translation type="unfinished">Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
+    </message>
+    <message>
+        <source>those that it was exported with</source>
+        <translation type="unfinished">die, mit denen es exportiert wurde</translation>
+    </message>
+    <message>
+        <source>Inputs</source>
+        <translation type="unfinished">Eingaben</translation>
+    </message>
+    <message>
+        <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
+        <translation type="unfinished">Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation type="unfinished">Verlust</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation type="unfinished">Optimierer</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation type="unfinished">Gerät</translation>
+    </message>
+    <message>
+        <source>outside the model: gradients of the outputs come in</source>
+        <translation type="unfinished">außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
+    </message>
+    <message>
+        <source>sum of the outputs</source>
+        <translation type="unfinished">Summe der Ausgaben</translation>
+    </message>
+    <message>
+        <source>mean of the outputs</source>
+        <translation type="unfinished">Mittel der Ausgaben</translation>
+    </message>
+    <message>
+        <source>cross entropy</source>
+        <translation type="unfinished">Kreuzentropie</translation>
+    </message>
+    <message>
+        <source>none: its states and updates are not counted</source>
+        <translation type="unfinished">keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation type="unfinished">CPU</translation>
+    </message>
+    <message>
+        <source>CUDA</source>
+        <translation type="unfinished">CUDA</translation>
+    </message>
+    <message>
+        <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
+        <translation type="unfinished">Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
     </message>
 </context>
 <context>
@@ -1599,6 +1609,246 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>; %1 made, at most %2 held</source>
         <translation>; %1 erzeugt, höchstens %2 belegt</translation>
+    </message>
+</context>
+<context>
+    <name>FollowedRun</name>
+    <message>
+        <source>%1: cannot be read</source>
+        <translation type="unfinished">%1: nicht lesbar</translation>
+    </message>
+</context>
+<context>
+    <name>FollowedView</name>
+    <message>
+        <source>Steps of the training run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Steps of a training run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go to the next step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go to the step before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation type="unfinished">Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation type="unfinished">Verkleinern</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation type="unfinished">Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation type="unfinished">Klick</translation>
+    </message>
+    <message>
+        <source>Put the cursor there</source>
+        <translation type="unfinished">Den Zeiger dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation type="unfinished">Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation type="unfinished">Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation type="unfinished">Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation type="unfinished">Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation type="unfinished">Doppelklick</translation>
+    </message>
+    <message>
+        <source>No step is over yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>FollowedWindow</name>
+    <message>
+        <source>Last step (%1): a peak of %2 in %3.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Its plan foretold %1.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Steps above the budget: %1.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No step was above the budget.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Steps above what their plan foretold: %1.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 (steps: %2)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>and more reasons: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Why the original ran: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1: training run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation type="unfinished">Schritte</translation>
+    </message>
+    <message>
+        <source>%1: %2 steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, a budget of %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No step is over yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>FunctionCaptureDialog</name>
+    <message>
+        <source>The function is called, and one training step of the model that it returns is recorded, in a process of its own.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the arguments keep their values, which the program may read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>none: its states and updates are not counted</source>
+        <translation type="unfinished">keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+    </message>
+    <message>
+        <source>where the function puts its model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation type="unfinished">CPU</translation>
+    </message>
+    <message>
+        <source>as the program says</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>autocast to bf16</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>autocast to f16</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>parameters of 16 bits, updated as weights in f32</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose</source>
+        <translation type="unfinished">Wählen</translation>
+    </message>
+    <message>
+        <source>Function</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keywords</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation type="unfinished">Optimierer</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation type="unfinished">Gerät</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Values</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Python</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Folder of a Python environment</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Asking Python</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1, Python %2 with torch %3</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>CUDA</source>
+        <translation type="unfinished">CUDA</translation>
+    </message>
+    <message>
+        <source>%1, Python %2, lacks %3: name the Python of the environment that trains, or install there what is missing (pip install torch; pip install rematlas-....whl).</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source> and </source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 is no function of this file that can be called without arguments. Choose another one.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No function of this file can be called without arguments. Write one that returns the model and its arguments:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no keyword of a function; expected for example batch=8</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Weights in f32 are the optimizer&apos;s: choose one.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 could not capture the function: %2</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2250,6 +2500,44 @@ Nach Bytes und unbenutzter Zeit: zuerst, was am längsten ohne Verwendung am mei
     </message>
 </context>
 <context>
+    <name>LinesDialog</name>
+    <message>
+        <source>In the training program:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Or in a forward that checkpoints its blocks itself:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>In a shell:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines to paste</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Saved %1</source>
+        <translation type="unfinished">%1 gespeichert</translation>
+    </message>
+    <message>
+        <source>Show this after each export</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>LinesToCopy</name>
+    <message>
+        <source>Copy</source>
+        <translation type="unfinished">Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy: %1</source>
+        <translation type="unfinished">Kopieren: %1</translation>
+    </message>
+</context>
+<context>
     <name>LinkBox</name>
     <message>
         <source>%1 time, no wait</source>
@@ -2467,12 +2755,6 @@ Nach Bytes und unbenutzter Zeit: zuerst, was am längsten ohne Verwendung am mei
         <translation>Phase</translation>
     </message>
     <message>
-        <source>Decision: kept, recomputed or offloaded, once there is a schedule.
-Phase: forward, loss, backward, optimizer.</source>
-        <translation>Entscheidung: behalten, neu berechnet oder ausgelagert, sobald es einen Ablauf gibt.
-Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
-    </message>
-    <message>
         <source>Answer</source>
         <translation>Antwort</translation>
     </message>
@@ -2665,8 +2947,76 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird erneut versucht; bis dahin exportieren, was bleiben soll.</translation>
     </message>
     <message>
-        <source>All that can be opened (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Models (*.pt *.pt2);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle)</source>
-        <translation>Alles, was sich öffnen lässt (*.pt *.pt2 *.graph.json *.schedule.json *.sweep.json *.plan *.pickle);;Modelle (*.pt *.pt2);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan);;Speicherabbilder (*.pickle)</translation>
+        <source>Open from another &amp;machine...</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Policy for chec&amp;kpointing (.policy.json)...</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Selectors for t&amp;orchtitan (.txt)...</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Lines to paste for the last export</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>bytes at the peak</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation type="unfinished">Zeit</translation>
+    </message>
+    <message>
+        <source>cost to run again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Decision: kept, recomputed or offloaded, once there is a schedule.
+Phase: forward, loss, backward, optimizer.
+Bytes at the peak: of the tensors that a block made, while the most is held.
+Time: of all runs in the schedule.
+Cost to run again: time for each MiB that a block makes.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All that can be opened (*.pt *.pt2 *.py *.graph.json *.schedule.json *.sweep.json *.plan *.pickle *.jsonl);;Models (*.pt *.pt2 *.py);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle);;Training runs (*.jsonl)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 (capture again)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Export selectors for torchtitan</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Texts (*.txt)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Export a policy for checkpointing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Policies (*.policy.json)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open from another machine</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A file as ssh://[user@]host[:port]/path. A key or an agent must let ssh in, and solvers run there.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1: capture the model there (ssh %2 rematlas capture ...), then open its .graph.json from there</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2931,14 +3281,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
 <context>
     <name>ModelHelpDialog</name>
     <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy: %1</source>
-        <translation>Kopieren: %1</translation>
-    </message>
-    <message>
         <source>Capture a model</source>
         <translation>Ein Modell aufnehmen</translation>
     </message>
@@ -2955,8 +3297,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Oder, bei einem Modell, das sich nicht als TorchScript schreiben lässt, eine Funktion in capture_me.py:</translation>
     </message>
     <message>
-        <source>and record its training step, then open the graph:</source>
-        <translation>und ihren Trainingsschritt aufnehmen, dann den Graphen öffnen:</translation>
+        <source>and open capture_me.py, or record its training step and open the graph:</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3263,6 +3605,42 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>%1 more, %2</source>
         <translation>%1 weitere, %2</translation>
     </message>
+    <message>
+        <source>step %1</source>
+        <translation type="unfinished">Schritt %1</translation>
+    </message>
+    <message>
+        <source>what the plan foretells</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>budget</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>a plan</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the original</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>online eviction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the original, recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the original, compared</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>without gradients</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>PictureOrTable</name>
@@ -3488,6 +3866,21 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     </message>
 </context>
 <context>
+    <name>PythonReader</name>
+    <message>
+        <source>%1 cannot be started: %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 is no Python that can be asked</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>%1 is no Python that can be asked: %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>QDialog</name>
     <message>
         <source>About Rematlas Explorer</source>
@@ -3531,6 +3924,65 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     <message>
         <source>Shown part of the step</source>
         <translation>Gezeigter Teil des Schritts</translation>
+    </message>
+</context>
+<context>
+    <name>RunStepsTable</name>
+    <message>
+        <source>Step</source>
+        <translation type="unfinished">Schritt</translation>
+    </message>
+    <message>
+        <source>From 0 on, as the model was called</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Run by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Who ran the step: a plan, or the original model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation type="unfinished">Spitze</translation>
+    </message>
+    <message>
+        <source>Of all tensors of the process on the device, measured</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Foretold</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The peak that the plan foretold, with what lived beside the step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Beyond</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The measured peak less what the plan foretold</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation type="unfinished">Zeit</translation>
+    </message>
+    <message>
+        <source>From the forward of the step to the next one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation type="unfinished">Warum</translation>
+    </message>
+    <message>
+        <source>Why the original ran the step</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4160,12 +4612,6 @@ Ein Klick auf einen Punkt zeigt seinen Ablauf.</translation>
         <translation>Ein Modell oder einen Graphen öffnen</translation>
     </message>
     <message>
-        <source>or drop a file on this window: a model (.pt, .pt2), a training graph (.graph.json),
-a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan).</source>
-        <translation>oder eine Datei auf dieses Fenster ziehen: ein Modell (.pt, .pt2), einen Trainingsgraphen (.graph.json),
-einen Ablauf (.schedule.json), eine Reihe (.sweep.json) oder einen Plan (.plan).</translation>
-    </message>
-    <message>
         <source>Recent files</source>
         <translation>Zuletzt geöffnet</translation>
     </message>
@@ -4186,6 +4632,12 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>A small GPT, captured on a CPU</source>
         <translation>Ein kleines GPT, auf einer CPU aufgenommen</translation>
+    </message>
+    <message>
+        <source>or drop a file on this window: a model (.pt, .pt2, or .py with a function that returns it),
+a training graph (.graph.json), a schedule (.schedule.json), a sweep (.sweep.json)
+or a plan (.plan).</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
