@@ -1,4 +1,4 @@
-"""The page of `rematlas serve` in a real browser: one solves, sweeps, cancels and keeps plans by clicks and keys.
+"""The page of `rematlas serve` in a real browser: one solves, sweeps, cancels and keeps plans there.
 
 $REMATLAS_PICTURES is a folder for pictures of the panel, to look at.
 """

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace rematlas {
 
@@ -53,10 +54,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned most_connections = 256, many_connections = 128;
+constexpr unsigned most_connections = 768, most_unfinished = 512;
 constexpr std::size_t most_memory =
     32 * 1024;  // bytes of a connection: the head of a request, and of its answer
-constexpr auto patience_with_requests = 10s, patience_with_many = 1s, patience_with_readers = 60s;
+constexpr auto patience_with_requests = 10s, patience_with_readers = 60s;
 constexpr auto longest_wait = 20s;
 constexpr int pause_ms = 500;  // between two looks at who is late
 
@@ -276,16 +277,24 @@ class HttpServer::Daemon {
         }
     }
 
-    /// The library sees that their connections have ended, and forgets them.
+    /// The library sees that their connections have ended, and forgets them. Who connects without a question
+    /// can make others of that kind lose their places, and nobody else.
     void drop_late() {
         const auto now = ServingClock::now();
-        const std::chrono::seconds patience =
-            peers_.size() < many_connections ? patience_with_requests : patience_with_many;
+        std::vector<const HttpPeer*> unfinished;
         for (const auto& [connection, peer] : peers_) {
             if (peer.is_suspended) continue;
-            if (now - peer.since > (peer.is_answered ? patience_with_readers : patience))
+            if (now - peer.since > (peer.is_answered ? patience_with_readers : patience_with_requests))
                 ::shutdown(peer.fd, SHUT_RDWR);
+            else if (!peer.is_answered)
+                unfinished.push_back(&peer);
         }
+        if (unfinished.size() <= most_unfinished) return;
+        const auto too_many = static_cast<std::ptrdiff_t>(unfinished.size() - most_unfinished);
+        std::nth_element(unfinished.begin(), unfinished.begin() + too_many, unfinished.end(),
+                         [](const HttpPeer* a, const HttpPeer* b) { return a->since < b->since; });
+        std::for_each(unfinished.begin(), unfinished.begin() + too_many,
+                      [](const HttpPeer* peer) { ::shutdown(peer->fd, SHUT_RDWR); });
     }
 
     HttpHandler* handler_ = nullptr;

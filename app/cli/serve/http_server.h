@@ -1,8 +1,8 @@
 // HTTP on 127.0.0.1, by libmicrohttpd, in one thread: it hands over heads and whole bodies, and sends answers.
 //
 // Whoever connects gets little to hold on to: a head must fit in 32 KiB, a request must be there as a whole
-// 10 seconds after it began (after one second where there are many connections), and a connection is
-// closed after a refusal. Nobody waits for anybody else, and neither does the end.
+// 10 seconds after it began, of very many connections without a whole request the oldest are closed, and so
+// is each after a refusal. Nobody waits for anybody else, and neither does the end.
 //
 //     Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(0);
 //     server->get()->serve(handler, end);
