@@ -532,7 +532,7 @@ Modul %5</translation>
     </message>
     <message>
         <source>Where in the program</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo im Programm</translation>
     </message>
 </context>
 <context>
@@ -999,7 +999,7 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <name>DeviceChoice</name>
     <message>
         <source>from shapes alone, as on %1</source>
-        <translation type="unfinished">nur aus Formen, wie auf %1</translation>
+        <translation>nur aus Formen, wie auf %1</translation>
     </message>
 </context>
 <context>
@@ -1172,63 +1172,63 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <name>FileCaptureDialog</name>
     <message>
         <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
-        <translation type="unfinished">Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
+        <translation>Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
     </message>
     <message>
         <source>those that it was exported with</source>
-        <translation type="unfinished">die, mit denen es exportiert wurde</translation>
+        <translation>die, mit denen es exportiert wurde</translation>
     </message>
     <message>
         <source>Inputs</source>
-        <translation type="unfinished">Eingaben</translation>
+        <translation>Eingaben</translation>
     </message>
     <message>
         <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
-        <translation type="unfinished">Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
+        <translation>Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
     </message>
     <message>
         <source>Loss</source>
-        <translation type="unfinished">Verlust</translation>
+        <translation>Verlust</translation>
     </message>
     <message>
         <source>Optimizer</source>
-        <translation type="unfinished">Optimierer</translation>
+        <translation>Optimierer</translation>
     </message>
     <message>
         <source>Device</source>
-        <translation type="unfinished">Gerät</translation>
+        <translation>Gerät</translation>
     </message>
     <message>
         <source>outside the model: gradients of the outputs come in</source>
-        <translation type="unfinished">außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
+        <translation>außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
     </message>
     <message>
         <source>sum of the outputs</source>
-        <translation type="unfinished">Summe der Ausgaben</translation>
+        <translation>Summe der Ausgaben</translation>
     </message>
     <message>
         <source>mean of the outputs</source>
-        <translation type="unfinished">Mittel der Ausgaben</translation>
+        <translation>Mittel der Ausgaben</translation>
     </message>
     <message>
         <source>cross entropy</source>
-        <translation type="unfinished">Kreuzentropie</translation>
+        <translation>Kreuzentropie</translation>
     </message>
     <message>
         <source>none: its states and updates are not counted</source>
-        <translation type="unfinished">keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
     </message>
     <message>
         <source>CPU</source>
-        <translation type="unfinished">CPU</translation>
+        <translation>CPU</translation>
     </message>
     <message>
         <source>CUDA</source>
-        <translation type="unfinished">CUDA</translation>
+        <translation>CUDA</translation>
     </message>
     <message>
         <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
-        <translation type="unfinished">Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
+        <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
     </message>
 </context>
 <context>
@@ -1615,240 +1615,240 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <name>FollowedRun</name>
     <message>
         <source>%1: cannot be read</source>
-        <translation type="unfinished">%1: nicht lesbar</translation>
+        <translation>%1: nicht lesbar</translation>
     </message>
 </context>
 <context>
     <name>FollowedView</name>
     <message>
         <source>Steps of the training run</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritte des Trainingslaufs</translation>
     </message>
     <message>
         <source>Steps of a training run</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritte eines Trainingslaufs</translation>
     </message>
     <message>
         <source>Go to the next step</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum nächsten Schritt</translation>
     </message>
     <message>
         <source>Go to the step before</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum Schritt davor</translation>
     </message>
     <message>
         <source>Zoom in</source>
-        <translation type="unfinished">Vergrößern</translation>
+        <translation>Vergrößern</translation>
     </message>
     <message>
         <source>Zoom out</source>
-        <translation type="unfinished">Verkleinern</translation>
+        <translation>Verkleinern</translation>
     </message>
     <message>
         <source>Show all</source>
-        <translation type="unfinished">Alles zeigen</translation>
+        <translation>Alles zeigen</translation>
     </message>
     <message>
         <source>Click</source>
-        <translation type="unfinished">Klick</translation>
+        <translation>Klick</translation>
     </message>
     <message>
         <source>Put the cursor there</source>
-        <translation type="unfinished">Den Zeiger dorthin setzen</translation>
+        <translation>Den Zeiger dorthin setzen</translation>
     </message>
     <message>
         <source>Wheel</source>
-        <translation type="unfinished">Rad</translation>
+        <translation>Rad</translation>
     </message>
     <message>
         <source>Zoom</source>
-        <translation type="unfinished">Vergrößern und verkleinern</translation>
+        <translation>Vergrößern und verkleinern</translation>
     </message>
     <message>
         <source>Drag</source>
-        <translation type="unfinished">Ziehen</translation>
+        <translation>Ziehen</translation>
     </message>
     <message>
         <source>Move the picture</source>
-        <translation type="unfinished">Das Bild verschieben</translation>
+        <translation>Das Bild verschieben</translation>
     </message>
     <message>
         <source>Double click</source>
-        <translation type="unfinished">Doppelklick</translation>
+        <translation>Doppelklick</translation>
     </message>
     <message>
         <source>No step is over yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Schritt ist zu Ende.</translation>
     </message>
 </context>
 <context>
     <name>FollowedWindow</name>
     <message>
         <source>Last step (%1): a peak of %2 in %3.</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzter Schritt (%1): eine Spitze von %2 in %3.</translation>
     </message>
     <message>
         <source>Its plan foretold %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sein Plan sagte %1 voraus.</translation>
     </message>
     <message>
         <source>Steps above the budget: %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritte über dem Budget: %1.</translation>
     </message>
     <message>
         <source>No step was above the budget.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Schritt lag über dem Budget.</translation>
     </message>
     <message>
         <source>Steps above what their plan foretold: %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritte über dem, was ihr Plan voraussagte: %1.</translation>
     </message>
     <message>
         <source>%1 (steps: %2)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 (Schritte: %2)</translation>
     </message>
     <message>
         <source>and more reasons: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>und weitere Gründe: %1</translation>
     </message>
     <message>
         <source>Why the original ran: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Warum das Original lief: %1</translation>
     </message>
     <message>
         <source>%1: training run</source>
-        <translation type="unfinished"></translation>
+        <translation>%1: Trainingslauf</translation>
     </message>
     <message>
         <source>Steps</source>
-        <translation type="unfinished">Schritte</translation>
+        <translation>Schritte</translation>
     </message>
     <message>
         <source>%1: %2 steps</source>
-        <translation type="unfinished"></translation>
+        <translation>%1: %2 Schritte</translation>
     </message>
     <message>
         <source>%1, a budget of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, ein Budget von %2</translation>
     </message>
     <message>
         <source>No step is over yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Schritt ist zu Ende.</translation>
     </message>
 </context>
 <context>
     <name>FunctionCaptureDialog</name>
     <message>
         <source>The function is called, and one training step of the model that it returns is recorded, in a process of its own.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Funktion wird aufgerufen, und ein Trainingsschritt des Modells, das sie zurückgibt, wird aufgezeichnet, in einem eigenen Prozess.</translation>
     </message>
     <message>
         <source>the arguments keep their values, which the program may read</source>
-        <translation type="unfinished"></translation>
+        <translation>die Argumente behalten ihre Werte, die das Programm lesen darf</translation>
     </message>
     <message>
         <source>none: its states and updates are not counted</source>
-        <translation type="unfinished">keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
+        <translation>keiner: seine Zustände und Aktualisierungen zählen nicht</translation>
     </message>
     <message>
         <source>where the function puts its model</source>
-        <translation type="unfinished"></translation>
+        <translation>wo die Funktion ihr Modell anlegt</translation>
     </message>
     <message>
         <source>CPU</source>
-        <translation type="unfinished">CPU</translation>
+        <translation>CPU</translation>
     </message>
     <message>
         <source>as the program says</source>
-        <translation type="unfinished"></translation>
+        <translation>wie das Programm es sagt</translation>
     </message>
     <message>
         <source>autocast to bf16</source>
-        <translation type="unfinished"></translation>
+        <translation>Autocast nach bf16</translation>
     </message>
     <message>
         <source>autocast to f16</source>
-        <translation type="unfinished"></translation>
+        <translation>Autocast nach f16</translation>
     </message>
     <message>
         <source>parameters of 16 bits, updated as weights in f32</source>
-        <translation type="unfinished"></translation>
+        <translation>Parameter mit 16 Bit, als Gewichte in f32 aktualisiert</translation>
     </message>
     <message>
         <source>Choose</source>
-        <translation type="unfinished">Wählen</translation>
+        <translation>Wählen</translation>
     </message>
     <message>
         <source>Function</source>
-        <translation type="unfinished"></translation>
+        <translation>Funktion</translation>
     </message>
     <message>
         <source>Keywords</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüsselwörter</translation>
     </message>
     <message>
         <source>Optimizer</source>
-        <translation type="unfinished">Optimierer</translation>
+        <translation>Optimierer</translation>
     </message>
     <message>
         <source>Device</source>
-        <translation type="unfinished">Gerät</translation>
+        <translation>Gerät</translation>
     </message>
     <message>
         <source>Precision</source>
-        <translation type="unfinished"></translation>
+        <translation>Genauigkeit</translation>
     </message>
     <message>
         <source>Values</source>
-        <translation type="unfinished"></translation>
+        <translation>Werte</translation>
     </message>
     <message>
         <source>Python</source>
-        <translation type="unfinished"></translation>
+        <translation>Python</translation>
     </message>
     <message>
         <source>Folder of a Python environment</source>
-        <translation type="unfinished"></translation>
+        <translation>Ordner einer Python-Umgebung</translation>
     </message>
     <message>
         <source>Asking Python</source>
-        <translation type="unfinished"></translation>
+        <translation>Python wird gefragt</translation>
     </message>
     <message>
         <source>%1, Python %2 with torch %3</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, Python %2 mit torch %3</translation>
     </message>
     <message>
         <source>CUDA</source>
-        <translation type="unfinished">CUDA</translation>
+        <translation>CUDA</translation>
     </message>
     <message>
         <source>%1, Python %2, lacks %3: name the Python of the environment that trains, or install there what is missing (pip install torch; pip install rematlas-....whl).</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, Python %2, fehlt %3: das Python der Umgebung nennen, in der trainiert wird, oder dort installieren, was fehlt (pip install torch; pip install rematlas-....whl).</translation>
     </message>
     <message>
         <source> and </source>
-        <translation type="unfinished"></translation>
+        <translation> und </translation>
     </message>
     <message>
         <source>%1 is no function of this file that can be called without arguments. Choose another one.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 ist keine Funktion dieser Datei, die ohne Argumente aufgerufen werden kann. Eine andere wählen.</translation>
     </message>
     <message>
         <source>No function of this file can be called without arguments. Write one that returns the model and its arguments:</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Funktion dieser Datei kann ohne Argumente aufgerufen werden. Eine schreiben, die das Modell und seine Argumente zurückgibt:</translation>
     </message>
     <message>
         <source>&apos;%1&apos; is no keyword of a function; expected for example batch=8</source>
-        <translation type="unfinished"></translation>
+        <translation>&apos;%1&apos; ist kein Schlüsselwort einer Funktion; erwartet wird zum Beispiel batch=8</translation>
     </message>
     <message>
         <source>Weights in f32 are the optimizer&apos;s: choose one.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewichte in f32 gehören dem Optimierer: einen wählen.</translation>
     </message>
     <message>
         <source>%1 could not capture the function: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 konnte die Funktion nicht aufnehmen: %2</translation>
     </message>
 </context>
 <context>
@@ -2503,38 +2503,38 @@ Nach Bytes und unbenutzter Zeit: zuerst, was am längsten ohne Verwendung am mei
     <name>LinesDialog</name>
     <message>
         <source>In the training program:</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Trainingsprogramm:</translation>
     </message>
     <message>
         <source>Or in a forward that checkpoints its blocks itself:</source>
-        <translation type="unfinished"></translation>
+        <translation>Oder in einem Forward, der seine Blöcke selbst mit Checkpoints ausführt:</translation>
     </message>
     <message>
         <source>In a shell:</source>
-        <translation type="unfinished"></translation>
+        <translation>In einer Shell:</translation>
     </message>
     <message>
         <source>Lines to paste</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeilen zum Einfügen</translation>
     </message>
     <message>
         <source>Saved %1</source>
-        <translation type="unfinished">%1 gespeichert</translation>
+        <translation>%1 gespeichert</translation>
     </message>
     <message>
         <source>Show this after each export</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach jedem Export zeigen</translation>
     </message>
 </context>
 <context>
     <name>LinesToCopy</name>
     <message>
         <source>Copy</source>
-        <translation type="unfinished">Kopieren</translation>
+        <translation>Kopieren</translation>
     </message>
     <message>
         <source>Copy: %1</source>
-        <translation type="unfinished">Kopieren: %1</translation>
+        <translation>Kopieren: %1</translation>
     </message>
 </context>
 <context>
@@ -2948,31 +2948,31 @@ Nach Bytes und unbenutzter Zeit: zuerst, was am längsten ohne Verwendung am mei
     </message>
     <message>
         <source>Open from another &amp;machine...</source>
-        <translation type="unfinished"></translation>
+        <translation>Von einem anderen &amp;Rechner öffnen...</translation>
     </message>
     <message>
         <source>Policy for chec&amp;kpointing (.policy.json)...</source>
-        <translation type="unfinished"></translation>
+        <translation>Richtlinie für Chec&amp;kpointing (.policy.json)...</translation>
     </message>
     <message>
         <source>Selectors for t&amp;orchtitan (.txt)...</source>
-        <translation type="unfinished"></translation>
+        <translation>Selektoren für t&amp;orchtitan (.txt)...</translation>
     </message>
     <message>
         <source>&amp;Lines to paste for the last export</source>
-        <translation type="unfinished"></translation>
+        <translation>Zei&amp;len zum Einfügen für den letzten Export</translation>
     </message>
     <message>
         <source>bytes at the peak</source>
-        <translation type="unfinished"></translation>
+        <translation>Bytes an der Spitze</translation>
     </message>
     <message>
         <source>time</source>
-        <translation type="unfinished">Zeit</translation>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>cost to run again</source>
-        <translation type="unfinished"></translation>
+        <translation>Kosten eines weiteren Laufs</translation>
     </message>
     <message>
         <source>Decision: kept, recomputed or offloaded, once there is a schedule.
@@ -2980,43 +2980,47 @@ Phase: forward, loss, backward, optimizer.
 Bytes at the peak: of the tensors that a block made, while the most is held.
 Time: of all runs in the schedule.
 Cost to run again: time for each MiB that a block makes.</source>
-        <translation type="unfinished"></translation>
+        <translation>Entscheidung: behalten, neu berechnet oder ausgelagert, sobald es einen Ablauf gibt.
+Phase: vorwärts, Verlust, rückwärts, Optimierer.
+Bytes an der Spitze: der Tensoren, die ein Block gemacht hat, während am meisten belegt ist.
+Zeit: aller Läufe im Ablauf.
+Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translation>
     </message>
     <message>
         <source>All that can be opened (*.pt *.pt2 *.py *.graph.json *.schedule.json *.sweep.json *.plan *.pickle *.jsonl);;Models (*.pt *.pt2 *.py);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan);;Memory snapshots (*.pickle);;Training runs (*.jsonl)</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles, was geöffnet werden kann (*.pt *.pt2 *.py *.graph.json *.schedule.json *.sweep.json *.plan *.pickle *.jsonl);;Modelle (*.pt *.pt2 *.py);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan);;Speicherabbilder (*.pickle);;Trainingsläufe (*.jsonl)</translation>
     </message>
     <message>
         <source>%1 (capture again)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 (erneut aufnehmen)</translation>
     </message>
     <message>
         <source>Export selectors for torchtitan</source>
-        <translation type="unfinished"></translation>
+        <translation>Selektoren für torchtitan exportieren</translation>
     </message>
     <message>
         <source>Texts (*.txt)</source>
-        <translation type="unfinished"></translation>
+        <translation>Texte (*.txt)</translation>
     </message>
     <message>
         <source>Export a policy for checkpointing</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Richtlinie für Checkpointing exportieren</translation>
     </message>
     <message>
         <source>Policies (*.policy.json)</source>
-        <translation type="unfinished"></translation>
+        <translation>Richtlinien (*.policy.json)</translation>
     </message>
     <message>
         <source>Open from another machine</source>
-        <translation type="unfinished"></translation>
+        <translation>Von einem anderen Rechner öffnen</translation>
     </message>
     <message>
         <source>A file as ssh://[user@]host[:port]/path. A key or an agent must let ssh in, and solvers run there.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Datei als ssh://[Benutzer@]Rechner[:Port]/Pfad. Ein Schlüssel oder ein Agent muss ssh einlassen, und die Löser laufen dort.</translation>
     </message>
     <message>
         <source>%1: capture the model there (ssh %2 rematlas capture ...), then open its .graph.json from there</source>
-        <translation type="unfinished"></translation>
+        <translation>%1: nehmen Sie das Modell dort auf (ssh %2 rematlas capture ...) und öffnen Sie dann die .graph.json von dort</translation>
     </message>
 </context>
 <context>
@@ -3298,7 +3302,7 @@ Cost to run again: time for each MiB that a block makes.</source>
     </message>
     <message>
         <source>and open capture_me.py, or record its training step and open the graph:</source>
-        <translation type="unfinished"></translation>
+        <translation>und capture_me.py öffnen, oder ihren Trainingsschritt aufzeichnen und den Graphen öffnen:</translation>
     </message>
 </context>
 <context>
@@ -3607,39 +3611,39 @@ Cost to run again: time for each MiB that a block makes.</source>
     </message>
     <message>
         <source>step %1</source>
-        <translation type="unfinished">Schritt %1</translation>
+        <translation>Schritt %1</translation>
     </message>
     <message>
         <source>what the plan foretells</source>
-        <translation type="unfinished"></translation>
+        <translation>was der Plan voraussagt</translation>
     </message>
     <message>
         <source>budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Budget</translation>
     </message>
     <message>
         <source>a plan</source>
-        <translation type="unfinished"></translation>
+        <translation>ein Plan</translation>
     </message>
     <message>
         <source>the original</source>
-        <translation type="unfinished"></translation>
+        <translation>das Original</translation>
     </message>
     <message>
         <source>online eviction</source>
-        <translation type="unfinished"></translation>
+        <translation>Verdrängung im Lauf</translation>
     </message>
     <message>
         <source>the original, recorded</source>
-        <translation type="unfinished"></translation>
+        <translation>das Original, aufgezeichnet</translation>
     </message>
     <message>
         <source>the original, compared</source>
-        <translation type="unfinished"></translation>
+        <translation>das Original, verglichen</translation>
     </message>
     <message>
         <source>without gradients</source>
-        <translation type="unfinished"></translation>
+        <translation>ohne Gradienten</translation>
     </message>
 </context>
 <context>
@@ -3869,15 +3873,15 @@ Cost to run again: time for each MiB that a block makes.</source>
     <name>PythonReader</name>
     <message>
         <source>%1 cannot be started: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 lässt sich nicht starten: %2</translation>
     </message>
     <message>
         <source>%1 is no Python that can be asked</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 ist kein Python, das gefragt werden kann</translation>
     </message>
     <message>
         <source>%1 is no Python that can be asked: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 ist kein Python, das gefragt werden kann: %2</translation>
     </message>
 </context>
 <context>
@@ -3930,59 +3934,59 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     <name>RunStepsTable</name>
     <message>
         <source>Step</source>
-        <translation type="unfinished">Schritt</translation>
+        <translation>Schritt</translation>
     </message>
     <message>
         <source>From 0 on, as the model was called</source>
-        <translation type="unfinished"></translation>
+        <translation>Ab 0, wie das Modell aufgerufen wurde</translation>
     </message>
     <message>
         <source>Run by</source>
-        <translation type="unfinished"></translation>
+        <translation>Gelaufen durch</translation>
     </message>
     <message>
         <source>Who ran the step: a plan, or the original model</source>
-        <translation type="unfinished"></translation>
+        <translation>Wer den Schritt ausführte: ein Plan oder das ursprüngliche Modell</translation>
     </message>
     <message>
         <source>Peak</source>
-        <translation type="unfinished">Spitze</translation>
+        <translation>Spitze</translation>
     </message>
     <message>
         <source>Of all tensors of the process on the device, measured</source>
-        <translation type="unfinished"></translation>
+        <translation>Aller Tensoren des Prozesses auf dem Gerät, gemessen</translation>
     </message>
     <message>
         <source>Foretold</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorausgesagt</translation>
     </message>
     <message>
         <source>The peak that the plan foretold, with what lived beside the step</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Spitze, die der Plan voraussagte, mit dem, was neben dem Schritt lebte</translation>
     </message>
     <message>
         <source>Beyond</source>
-        <translation type="unfinished"></translation>
+        <translation>Darüber</translation>
     </message>
     <message>
         <source>The measured peak less what the plan foretold</source>
-        <translation type="unfinished"></translation>
+        <translation>Die gemessene Spitze weniger der vorausgesagten</translation>
     </message>
     <message>
         <source>Time</source>
-        <translation type="unfinished">Zeit</translation>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>From the forward of the step to the next one</source>
-        <translation type="unfinished"></translation>
+        <translation>Vom Vorwärts des Schritts bis zum nächsten</translation>
     </message>
     <message>
         <source>Why</source>
-        <translation type="unfinished">Warum</translation>
+        <translation>Warum</translation>
     </message>
     <message>
         <source>Why the original ran the step</source>
-        <translation type="unfinished"></translation>
+        <translation>Warum das Original den Schritt ausführte</translation>
     </message>
 </context>
 <context>
@@ -4637,7 +4641,9 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
         <source>or drop a file on this window: a model (.pt, .pt2, or .py with a function that returns it),
 a training graph (.graph.json), a schedule (.schedule.json), a sweep (.sweep.json)
 or a plan (.plan).</source>
-        <translation type="unfinished"></translation>
+        <translation>oder eine Datei auf dieses Fenster ziehen: ein Modell (.pt, .pt2, oder .py mit einer Funktion, die es zurückgibt),
+einen Trainingsgraphen (.graph.json), einen Ablauf (.schedule.json), eine Reihe (.sweep.json)
+oder einen Plan (.plan).</translation>
     </message>
 </context>
 <context>
