@@ -151,8 +151,8 @@ def tensors_read(node: Node) -> list:
 
 
 def copied_bytes(node: Node, layouts) -> int:
-    """Returns the bytes of the parameters that a kernel reads in other strides than they have. Inductor copies
-    these right before the kernel. Other tensors are made in the strides in which they are read."""
+    """Returns the bytes of the parameters that a kernel reads in strides which they do not have. Inductor
+    copies them right before the kernel. Other tensors are made in the strides in which they are read."""
     return sum(
         bytes_of(read)
         for read, (_, strides, *_) in zip(nodes_read(node), layouts, strict=True)
