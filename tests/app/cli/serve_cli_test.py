@@ -303,7 +303,7 @@ class Process(ServeTest):
 
     def test_who_is_slow_or_silent_keeps_nobody_waiting(self):
         with Serving(self.graph) as served:
-            open_ones = [served.connect() for _ in range(100)]
+            open_ones = [served.connect() for _ in range(600)]
             for number, connection in enumerate(open_ones):
                 connection.sendall(b"GET /state HTTP/1.1\r\nX: "[: number % 25])
             host = f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.token}\r\n"
