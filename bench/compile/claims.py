@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Says which rows of a table of compile.py contradict what is claimed: claims.py FILE.csv
+"""Says which rows of a table of compile.py contradict our claims: claims.py FILE.csv
 
-Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
-than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
+The claims: budgets are kept; gradients are those of plain compilation; no row of ours takes both more memory
+and more time than a row of torch's memory budget; a larger budget is not slower. Times differ by NOISE from
+run to run.
 """
 
 import csv
@@ -11,11 +12,11 @@ import sys
 from collections import defaultdict
 
 NOISE = 0.03
-TOLERANCE = 1e-6  # of gradients
+TOLERANCE = 1e-6  # the largest relative difference of gradients
 
 
 def tables(path) -> dict:
-    """Returns runs by model: each a dictionary of values by what they are."""
+    """Returns the runs of each model, by name: dictionaries of values by their kind (peak, time, ...)."""
     found = defaultdict(lambda: defaultdict(dict))
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Budgets under torch.compile, beside torch's own memory budget: CSV of name,run,value,unit.
+"""Compares budgets under torch.compile with torch's own memory budget: CSV of name,run,value,unit.
 
     compile.py [--output FILE] [--models TEXT] [--rounds N]        REMATLAS_PROGRAMS names the build
 
-Each model is trained as torch.compile alone compiles it, under torch._functorch's activation_memory_budget,
-and under six budgets in bytes by rematlas.compile, the step's shares in SHARES. `peak`: bytes of tensors
-beyond those that live before the step. `time`: of a step over a plainly compiled one, medians of rounds in
-which every compiled step of the model runs once. `gradients`: the largest difference from the plain ones,
-relative to the largest entry of the tensor.
+Each model is trained in three ways: compiled by torch.compile alone; under torch._functorch's
+activation_memory_budget; and by rematlas.compile under six budgets in bytes, which are the shares SHARES of
+the plain peak. `peak`: bytes of tensors beyond those that live before the step. `time`: the time of a step
+over that of a plainly compiled step, as medians of rounds in which each compiled step of the model runs once.
+`gradients`: the largest difference from the plain gradients, relative to the largest entry of the tensor.
 """
 
 import argparse
@@ -24,11 +24,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "runtime" / "python")]
 
-SHARES = (90, 80, 70, 60, 50, 40)  # per cent
-KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budget: a share of what forward saves
+SHARES = (90, 80, 70, 60, 50, 40)  # percent of the plain peak
+KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budgets: shares of the bytes that forward saves
 MIB = 1 << 20
-# The C library keeps the memory that it has, as caching allocators of GPUs do: returned pages would come back
-# as page faults, at moments that differ from step to step.
+# The C library keeps freed memory, as caching allocators of GPUs do. Pages that it returned to the system
+# would come back by page faults, at moments that differ from step to step.
 KEEP_PAGES = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
@@ -37,7 +37,7 @@ KEEP_PAGES = {
 
 
 class Training:
-    """A model and its inputs. All that are compiled share them."""
+    """A model and its inputs, which all compiled steps share."""
 
     def __init__(self, name):
         import torch
@@ -55,14 +55,15 @@ class Training:
         self.kept = [tensor.clone() for tensor in self.module.buffers()]
 
     def function(self):
-        """Returns the step as a function whose code is its own: dynamo keeps graphs by code."""
+        """Returns the step as a function with a code object of its own, because dynamo keeps graphs by
+        code."""
         self.functions += 1
         made = {"module": self.module}
         exec(f"def step_{self.functions}(*arguments):\n    return module(*arguments)", made)
         return made[f"step_{self.functions}"]
 
     def step(self, compiled) -> float:
-        """Returns the seconds of a step; its random numbers are the same each time."""
+        """Runs a step and returns its seconds. Its random numbers are the same each time."""
         self.torch.manual_seed(1)
         began = time.perf_counter()
         compiled(*self.arguments).backward()
@@ -88,14 +89,15 @@ class Training:
         return peak - before
 
     def gradients(self, compiled) -> list:
-        """Returns them as arrays, whose memory is not counted."""
+        """Runs a step and returns its gradients as numpy arrays, whose memory is not counted."""
         self.step(compiled)
         found = [p.grad.numpy().copy() for p in self.module.parameters() if p.grad is not None]
         self.end_step()
         return found
 
     def seconds_in_turn(self, steps, rounds) -> list:
-        """Returns each step's median over the rounds. Every other round runs in the reverse order."""
+        """Returns the median seconds of each step over the rounds. Every other round runs in the reverse
+        order."""
         seconds = [[] for _ in steps]
         for round_number in range(rounds):
             numbers = range(len(steps))

@@ -229,9 +229,8 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
         Copies(offload, "pcie4", None, "cpu")  # raises ValueError for a wrong `offload`
         ways.append(Way("offload", offload))
     question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
-    for (
-        card
-    ) in cards:  # steps are recorded one after the other, because torch can have one absent card at a time
+    # Steps are recorded one after the other, because torch can have only one absent card at a time.
+    for card in cards:
         steps.on(card, base)
     if base is not None:
         return FORMAT | {"cards": [answered(steps, card, question, base) for card in cards]}

@@ -100,9 +100,7 @@ class Chosen:
     name: str
     options: dict
     instances: tuple
-    masters: (
-        torch.dtype | None
-    )  # the type of master weights, which are updated instead of narrower parameters
+    masters: torch.dtype | None  # the type of master weights; None: there are none
 
     @classmethod
     def of(cls, optimizer, master_weights=None) -> "Chosen":

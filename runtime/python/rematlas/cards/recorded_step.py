@@ -71,8 +71,8 @@ def graph_of_step(
             given = on_card(tensors, card, values)
             args, kwargs = structure.rebuild(structure_of_arguments, given)
             kind = card.name.partition(":")[0]
-            # Without a type no region is opened, not even a disabled one: it would keep the casts of weights of
-            # regions within the model from one step to the next.
+            # Without a type no region is opened, not even a disabled one: it would keep the casts of weights
+            # of regions within the model from one step to the next.
             with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)

@@ -122,9 +122,8 @@ class Eviction:
     rematerializations: int  # reruns of ops
     rerun_share: float  # the share of reruns in the time of all ops
     known_ops: int  # ops that could run again now
-    given_up: str = (
-        ""  # why the budget could not be kept, in steps that `apply` runs under eviction by itself
-    )
+    # Why the budget could not be kept; only in steps that `apply` runs under eviction by itself
+    given_up: str = ""
 
     @classmethod
     def of(cls, text: str) -> "Eviction":

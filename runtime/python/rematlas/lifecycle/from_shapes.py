@@ -76,9 +76,8 @@ class Twin:
         self.used = used
         self.known = frozenset()
         self.reads_kept = False  # see Walk
-        self.counted = (
-            frozenset()
-        )  # the attributes that the forward counts or logs by, in the form of `known`
+        # The attributes that the forward counts or logs by, in the form of `known`
+        self.counted = frozenset()
         self.places = {}  # see `places_of`
 
     def record(self, settles=False) -> Recorded:
