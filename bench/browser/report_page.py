@@ -1,9 +1,10 @@
-"""How large the page of `rematlas report` is, how long it takes to open, and how smoothly it moves.
+"""Measures the page of `rematlas report`: its size, the time it takes to open, and how smoothly it moves.
 
     python3 bench/browser/report_page.py BIN [RUNS]      writes CSV: name,run,value,unit
 
-BIN is a folder with `rematlas`. The step has 10,000 different ops. Frames are counted while the blocks, all
-of them expanded, are dragged, while the cursor of the memory runs, and while a table is scrolled.
+BIN is a folder with `rematlas`. The step has 10,000 different ops. Frames are counted while the blocks, which
+are all expanded, are dragged and zoomed, while the cursor of the memory view runs, while that view is zoomed,
+and while a table is scrolled.
 """
 
 import pathlib
@@ -17,7 +18,7 @@ from graphs import write_large
 
 FRAMES = 60
 
-# What a view does once a frame.
+# The move of a view in each frame: (tab, script).
 MOVES = {
     "blocks_dragged": ("blocks", "rematlas.views.blocks.pan(0, i % 60 < 30 ? -25 : 25)"),
     "blocks_zoomed": ("blocks", "rematlas.views.blocks.zoomBy(i % 20 < 10 ? 0.8 : 1.25)"),
@@ -28,7 +29,7 @@ MOVES = {
 
 
 def frames_per_second(page: Page, move: str) -> float:
-    """Of frames that the browser paints with the move in each."""
+    """Returns how many frames per second the browser paints, with the move in each frame."""
     return page.evaluate(
         "new Promise(done => { let i = 0; const begin = performance.now(); const next = () => {"
         f" {move}; if (++i < {FRAMES}) requestAnimationFrame(next);"
@@ -38,7 +39,7 @@ def frames_per_second(page: Page, move: str) -> float:
 
 
 def opening(page: Page) -> dict[str, float]:
-    """Milliseconds from the request to the first picture, and of the page's own script."""
+    """Returns the milliseconds from the request to the end of loading, and to the first picture."""
     timing = "performance.getEntriesByType('navigation')[0]"
     painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     return {

@@ -1,4 +1,5 @@
-"""Models for the table of compiled steps, each with its loss inside: NAME() returns (module, arguments)."""
+"""Models for the table of compiled steps. NAME() returns (module, arguments); the module computes its
+loss."""
 
 import pathlib
 import sys
@@ -47,7 +48,7 @@ class LanguageModel(nn.Module):
 
 
 def padded_texts(vocabulary, rows, length):
-    """Returns ids and the mask that tells them from padding: every row ends elsewhere."""
+    """Returns ids, and the mask that is 0 for padding. Each row has another length."""
     ends = torch.linspace(length // 2, length, rows).long()
     return torch.randint(vocabulary, (rows, length)), (torch.arange(length) < ends[:, None]).long()
 
@@ -95,7 +96,7 @@ class Experts(nn.Module):
         share = torch.zeros_like(weights.new_empty(tokens.shape[0], self.up.shape[0])).scatter(
             1, chosen, weights
         )
-        kept, taken = share.t().topk(self.capacity)  # of each expert: the tokens that want it most
+        kept, taken = share.t().topk(self.capacity)  # for each expert, the tokens with the largest weights
         made = functional.silu(tokens[taken] @ self.up) @ self.down
         out = torch.zeros_like(tokens).index_add(0, taken.flatten(), (kept[..., None] * made).flatten(0, 1))
         return out.view_as(x)

@@ -1,9 +1,9 @@
 """Checkmate (Jain et al., MLSys 2020): the largest batches, and how far simpler methods are from the optimum.
 
-Largest batches: on 16 GiB, with at most the time of one extra forward, over the largest without
-recomputation. Theirs counts operations, ours the times of a V100's roofline. Ratios to the optimum (table 2):
-the geometric mean over budgets that a method keeps. Our optimum is the best that any solver finds, and its
-proven gap is beside it.
+Largest batches: the largest batch on 16 GiB with at most the time of one extra forward, over the largest
+batch without recomputation. The paper counts operations as time; we take the times of a V100's roofline.
+Ratios to the optimum (table 2): the geometric mean over the budgets that a method keeps. Our optimum is the
+best overhead that any solver finds; the row also has its proven gap.
 """
 
 import math
@@ -19,7 +19,8 @@ PAPER = "Jain et al., Checkmate, MLSys 2020"
 NO_NUMBER = f"{PAPER}, figure 6: a bar without a number"
 SECONDS = 20
 
-# name: (function of image_models, sizes, published factor, its source, what the paper prints of the batches)
+# name: (function of image_models, sizes, published factor, its source, the published batches with and without
+# recomputation)
 BATCHES = {
     "MobileNet": ("mobilenet", "224 px", 5.1, f"{PAPER}, figure 6: batch 1,105", (1105, math.nan)),
     "U-Net": ("unet", "416 by 608 px", 3.8, f"{PAPER}, figure 6: batch 61 against 16", (61, 16)),
@@ -29,8 +30,8 @@ BATCHES = {
     "SegNet": ("segnet", "416 by 608 px", math.nan, NO_NUMBER, (math.nan, math.nan)),
     "FCN8": ("fcn8", "416 by 608 px", math.nan, NO_NUMBER, (math.nan, math.nan)),
 }
-# name: (function of image_models, batch, sizes, published ratios of the first of METHODS). Checkmate itself
-# is 1 by definition, and is asked only where its MILP ends in time.
+# name: (function of image_models, batch, sizes, published ratios of the first of METHODS). The ratio of
+# Checkmate itself is 1 by definition; it runs only for models whose MILP ends in time.
 RATIOS = {
     "MobileNet": (image_models.mobilenet, 512, "224 px", (1.14, 1.07, 7.07, 1.06)),
     "VGG16": (image_models.vgg16, 256, "224 px", (1.28, 1.06, 1.44, 1.01, 1)),
@@ -39,7 +40,8 @@ RATIOS = {
     "ResNet-50": (image_models.resnet50, 256, "224 px", (1.20, 1.25, math.nan, 1.05)),
 }
 METHODS = ("chen-sqrt", "chen-greedy", "revolve", "checkmate-lp", "checkmate")
-FRACTIONS = (0.2, 0.4, 0.6, 0.8)  # of the way from the least memory to the peak without recomputation
+# Budgets, between the least memory (0) and the peak without recomputation (1)
+FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 SECONDS_OF_OPTIMUM, SECONDS_OF_METHOD = 5, 10
 
 
@@ -81,8 +83,8 @@ def batch_rows(name: str) -> list[Row]:
 
 
 def overheads_at(step: Step, budget: int, methods: tuple, seconds: dict) -> tuple[dict, float]:
-    """Returns what each method finds within the budget (none where it keeps it not), and the best proven
-    bound; adds to the seconds of each."""
+    """Returns the overhead that each method finds within the budget, and the best proven bound. A method that
+    finds no schedule is missing. Adds the time of each method to `seconds`."""
     found, bounds = {}, [1.0]
     for method in ("atlas", *methods):
         limit = SECONDS_OF_OPTIMUM if method == "atlas" else SECONDS_OF_METHOD

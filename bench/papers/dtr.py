@@ -1,9 +1,10 @@
-"""DTR (Kirisame et al., ICLR 2021): time added under a budget, measured by them on a Titan V.
+"""DTR (Kirisame et al., ICLR 2021): time added under a budget, measured by the authors on a Titan V.
 
-Theirs is measured and has the time that their runtime takes for itself (8 to 36 % where hardly anything is
-evicted). Ours is simulated: their rule for what to evict (`--solver dtr`), and a schedule made ahead (atlas).
-There is no profile of a Titan V: the steps have the times of a V100 in f32. A budget is kept in its share of
-the published peak, for our peaks are not theirs to the byte.
+The published times are measured, and include the time that the authors' runtime takes for itself (8 to 36 %
+when hardly anything is evicted). Our times are simulated, both for the authors' eviction rule (`--solver
+dtr`) and for a schedule made ahead (atlas). There is no profile of a Titan V, so the steps have the times of
+a V100 in f32. Each budget is the same share of our peak as of the published peak, because the two peaks
+differ a little.
 """
 
 import math
@@ -26,8 +27,8 @@ SECONDS = 8
 class Published(NamedTuple):
     made: partial
     sizes: str
-    peak: float  # GB, of unmodified PyTorch
-    step: float  # ms, of the same
+    peak: float  # GB in unmodified PyTorch
+    step: float  # ms in unmodified PyTorch
     budgets: dict  # ms of a step by budget in GB
 
 
@@ -71,13 +72,13 @@ PUBLISHED = {
 
 
 class Larger(NamedTuple):
-    """Of table 1: batches within one budget, of which only the first fits unmodified PyTorch."""
+    """A row of table 1: batches within one budget. Only the first batch fits in unmodified PyTorch."""
 
     made: Callable  # (batch) -> step
     sizes: str
     budget: float  # GB
-    peak: float  # GB, of the first batch in unmodified PyTorch
-    step: float  # ms, of the same
+    peak: float  # GB of the first batch in unmodified PyTorch
+    step: float  # ms of the first batch in unmodified PyTorch
     batches: dict  # ms of a step by batch
 
 
@@ -135,7 +136,8 @@ def rows_of(name: str) -> list[Row]:
 
 
 def larger_rows(name: str) -> list[Row]:
-    """The time of one sample within the budget, over that of the first batch as it is."""
+    """Returns the rows for the time of one sample within the budget, over its time in the first batch without
+    a budget."""
     of = TABLE_1[name]
     first = min(of.batches)
     with Step(of.made(batch=first), "v100") as step:

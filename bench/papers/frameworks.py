@@ -1,8 +1,8 @@
-"""What frameworks were measured to need: memory of the step as it is, and its time.
+"""Measured memory and time of training steps in frameworks, without recomputation.
 
-Nothing is solved here: the graph of the step, as it is recorded for a card that is not there, is held against
-a measured peak (agreement within 10 %) or a measured time (within 30 %). All that were tried are here, chosen
-by how well the setting is known, those that do not agree too.
+Nothing is solved here. The graph of the step, recorded for an absent card, is compared with a measured peak
+(it agrees within 10 %) or a measured time (within 30 %). The cases were chosen by how well their setting is
+known. All cases that were tried are here, also those that do not agree.
 """
 
 from collections.abc import Callable
@@ -32,12 +32,13 @@ NANOGPT = "nanoGPT, pull request 225: compiled (torch 2.0), one RTX 4090, 115.6 
 class Memory(NamedTuple):
     made: Callable
     card: str
-    how: dict  # of Step
+    how: dict  # keyword arguments of Step
     setting: str
     bytes: float
     source: str
-    kept_gradients: bool = False  # live beside the step, from the one before
-    less: Callable | None = None  # a smaller step, whose bytes are taken off: one more sample
+    kept_gradients: bool = False  # the gradients of the step before live beside the step
+    # Makes a smaller step, whose peak is subtracted, so that the figure is that of one more sample
+    less: Callable | None = None
 
 
 class Time(NamedTuple):

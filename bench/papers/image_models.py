@@ -1,9 +1,9 @@
-"""Models of images of the papers' tables as functions, on the meta device: they hold no data.
+"""Image models of the papers' tables as functions, on the meta device: the models hold no data.
 
     rematlas capture image_models:resnet101 --device meta --device-profile v100 --set batch=32 -o x.graph.json
 
-Each function returns (model, args, kwargs) for one training step; the model computes its loss. Where a paper
-or its code does not say a size, the function's docstring says which one is taken.
+Each function returns (model, args, kwargs) for one training step; the model computes its loss. If a paper and
+its code do not say a size, the function's docstring says which size is used.
 """
 
 import timm
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 
 class SumOf(nn.Module):
-    """A model with the sum of what it makes as its loss, as in the experiments of Rockmate and HiRemate."""
+    """A model whose loss is the sum of its outputs, as in the experiments of Rockmate and HiRemate."""
 
     def __init__(self, model: nn.Module):
         super().__init__()
@@ -26,7 +26,7 @@ class SumOf(nn.Module):
 
 
 class WithLoss(nn.Module):
-    """A model of images with its loss: the cross entropy of classes of images or of pixels, say."""
+    """An image model with its loss: the cross entropy of classes of images or of pixels, say."""
 
     def __init__(self, model: nn.Module, loss=functional.cross_entropy):
         super().__init__()
@@ -37,7 +37,7 @@ class WithLoss(nn.Module):
 
 
 def images(model: nn.Module, batch: int, height: int, width: int | None = None, pixels: bool = False):
-    """Returns the step of a classifier; with `pixels` each pixel has a class."""
+    """Returns the step of a classifier. With `pixels`, each pixel has a class."""
     width = width or height
     target = (batch, height, width) if pixels else (batch,)
     with torch.device("meta"):
@@ -79,19 +79,19 @@ def summed(model: nn.Module, batch: int, size: int):
 
 
 def resnet101(batch: int = 64):
-    """As in HiRemate's experiments: 256 by 256."""
+    """ResNet-101 as in HiRemate's experiments: 256 by 256."""
     with torch.device("meta"):
         return summed(torchvision.models.resnet101(), batch, 256)
 
 
 def regnet_x_32(batch: int = 23):
-    """RegNetX-32GF as in HiRemate's experiments: 256 by 256. Torchvision computes its widths with tensors
-    that have values, so it is built on the cpu."""
+    """RegNetX-32GF as in HiRemate's experiments: 256 by 256. It is built on the CPU, because torchvision
+    computes its widths with tensors that need values."""
     return summed(torchvision.models.regnet_x_32gf(), batch, 256)
 
 
 def regnet_y_32(batch: int = 16):
-    """RegNetY-32GF with images of 224 by 224, built as RegNetX."""
+    """RegNetY-32GF with images of 224 by 224. It is built on the CPU, as RegNetX is."""
     return images(torchvision.models.regnet_y_32gf(), batch, 224)
 
 
@@ -145,7 +145,7 @@ def mobilenet(batch: int = 1):
 
 
 def relu_of_2020(x: Tensor) -> Tensor:
-    """As PyTorch had it then: its backward reads its input, which is kept beside the output."""
+    """The ReLU of PyTorch in 2020: its backward reads its input, which is kept beside the output."""
     return functional.threshold(x, 0, 0)
 
 
@@ -194,8 +194,8 @@ def convolutions(into: int, out: int, number: int = 2, norm: bool = True) -> nn.
 
 
 class UNet(nn.Module):
-    """U-Net (Ronneberger et al., 2015, figure 1) with padded convolutions and batch norms. `bilinear`: it
-    grows by interpolation in place of convolutions, with half as many channels at its bottom."""
+    """U-Net (Ronneberger et al., 2015, figure 1) with padded convolutions and batch norms. With `bilinear`,
+    images grow by interpolation instead of convolutions, and the bottom has half as many channels."""
 
     def __init__(self, classes: int, bilinear: bool = False, first: int = 64):
         super().__init__()
@@ -223,13 +223,13 @@ class UNet(nn.Module):
 
 
 def unet_512(batch: int = 4):
-    """512 by 512, two classes."""
+    """U-Net with images of 512 by 512 and two classes."""
     with torch.device("meta"):
         return images(UNet(2), batch, 512, pixels=True)
 
 
 def unet_original(batch: int = 1):
-    """416 by 608, two classes."""
+    """U-Net with images of 416 by 608 and two classes."""
     with torch.device("meta"):
         return images(UNet(2), batch, 416, 608, pixels=True)
 
@@ -252,8 +252,9 @@ VGG16 = (64, 128, 256, 512, 512), (2, 2, 3, 3, 3)  # widths and numbers of convo
 
 
 class VggUNet(nn.Module):
-    """The U-Net of Checkmate's experiments: the first four blocks of VGG16 down; up with one convolution a
-    step, beside what the pools made, to half the size of the image."""
+    """The U-Net of Checkmate's experiments. Its way down is the first four blocks of VGG16. Its way up has
+    one convolution for each step, takes the outputs of the pools as well, and ends at half the size of the
+    image."""
 
     def __init__(self, classes: int):
         super().__init__()
@@ -281,7 +282,7 @@ class VggUNet(nn.Module):
 
 
 def unet(batch: int = 1):
-    """416 by 608, 12 classes."""
+    """The U-Net of Checkmate with images of 416 by 608 and 12 classes."""
     with torch.device("meta"):
         model, (image, _), _ = images(VggUNet(12), batch, 416, 608)
         target = torch.zeros(batch, 208, 304, dtype=torch.int64)
@@ -289,8 +290,8 @@ def unet(batch: int = 1):
 
 
 class SegNet(nn.Module):
-    """SegNet (Badrinarayanan et al., 2017, figure 2): the convolutions of VGG16, and back with the places of
-    the maxima."""
+    """SegNet (Badrinarayanan et al., 2017, figure 2): the convolutions of VGG16, and a way back that unpools
+    by the places of the maxima."""
 
     def __init__(self, classes: int):
         super().__init__()
@@ -316,7 +317,7 @@ class SegNet(nn.Module):
 
 
 def segnet(batch: int = 1):
-    """416 by 608, 12 classes."""
+    """SegNet with images of 416 by 608 and 12 classes."""
     with torch.device("meta"):
         return images(SegNet(12), batch, 416, 608, pixels=True)
 
@@ -350,6 +351,6 @@ class Fcn8(nn.Module):
 
 
 def fcn8(batch: int = 1):
-    """416 by 608, 21 classes."""
+    """FCN-8s with images of 416 by 608 and 21 classes."""
     with torch.device("meta"):
         return images(Fcn8(21), batch, 416, 608, pixels=True)

@@ -61,7 +61,7 @@ def main() -> int:
         try:
             found = [line for row in run() for line in row.lines()]
         except Exception:
-            # One case that ends badly must not take the others with it; its rows stay as they were.
+            # A case that fails must not end the other cases. Its rows in the file stay as they were.
             print(f"{table}/{name}: no rows", traceback.format_exc(), sep="\n", file=sys.stderr)
             failed += 1
             continue

@@ -20,7 +20,8 @@ OURS, THEIRS, WORSE, PROVEN = "#1f4fa8", "#d95f02", "#c4161c", "#7f9fd6"
 
 
 def read(path: Path) -> dict:
-    """Returns figures[table][row][run] = value, where a run ends before its colon ("ours", "published")."""
+    """Returns figures[table][row][run] = value. The name of a run ends before its colon ("ours",
+    "published")."""
     figures = defaultdict(lambda: defaultdict(dict))
     with path.open(newline="") as file:
         for line in csv.DictReader(file):
@@ -52,7 +53,8 @@ def finish(axes, names: list[str], title: str, axis: str) -> None:
 
 
 def once(rows: dict, axes) -> list[str]:
-    """Returns labels that name the model in the first of its rows only, and draws a line above each model."""
+    """Returns labels of the rows; only the first row of a model names the model. Draws a line above each
+    model."""
     labels, last = [], ""
     for y, name in enumerate(rows):
         model, _, rest = name.partition(" ")
@@ -64,7 +66,7 @@ def once(rows: dict, axes) -> list[str]:
 
 
 def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
-    """A point, or beyond the limits its number at the edge."""
+    """Draws a point. A point beyond the upper limit is drawn as its number at the edge."""
     if x > limits[1]:
         axes.text(limits[1], y, f"{x:.2f} \u2192", fontsize=7, color=style["color"], va="center", ha="right")
     elif not math.isnan(x):
@@ -72,7 +74,7 @@ def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
 
 
 def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
-    """Ours as a dot, what is published as a bar from its low to its high end or as a diamond."""
+    """Draws our figure as a dot, and the published one as a diamond, or as a bar if it is a range."""
     for y, row in enumerate(rows.values()):
         low, high = value(row, "published"), row.get("published, up to")
         if high is not None:
@@ -90,7 +92,7 @@ def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
 
 
 def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
-    """Ours over what was measured, on a scale where 1/2 and 2 are equally far from 1."""
+    """Draws our figures over the measured ones, on a scale where 1/2 and 2 are equally far from 1."""
     limits = 0.4, 2.5
     axes.axvspan(1 - within, 1 + within, color=THEIRS, alpha=0.18, lw=0)
     axes.axvline(1, color=THEIRS, lw=1)
@@ -116,7 +118,7 @@ def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
 
 
 def draw_lines(part, rows: dict, x_of, title: str, axis: str, most: float) -> None:
-    """Time added, a panel for each model. `x_of`: (name of a row, row) -> place on the axis."""
+    """Draws the time added, in a panel for each model. `x_of`: (name of a row, row) -> place on the axis."""
     models = list(dict.fromkeys(name.partition(" ")[0] for name in rows))
     if not models:
         return

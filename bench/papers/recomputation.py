@@ -1,8 +1,8 @@
-"""Rockmate, HiRemate and OffMate: how much less memory at how much more time.
+"""Rockmate, HiRemate and OffMate: how much memory is saved for how much time.
 
 The papers print ranges over all their models; points of single models are in figures only. The steps are
-recorded for a V100 in f32 (OffMate: an A100 over PCI Express 4, bf16, AdamW), with times of its roofline.
-A factor is of what lies beside the resident tensors: without recomputation over with it.
+recorded for a V100 in f32 (OffMate: an A100 over PCI Express 4, bf16, AdamW), with the times of its roofline.
+A factor is the peak without recomputation over the peak with it, both without the resident tensors.
 """
 
 import math
@@ -27,7 +27,7 @@ OFFMATE = (
 SECONDS = 12
 SECONDS_WITH_COPIES = 60
 
-# name: (a function that makes the step, what the setting says of its sizes)
+# name: (a function that makes the step, the sizes in the text of the setting)
 OF_THEIRS = "as in models/__init__.py of topal-team/rockmate"
 FACTORS = {
     "ResNet-101": (image_models.resnet101, f"batch 64, 256 px, {OF_THEIRS}"),
@@ -41,8 +41,8 @@ FACTORS = {
     "U-Net-512px": (image_models.unet_512, "batch 4, 512 px"),
     "Mixer-B16": (image_models.mixer_b16, "batch 32, 224 px"),
 }
-# OffMate's own code trains classifiers of texts. Of Phi-2 the logits of words alone are more than a tenth of
-# the peak, and a step of 4 by 512 tokens is too short to hide the copies of its states.
+# OffMate's own code trains text classifiers. In Phi-2 as a language model, the logits alone take more than a
+# tenth of the peak, and a step of 4 by 512 tokens is too short to hide the copies of the optimizer's states.
 OFFLOADED = {
     "Llama-7B": (text_models.llama2_7b, "batch 8, 2,048 tokens"),
     "Phi-2-classifier": (

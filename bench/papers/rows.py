@@ -1,4 +1,4 @@
-"""Rows of the tables: our figure beside the published one, and the CSV that holds them."""
+"""Rows of the tables, each with our figure and the published one, and the CSV file that holds them."""
 
 import csv
 import dataclasses
@@ -12,17 +12,17 @@ MORE, LESS, CLOSE = "more is better", "less is better", "the same is better"
 
 @dataclasses.dataclass(kw_only=True)
 class Row:
-    """One comparison. A figure is NaN where there is none; `remark` says why."""
+    """One comparison. A missing figure is NaN; `remark` says why it is missing."""
 
     table: str
     case: str
     setting: str  # card; batch and sizes; precision; optimizer
-    source: str  # of the published figure
+    source: str  # the source of the published figure
     unit: str
     ours: float
-    published: float | tuple[float, float]  # or a range
-    better: str
-    tolerance: float = 0.0  # of CLOSE, as a share of the published figure
+    published: float | tuple[float, float]  # a figure or a range
+    better: str  # MORE, LESS or CLOSE
+    tolerance: float = 0.0  # for CLOSE: the allowed difference as a share of the published figure
     solving: float = 0.0  # seconds
     others: dict = dataclasses.field(default_factory=dict)  # further figures: {what: (value, unit)}
     remark: str = ""
@@ -31,8 +31,8 @@ class Row:
         return self.published if isinstance(self.published, tuple) else (self.published, self.published)
 
     def is_worse(self) -> float:
-        """Returns 1 where ours is worse than what is published (than all of a range), 0 where it is not, NaN
-        where one of them is not known."""
+        """Returns 1 if our figure is worse than the published one (than the whole range), or missing; 0 if it
+        is not; NaN if the published figure is missing."""
         low, high = self.bounds()
         if math.isnan(low):
             return math.nan
@@ -81,8 +81,8 @@ def write(path: pathlib.Path, lines: list[list]) -> None:
 
 
 def merged(old: list[list], new: list[list], cases: list[str]) -> list[list]:
-    """Returns the lines of both in the order of `cases` (TABLE/NAME, with which the names of their rows
-    begin). Lines of a case that is in `new` replace the old ones; those of unknown cases end."""
+    """Returns the old and the new lines in the order of `cases`. The name of a line begins with that of its
+    case (TABLE/NAME). New lines of a case replace its old ones. Lines of unknown cases are dropped."""
 
     def of_case(lines, case):
         return [line for line in lines if line[0] == case or line[0].startswith(case + " ")]

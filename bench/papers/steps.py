@@ -1,4 +1,4 @@
-"""Steps recorded for cards that are not there, and what the command line answers about them."""
+"""Steps recorded for absent cards, and the answers of the command line about them."""
 
 import json
 import os
@@ -19,8 +19,8 @@ GIB = 2**30
 
 
 def asked(*words) -> dict:
-    """Returns what `rematlas WORDS --json` answers, an answer of no included. Raises RuntimeError with what
-    the program says where the question is wrong."""
+    """Returns the answer of `rematlas WORDS --json`, also a negative one. If the command is wrong, raises
+    RuntimeError with the program's message."""
     program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
     paths = [str(ROOT / "runtime" / "python"), str(HERE)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "REMATLAS_PYTHON": sys.executable}
@@ -32,7 +32,7 @@ def asked(*words) -> dict:
 
 
 class Step:
-    """A training step as a graph file, which ends with the object.
+    """A training step as a graph file. The file is removed at the end of the context.
 
     with Step(models.resnet101(batch=32), "v100") as step:
         step.solve("--budget", "60%")
@@ -45,7 +45,7 @@ class Step:
         options = {"momentum": 0.9} if optimizer == "sgd" else {}
         described = (optimizer, options) if optimizer else None
         plan = graph_of_step(model, args, kwargs, AbsentDevice(card), optimizer=described, autocast=autocast)
-        self.whole_peak = plan.answer().whole_peak_bytes  # without recomputation
+        self.whole_peak = plan.answer().whole_peak_bytes  # the peak without recomputation
         self.parameter_bytes = sum(p.nbytes for p in model.parameters() if p.requires_grad)
         text = plan.graph_text()
         ops = json.loads(text)["ops"]
@@ -66,11 +66,12 @@ class Step:
         return asked("inspect", self.graph)["resident_bytes"]
 
     def solve(self, *options) -> dict:
-        """Returns the answer of `rematlas solve`, with "wall_seconds" that it took."""
+        """Returns the answer of `rematlas solve`, with the time of the command as "wall_seconds"."""
         began = time.perf_counter()
         answer = asked("solve", self.graph, "--quiet", *options)
         return answer | {"wall_seconds": time.perf_counter() - began}
 
     def factor(self, bytes_needed: float, resident: int) -> float:
-        """Returns how many times less than without recomputation lies beside what is resident."""
+        """Returns by which factor `bytes_needed` is smaller than the peak without recomputation, both without
+        the resident bytes."""
         return (self.whole_peak - resident) / (bytes_needed - resident)

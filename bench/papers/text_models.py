@@ -1,4 +1,4 @@
-"""Models of text of the papers' tables as functions, on the meta device: they hold no data.
+"""Text models of the papers' tables as functions, on the meta device: the models hold no data.
 
     rematlas capture text_models:llama2_7b --device meta --device-profile a100 --set batch=8 -o x.graph.json
 
@@ -36,7 +36,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """A layer of the encoder, or with `crossed` of the decoder; norms come after, as in the paper."""
+    """A layer of the encoder; with `crossed`, a layer of the decoder. Norms come last, as in the paper."""
 
     def __init__(self, width: int, heads: int, dropout: float, crossed: bool, relu=functional.relu):
         super().__init__()
@@ -55,8 +55,8 @@ class Layer(nn.Module):
 
 
 class Layers(nn.Module):
-    """The transformer of DTR's experiments, torch.nn.Transformer(nhead=16, num_encoder_layers=12), as PyTorch
-    had it in 2020: 12 layers and 6, without words."""
+    """The transformer of DTR's experiments: torch.nn.Transformer(nhead=16, num_encoder_layers=12) of PyTorch
+    in 2020. It has 12 layers in the encoder, 6 in the decoder, and no embedding of words."""
 
     def __init__(self):
         super().__init__()
@@ -90,7 +90,7 @@ def gpt2(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ):
-    """GPT-2 of transformers. `attention`: sdpa, or eager, which writes the matrix out."""
+    """GPT-2 of transformers. `attention`: sdpa, or eager, which writes the matrix of scores out."""
     config = transformers.GPT2Config(
         n_embd=width, n_layer=layers, n_head=heads, vocab_size=words, n_positions=length, use_cache=False,
         resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
@@ -155,7 +155,7 @@ def phi2(batch: int = 8, length: int = 2048):
 
 
 def phi2_classifier(batch: int = 8, length: int = 2048):
-    """Phi-2 that tells classes of texts, as in OffMate's experiments: its head makes no words."""
+    """Phi-2 as a classifier of texts, as in OffMate's experiments. Its head makes no logits of words."""
     with torch.device("meta"):
         model = transformers.PhiForSequenceClassification(phi2_config()).to(torch.bfloat16)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -203,7 +203,7 @@ class LowRank(nn.Module):
 
 
 def llama2_7b_low_rank(batch: int = 1, length: int = 1304):
-    """Llama 2 7B in bf16, all frozen but updates of rank 8 of the queries and values."""
+    """Llama 2 7B in bf16. All parameters are frozen except updates of rank 8 of the queries and values."""
     model, args, kwargs = llama2_7b(batch, length)
     model.requires_grad_(False)
     with torch.device("meta"):

@@ -68,8 +68,8 @@ def planned(build, batches, loss, budget, **options):
 
 
 class Training:
-    """A GPT with a fused AdamW; with `ours`, weights, gradients and states live on the host between their
-    uses."""
+    """A GPT with a fused AdamW. With `ours`, it trains by a plan, and weights, gradients and states live on
+    the host between their uses."""
 
     def __init__(self, **ours):
         self.module = gpt()
@@ -89,8 +89,8 @@ class Training:
 
 
 def weights_on_host(share, note):
-    """Plain training comes first and is gone then. What else is alive comes on top of the share: the budget
-    is of all tensors."""
+    """Measures plain training first and frees it, then training with weights on the host. The bytes of all
+    other tensors are added to the share, because a budget counts all tensors."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()
@@ -99,7 +99,7 @@ def weights_on_host(share, note):
     resident = sum(3 * parameter.nbytes for parameter in plain.module.parameters())
     whole = resident + torch.ops.rematlas.counted_peak_bytes() - before
     del plain
-    gc.collect()  # what an earlier one has left
+    gc.collect()  # frees tensors that the plain training has left
     module = Training(budget=torch.ops.rematlas.counted_bytes() + int(share * whole))
     for number in range(4):
         module.step(number)

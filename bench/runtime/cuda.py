@@ -36,7 +36,8 @@ class Bench:
         print(self.rows[-1], flush=True)
 
     def call(self, *command: object) -> tuple[dict, float] | None:
-        """What the command prints as JSON and its seconds; nothing when it fails, which is told."""
+        """Returns the JSON that the command prints, and its seconds. If the command fails, prints the error
+        and returns None."""
         started = time.monotonic()
         done = subprocess.run(
             [str(c) for c in command],

@@ -82,12 +82,12 @@ class Course:
         return time.process_time() - began
 
     def steps(self, count):
-        """The median time."""
+        """Runs steps and returns their median time."""
         return statistics.median(self.step() for _ in range(count))
 
     def extent(self):
-        """Bytes of a plain step: what no op can make again or nobody may drop, gradients of parameters
-        included; and the peak."""
+        """Returns two numbers of bytes of a plain step: those of tensors that cannot be evicted, with the
+        gradients of parameters; and the peak."""
         self.step()
         gc.collect()
         lasting = ops.counted_bytes() + sum(p.nbytes for p in self.module.parameters())
@@ -97,8 +97,8 @@ class Course:
 
 
 def alone(name, evicting, steps):
-    """In a process of its own: seconds of each step, ops of a step, faults of a step, and counted bytes at
-    the peak."""
+    """Runs in a process of its own. Prints the seconds of each step, the ops of a step, the page faults of a
+    step, and the counted bytes at the peak."""
     course = Course(name)
     course.step()
     with rematlas.evict(course.module, UNLIMITED) if evicting else contextlib.nullcontext() as context:
@@ -112,8 +112,8 @@ def alone(name, evicting, steps):
 
 
 def bookkeeping(name, rounds, steps):
-    """Processes take turns: where the pages of one happen to lie makes more of a difference than what is
-    asked for."""
+    """Measures steps without evictions, in processes that take turns. Several processes are needed, because
+    the placement of a process's pages makes a larger difference than the bookkeeping."""
     rows, plain_times, our_times = [], [], []
     for run in range(rounds):
         found = []
@@ -163,8 +163,8 @@ def overheads(name, shares, rounds, steps):
 
 
 def simulated(course, budget):
-    """Of two steps apart, which are logged: what the simulation takes, and whether it does what the system
-    did."""
+    """Logs two separate steps and simulates them. Returns the simulated overhead, and whether the simulation
+    has as many evictions and reruns as the system."""
     gc.collect()
     alive = ops.counted_bytes()
     with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
@@ -221,7 +221,7 @@ def main():
         print("name,run,value,unit", file=to)
     shares = [float(share) for share in options.shares.split(",") if share]
     for name in filter(None, options.models.split(",")):
-        gc.collect()  # the model before goes, or its bytes count as this one's
+        gc.collect()  # frees the model before, whose bytes would count as this model's
         bookkeeping(name, options.rounds, 300 if name == "small" else 5)
         gc.collect()
         if shares and name != "small":

@@ -23,7 +23,7 @@ INPUTS = {"unet_scripted": ["f32[4,3,256,256]"]}  # larger images than the tests
 
 
 def quantile(pairs: list[tuple[float, float]], share: float) -> float:
-    """Of (value, weight)."""
+    """Returns the quantile of values with weights. `pairs`: (value, weight)."""
     pairs = sorted(pairs)
     total, seen = sum(weight for _, weight in pairs), 0.0
     for value, weight in pairs:

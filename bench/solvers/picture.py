@@ -28,7 +28,7 @@ STYLES = {
 
 
 def read(path: Path) -> dict:
-    """values[graph][solver][fraction][unit]"""
+    """Returns values[graph][solver][fraction][unit]."""
     values = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     with path.open() as file:
         for row in csv.DictReader(file):

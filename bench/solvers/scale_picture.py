@@ -14,13 +14,13 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-FRACTION = "0.3"  # of the way from the proven least memory to the peak without recomputation
+FRACTION = "0.3"  # the budget: between the proven least memory (0) and the peak without recomputation (1)
 COLORS = {"hiremate": "#d95f02", "atlas": "#1f4fa8"}
 MARKERS = {"gpt": "o", "unet": "s", "densenet": "D", "irregular": "^", "encoder": "X"}
 
 
 def read(path: Path) -> tuple[dict, dict]:
-    """ops[graph]; values[solver][graph][what, unit]"""
+    """Returns ops[graph] and values[solver][graph][what, unit]."""
     ops, values = {}, defaultdict(lambda: defaultdict(dict))
     with path.open() as file:
         for row in csv.DictReader(file):

@@ -3,15 +3,15 @@
     import rematlas
 
     rematlas.apply(model, "60%")            # or 2 * 1024**3, "2GiB", "60% of activations"
-    for x, target in batches:               # as ever; the first steps are recorded, then it runs by plan
+    for x, target in batches:               # as usual: the first steps are recorded, later ones run by a plan
         loss = criterion(model(x), target)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     print(rematlas.status(model))
 
-What cannot be captured is trained on as it is, with one warning that says why. Import rematlas before the
-model is made: host memory is counted from then on.
+A module that cannot be captured trains on unchanged, with one warning that says why. Import rematlas before
+the model is made, because host memory is counted from the import on.
 """
 
 from rematlas_command import is_build_asked

@@ -22,8 +22,8 @@ from .training_status import Status
 
 
 def planned_part(model):
-    """What is planned of it: DistributedDataParallel reduces gradients beside the step of the module
-    within."""
+    """Returns the module that is planned. For a DistributedDataParallel this is the module within it, because
+    DistributedDataParallel reduces gradients outside of that module's step."""
     while isinstance(model, torch.nn.parallel.DistributedDataParallel):
         model = model.module
     return model
@@ -65,50 +65,53 @@ def apply(
     chunk_loss=None,
     watch=None,
 ):
-    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
-    DistributedDataParallel it is the module within.
+    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. For
+    a DistributedDataParallel the module within it is planned.
 
     `budget`: bytes of all tensors of the process on the model's device ("2GiB", or a number); or a share of
-    the step's peak without recomputation ("60%"), or of what is not resident in it ("60% of activations"), to
-    which what lives beside the step is added. The first calls in train mode are recorded, then planned in the
-    background; `time_limit`: seconds for that. `verify`: real steps on which the plan is compared with the
-    original before it is used. `plan`: one that was made before, or its path; without a `budget` the budget
-    in bytes is kept that it was made for. `shapes`: most kinds of calls that are planned for. `frames`:
-    forwards that are open at a time; where there are more, the plan is made anew for them. `on_refuse`:
-    "warn" once and train on with the original, or "raise" rematlas.Refused.
+    the step's peak without recomputation ("60%"); or a share of the part of that peak that is not resident
+    ("60% of activations"). The bytes that live beside the step are added to a share. The first calls in train
+    mode are recorded; then the step is planned in the background. `time_limit`: seconds for the planning.
+    `verify`: the number of real steps on which the plan is compared with the original before it is used.
+    `plan`: a plan that was made before, or its path; without a `budget`, the budget in bytes that the plan
+    was made for is kept. `shapes`: the most kinds of calls that are planned. `frames`: the number of forwards
+    that are open at a time; if more are open, the plan is made anew. `on_refuse`: "warn" warns once and
+    trains on with the original; "raise" raises rematlas.Refused.
 
-    `arena`: whether steps lie in one piece of memory that is laid out once, so that nothing fragments; by
-    default on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable segments: without them
-    libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process holds the arena also
-    between steps, when the optimizer needs memory too; where that runs out, an arena of which nothing is held
-    gives way. `unplanned`: how steps run that no plan runs, "original" or "evict", which keeps a budget in
-    bytes by online eviction (see `evict`) unless the step is known to fit; by default a step that is known
-    not to fit is planned from shapes, and evicted where that cannot be, as are recorded steps of which nobody
-    knows.
+    `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
+    fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
+    segments: without these, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process
+    holds the arena also between steps, when the optimizer needs memory, too. If memory runs out, an arena
+    that holds nothing is freed. `unplanned`: how steps run that no plan runs. "original" runs the original;
+    "evict" keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit. By
+    default a step that is known not to fit is planned from shapes. It runs under eviction if that is
+    impossible; so does a recorded step of which it is not known whether it fits.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
-    part of the plan: each parameter is updated during backward, as soon as its gradient is final, which is
-    freed with it (`.grad` is gone then, and `optimizer.step()` has nothing left to do). Steps are watched
-    first; where gradients are summed, clipped or scaled, or several forwards come before a step, the
-    optimizer's own steps stay. `accumulate` says that so many backwards come before each step: those before
-    the last one add to `.grad`. `clip_norm` has each step clip the norm of all gradients before, as
-    torch.nn.utils.clip_grad_norm_ does, which is not called then; `status(model).gradient_norm` is what it
-    was. `scaler`: the torch.amp.GradScaler that scales the loss and takes the steps; before clipping,
-    gradients are unscaled as by its `unscale_`, which need not be called.
+    part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
+    gradient is freed then (`.grad` is gone, and `optimizer.step()` has nothing left to do). Steps are watched
+    first: if gradients are summed, clipped or scaled, or if several forwards come before a step, the
+    optimizer goes on to do its own steps. `accumulate`: the number of backwards before each step; those
+    before the last one add to `.grad`. `clip_norm`: the norm to which all gradients together are clipped
+    before each step, as torch.nn.utils.clip_grad_norm_ does, which the program must not call then;
+    `status(model).gradient_norm` is the norm before clipping. `scaler`: the torch.amp.GradScaler that scales
+    the loss and takes the steps. Gradients are unscaled before they are clipped, so the program need not call
+    `scaler.unscale_`.
 
-    `offload`: what may be copied to the host within the step, over `links` ("pcie4", "h200", a profile's
-    path): "activations", which come back before the step ends; "weights", which live there with their
-    optimizer's states, and with the sums of gradients where these are accumulated; or "all". At most
-    `host_budget` bytes lie there. Parameters stay tensors of the device whose memory is the host's: whole at
-    any time, and slow for others than the plan. With weights the optimizer must be part of the plan, and
-    `accumulate` and `clip_norm` say what comes before its steps; the budget need not hold the parameters.
-    `device`: where such a model trains, which lies on the host alone ("cuda"); else where its parameters are.
+    `offload`: which tensors may be copied to the host within the step, over `links` ("pcie4", "h200", a
+    profile's path): "activations", which come back before the step ends; "weights", which live on the host
+    with their optimizer's states, and with the sums of gradients if gradients are accumulated; or "all". At
+    most `host_budget` bytes lie on the host. Parameters stay tensors of the device whose memory is the
+    host's. They are complete at any time, but slow to access outside of the plan. With weights, the optimizer
+    must be part of the plan, and `accumulate` and `clip_norm` announce the operations before its steps; the
+    budget need not hold the parameters. `device`: where a model that lies on the host trains ("cuda"); by
+    default where its parameters are.
 
-    `chunk_loss`: so many chunks of tokens, or "auto", in which a causal language model of transformers
-    computes its head and its loss, see `chunked_loss`; in train mode its output then has no logits.
+    `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
+    computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
 
-    `watch`: the path of a file that tells each step in a line of JSON, see step_log.py: who ran it, its peak
-    and time, and why the original did where it did. The file begins anew.
+    `watch`: the path of a file that gets a line of JSON for each step, see step_log.py: who ran the step, its
+    peak and time, and, if the original ran it in the plan's place, the reason. The file begins anew.
     """
     given = dict(locals())
     del given["model"]
@@ -118,7 +121,7 @@ def apply(
 
 
 def plan_steps(module, given: dict) -> None:
-    """Hangs a PlannedModule on the module. `given`: what `apply` was given for it."""
+    """Attaches a PlannedModule to the module. `given`: the keyword arguments of `apply`."""
     options = Options.of(module, given)
     chunking = Chunking(module, options.chunk_loss, options.on_refuse)
     try:
@@ -175,41 +178,43 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Gives the module its own forward back. Steps that are open finish as they began."""
+    """Gives the module its own forward back. Open steps finish as they began."""
     of(model).remove()
     return model
 
 
 def status(model):
-    """Returns the Status of a model under `apply`, or the CompiledStatus of what `compile` has returned."""
+    """Returns the Status of a model under `apply`, or the CompiledStatus of an object that `compile` has
+    returned."""
     return compiled_status(model) or Status(of(model))
 
 
 def plan(model, args, budget, kwargs=None, **options) -> Plan:
-    """Plans ahead of the first call, on sample arguments: two steps whose loss is the sum of the outputs that
-    are single numbers, or of all outputs where none is.
+    """Plans ahead of the first call, on sample arguments. It runs steps whose loss is the sum of the outputs
+    that are single numbers, or the sum of all outputs if there are no such outputs.
 
-    The model is left as it was: parameters, buffers, gradients, attributes, modes and random numbers; so are
-    the arguments, and an `optimizer`. `options` as in `apply`. Raises Refused or Infeasible.
+    The model stays as it was: parameters, buffers, gradients, attributes, modes and random numbers. So do the
+    arguments, and an `optimizer`. `options`: as in `apply`. Raises Refused or Infeasible.
 
-    With `device_profile` ("h100", or a profile's path) it is for a card that need not be there: the step is
-    recorded from shapes, and model and arguments may lie on the meta device. `device` ("cuda") is checked
-    against the profile, and with `values=True` tensors among the arguments keep the values that they have.
-    `autocast` ("bf16") puts the forward into a region of torch.autocast, which torch does not open where
-    there is no card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card),
-    `host_budget` and `chunk_loss` are as in `apply`; `host_profile` (desktop, or the path of a file that
-    `rematlas links` wrote) says how much memory the host has, where `host_budget` does not.
+    With `device_profile` ("h100", or a profile's path) the plan is for a card that need not be there: the
+    step is recorded from shapes, and model and arguments may lie on the meta device. `device` ("cuda") is
+    checked against the profile. With `values=True`, tensors among the arguments keep their values. `autocast`
+    ("bf16") puts the forward into a region of torch.autocast, which torch itself does not open without a
+    card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card), `host_budget`
+    and `chunk_loss` are as in `apply`. `host_profile` (desktop, or the path of a file that `rematlas links`
+    wrote) says how much memory the host has if `host_budget` is not given.
 
-    There `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), any torch.optim.Optimizer, or a list of
-    such, each of a part of the parameters. Of the names, sgd, adam and adamw are fused: each parameter is
-    updated by an op of the plan when its gradient is final, which is freed then. All others, the same three
-    with {"foreach": True} (lists of all parameters, torch's default on a GPU) or {"foreach": False} (a loop),
-    those of torchao ("adamw8bit", ...) and instances that are not fused run behind the backward, where the
-    program calls optimizer.step(): that step is recorded on shapes, so that states and temporaries count to
-    the byte, and such a plan is one to look at, which `apply` refuses. What a kernel takes for itself is not
-    known. `master_weights="f32"`: parameters of 16 bits are copies of weights in f32, which the optimizer
-    updates; gradients are cast for one parameter at a time, with foreach for all at once. Parameters that
-    require no gradient have no states. `plan(...).updates()` says how the updates run, and what they take.
+    With a device profile, `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), any
+    torch.optim.Optimizer, or a list of optimizers, each for a part of the parameters. The names sgd, adam and
+    adamw mean fused updates: an op of the plan updates each parameter when its gradient is final, and the
+    gradient is freed then. All other optimizers run after the backward, when the program calls
+    optimizer.step(): these three names with {"foreach": True} (lists of all parameters, torch's default on a
+    GPU) or {"foreach": False} (a loop), the optimizers of torchao ("adamw8bit", ...), and instances that are
+    not fused. Their step is recorded on shapes, so that states and temporaries count to the byte; `apply`
+    refuses such a plan, which is only to look at. The workspaces of their kernels are not known.
+    `master_weights="f32"`: parameters of 16 bits are copies of weights in f32, which the optimizer updates;
+    gradients are cast for one parameter at a time, with foreach for all at once. Parameters that require no
+    gradient have no states. `plan(...).updates()` says how the updates run, and how much memory they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]
@@ -219,8 +224,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
 
 
 def graph_of(model, args, kwargs=None, optimizer=None, **options) -> str:
-    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step.
-    `options` are as in `apply`. Raises Refused."""
+    """Returns the text of a graph file, recorded as `plan` does. With an optimizer, the optimizer's updates
+    end the step. `options`: as in `apply`. Raises Refused."""
 
     def text():
         graph = of(model).graph_text()
@@ -275,7 +280,7 @@ def recorded(model, args, budget, kwargs, options, result):
 
 
 def copied(args, kwargs):
-    """Returns the arguments with a copy of each container. Raises Refused where one cannot be copied."""
+    """Returns the arguments with a copy of each container. Raises Refused if a container cannot be copied."""
     try:
         return copy.deepcopy((args, kwargs), {id(tensor): tensor for tensor in flatten((args, kwargs))[1]})
     except Exception as error:
@@ -285,12 +290,12 @@ def copied(args, kwargs):
 def sample_step(model, args, kwargs):
     _, outputs = flatten(model(*args, **kwargs))
     if of(model).updates_in_each_backward():
-        return  # nobody may change the parameters here
+        return  # a backward would change the parameters
     roots = [output for output, used in zip(outputs, used_by_a_loss(outputs)) if used]
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     torch.autograd.grad(roots, parameters, [torch.ones_like(root) for root in roots], allow_unused=True)
 
 
 def load(model, plan, **options):
-    """The module, training by a plan that was made before: `apply` with a plan."""
+    """Has the model train by a plan that was made before, and returns it: `apply` with a plan."""
     return apply(model, options.pop("budget", None), plan=plan, **options)

@@ -1,5 +1,5 @@
-"""The one place where calls of what inductor has compiled are seen: torch's private CompiledFxGraph.__call__
-runs the code of each compiled graph."""
+"""Intercepts all calls of code that inductor has compiled: torch's private CompiledFxGraph.__call__ runs the
+code of each compiled graph."""
 
 import functools
 import sys
@@ -10,14 +10,14 @@ wrappers = []
 
 def wrap(wrapper) -> None:
     """From here on `wrapper(run, graph, inputs)` is called in place of `run(graph, inputs)`, which runs the
-    code. The wrapper that came last is the outermost. Without inductor in the process nothing happens."""
+    code. The last wrapper is the outermost one. If the process has not imported inductor, nothing happens."""
     graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
     if graphs is None or wrapper in wrappers:
         return
     if not wrappers:
         run = graphs.__call__
 
-        @functools.wraps(run)  # with what others have marked it by
+        @functools.wraps(run)  # keeps marks that others have set on the function
         def call(graph, inputs):
             around = run
             for one in wrappers:

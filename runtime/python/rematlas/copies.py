@@ -1,4 +1,4 @@
-"""What a plan may copy to the host, over which links; and tensors whose memory is the host's."""
+"""Which tensors a plan may copy to the host, over which links; and tensors whose memory is the host's."""
 
 import json
 import os
@@ -12,9 +12,9 @@ CHOICES = ("none", "activations", "weights", "all")
 
 
 class Copies:
-    """`links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device (h200, ...), or the path of a
-    profile of either. `in_training`: programs may look at parameters while a step is under way, so that
-    these do not move within it. Raises ValueError."""
+    """The copies that a plan may make. `links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device
+    (h200, ...), or the path of a profile of links or of a device. `in_training`: programs may look at
+    parameters while a step is under way, so parameters do not move within the step. Raises ValueError."""
 
     def __init__(self, offload, links, host_budget, device, in_training=True):
         if offload not in CHOICES:
@@ -45,7 +45,8 @@ class Copies:
             raise ValueError(message(error)) from None
 
     def filled(self, like, value):
-        """A tensor like each of these, on the device; where weights live on the host its memory is there."""
+        """Returns a tensor filled with `value` for each tensor in `like`, on the device. If weights live on
+        the host, the memory of these tensors is the host's, too."""
         if not self.moves_weights:
             return [torch.full_like(tensor, value, memory_format=torch.preserve_format) for tensor in like]
         return (
@@ -53,8 +54,8 @@ class Copies:
         )
 
     def take_home(self, module):
-        """Moves the parameters' memory to the host: they are the device's tensors still, and kernels find
-        them there. Buffers go to the device."""
+        """Moves the parameters' memory to the host. Parameters stay tensors of the device, and kernels reach
+        them on the host. Moves buffers to the device."""
         with torch.no_grad():
             parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
             for parameter, tensor in zip(

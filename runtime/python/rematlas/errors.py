@@ -1,4 +1,4 @@
-"""What can go wrong, as the caller sees it."""
+"""The errors and warnings that the caller sees."""
 
 import sys
 
@@ -6,12 +6,12 @@ import torch
 
 
 class Refused(RuntimeError):
-    """The model cannot be captured, or no plan keeps the budget. With on_refuse="raise"."""
+    """The model cannot be captured, or no plan keeps the budget. `apply` raises it with on_refuse="raise"."""
 
 
 class Infeasible(Refused):
-    """No schedule within the budget. `needed` is proven where `proven` is true: every schedule needs as
-    many bytes. `works` is a budget that is known to work, None where none is known: its `bytes`, `share` and
+    """No schedule keeps the budget. If `proven` is true, every schedule needs at least `needed` bytes.
+    `works` is a budget that is known to work, None if none is known: its `bytes`, `share` and
     `share_of_activations` can be given in place of the budget."""
 
     def __init__(
@@ -33,24 +33,25 @@ class Infeasible(Refused):
 
 
 class Thrashing(torch.OutOfMemoryError):
-    """Running ops again took too much time under online eviction: the budget is kept in no reasonable time.
-    Parameters, buffers, the optimizer's state and the random numbers are as the ops before left them: after
-    `optimizer.zero_grad()` training can go on with a larger budget."""
+    """Reruns of ops took too much time under online eviction, so the budget cannot be kept in reasonable
+    time. Parameters, buffers, the optimizer's state and the random numbers are as the ops before the error
+    left them. After `optimizer.zero_grad()` training can go on with a larger budget."""
 
     @staticmethod
     def is_told_by(error) -> bool:
-        """Ops raise what libtorch makes of C++'s errors."""
+        """Says whether the error means thrashing. Ops raise another class, which libtorch makes from errors
+        of C++."""
         return isinstance(error, torch.OutOfMemoryError) and str(error).startswith(
             "rematlas: eviction thrashes"
         )
 
 
 class RefusedWarning(UserWarning):
-    """Training goes on with the original model; says why. With on_refuse="warn"."""
+    """Training goes on with the original model; the text says why. `apply` warns with on_refuse="warn"."""
 
 
 def caller_level() -> int:
-    """For a warning: the first frame outside of this package and of torch."""
+    """Returns the stack level for a warning: that of the first frame outside of this package and of torch."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None:
         file = frame.f_code.co_filename
@@ -61,7 +62,7 @@ def caller_level() -> int:
 
 
 def message(error) -> str:
-    """One line."""
+    """Returns the first line of an error's text, without our prefix; the class name if there is no text."""
     return (str(error).splitlines() or [type(error).__name__])[0].removeprefix("rematlas: ")
 
 

@@ -1,10 +1,10 @@
-"""The published interface of Rockmate and its kin, so that its users change an import:
+"""The published interface of Rockmate and related packages, so that their users need only change an import:
 
     from rematlas import Rockmate                      # was: from rockmate import Rockmate
     module = Rockmate(model, sample, 2 * 1024**3)
 
-Each class stands for its own algorithm; `solver="atlas"` asks for another by name. A configuration of a type
-that this version does not have is an error that lists what there is.
+Each class uses its own algorithm; `solver="atlas"` asks for another algorithm by name. A configuration of an
+unknown type is an error that lists the known types.
 """
 
 import json
@@ -19,7 +19,8 @@ SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 
 
 def generate_config(kind: str = "atlas") -> dict:
-    """A complete configuration: of rotor, checkmate, dtr, noremat, atlas, ... Errors list what there is."""
+    """Returns a complete configuration of a kind: rotor, checkmate, dtr, noremat, atlas, ... Errors list the
+    kinds."""
     return configurations.generated(kind)
 
 
@@ -29,7 +30,7 @@ def check_config(config: dict) -> dict:
 
 
 def save_config(config: dict, path) -> None:
-    """Errors name the key that is unknown, of the wrong type or out of range."""
+    """Writes a configuration. Errors name a key that is unknown, of the wrong type, or out of range."""
     pathlib.Path(path).write_text(json.dumps(check_config(config), indent=2) + "\n")
 
 
@@ -38,9 +39,9 @@ def load_config(path) -> dict:
 
 
 class PublishedModule(nn.Module):
-    """The model, planned by `plan` on the sample and trained by `apply`; with the model's own parameters,
-    buffers, modes and state_dict. `budget`: bytes for all that the step holds. Without one, or with
-    `solve_sched=False`, the schedule is made by `solve_sched(budget)`."""
+    """A module around the model, which is planned by `plan` on the sample and trained by `apply`. It has the
+    model's own parameters, buffers, modes and state_dict. `budget`: bytes of all tensors of the process.
+    Without a budget, or with `solve_sched=False`, `solve_sched(budget)` makes the schedule."""
 
     algorithm = "atlas"
 
@@ -90,7 +91,7 @@ class PublishedModule(nn.Module):
         return self.original_mod.load_state_dict(*args, **kwargs)
 
     def backward(self, *_) -> None:
-        """Nothing is left to do: loss.backward() has run the schedule's second half."""
+        """Does nothing: loss.backward() has run the schedule's second half."""
 
     def reinit(self, set_to_none: bool = False) -> None:
         self.zero_grad(set_to_none=set_to_none)
@@ -133,11 +134,12 @@ class Rotor(PublishedModule):
 
 
 class DTR(PublishedModule):
-    """Kirisame et al., ICLR 2021: what online eviction does on this graph, as a schedule fixed beforehand."""
+    """Kirisame et al., ICLR 2021: the evictions and reruns of online eviction on this graph, as a fixed
+    schedule."""
 
     algorithm = "dtr"
 
 
 def from_config(model, sample, config: dict, budget=None) -> PublishedModule:
-    """Without a budget, call `solve_sched(budget)` on what is returned."""
+    """Returns the module for a configuration. Without a budget, call `solve_sched(budget)` on the result."""
     return PublishedModule(model, sample, budget, config=check_config(config))

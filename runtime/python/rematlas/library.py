@@ -1,7 +1,7 @@
 """The compiled part: torch.classes.rematlas, loaded once.
 
-`REMATLAS_PROGRAMS` names the folder of a build; else it is that of the package, or of the checkout that the
-package lies in, for the torch that is there.
+`REMATLAS_PROGRAMS` names the folder of a build. Without it, the build for the installed torch is taken from
+the package, or from the checkout that contains the package.
 """
 
 import os
@@ -13,7 +13,8 @@ from rematlas_command import builds
 
 
 def folder() -> pathlib.Path:
-    """Raises ImportError that says what to do where there is none for this torch."""
+    """Returns the folder of the build. If there is none for this torch, raises ImportError, which says what
+    to do."""
     version = torch.__version__
     if "REMATLAS_PROGRAMS" not in os.environ:
         found = builds.find(version)
@@ -37,7 +38,7 @@ def folder() -> pathlib.Path:
 
 
 def load() -> None:
-    """Host memory is counted from here on."""
+    """Loads the compiled part. Host memory is counted from here on."""
     torch.ops.load_library(str(folder() / builds.LIBRARY))
 
 
@@ -47,8 +48,8 @@ ops = torch.ops.rematlas
 
 
 def in_one_line(call, *given):
-    """Calls the compiled part. What libtorch says of arguments of another type prints all of them, with the
-    numbers in the caller's tensors: of that the first line is left."""
+    """Calls the compiled part, and shortens its errors to their first line. If an argument has a wrong type,
+    libtorch's message prints all arguments, with the numbers in the caller's tensors."""
     try:
         return call(*given)
     except RuntimeError as error:
@@ -57,8 +58,9 @@ def in_one_line(call, *given):
         raise RuntimeError(str(error).partition("\n")[0]) from None
 
 
-# Exceptions of Python code that ran below the compiled part, where no caller takes them: signals' handlers,
-# functions that are called back. The compiled part has them raised as soon as it is back where somebody does.
+# Exceptions of Python code that runs below the compiled part, where no caller can catch them: signal
+# handlers, and functions that are called back. The compiled part raises them as soon as a caller can catch
+# them.
 kept = []
 
 

@@ -1,4 +1,4 @@
-"""The keyword arguments of `apply`, checked and in one form."""
+"""The keyword arguments of `apply`, checked and normalized."""
 
 import dataclasses
 import os
@@ -16,13 +16,13 @@ from .updates.optimizers import of_another_model, unfit
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """`apply` says what they mean."""
+    """The options; the docstring of `apply` explains them."""
 
     budget: int | str | None
     budget_bytes: int | None  # None: the budget is a share of the step
     solver: str
     config: dict | None  # the solver's options
-    time_limit: float  # 0: the solver's own
+    time_limit: float  # seconds; 0: the solver's default
     plan: Plan | None
     shapes: int
     frames: int
@@ -33,19 +33,19 @@ class Options:
     optimizer: torch.optim.Optimizer | None
     accumulate: int
     clip_norm: float | None
-    scaler: torch.amp.GradScaler | None  # that is enabled
+    scaler: torch.amp.GradScaler | None  # None if it is disabled, too
     chunk_loss: int | str | None
     watch: str | os.PathLike | None
     copies: Copies
 
     def in_arena(self, device: str) -> bool:
-        """Says whether steps on this device lie in one piece of memory. By default they do where the
-        allocator may hand out larger blocks than a tensor asks for, or the system's are slow."""
+        """Says whether steps on this device lie in one piece of memory. By default they do if the allocator
+        may hand out blocks that are larger than a tensor, or if the system's allocations are slow."""
         return fits_tensors_loosely(device) if self.arena is None else self.arena
 
     @classmethod
     def of(cls, module, given: dict) -> "Options":
-        """Of what `apply` was given for this module. Raises ValueError and TypeError."""
+        """Checks the keyword arguments of `apply` for this module. Raises ValueError and TypeError."""
         check_numbers(given)
         check_choices(given)
         check_budget(given["budget"], given["plan"])
@@ -148,7 +148,8 @@ def check_optimizer(module, given) -> None:
 
 
 def solver_of(solver, config):
-    """The solver's name and options; a configuration (see `generate_config`) names the solver itself."""
+    """Returns the solver's name and options. A configuration (see `generate_config`) contains the solver's
+    name, which then counts."""
     if config is None:
         return solver, None
     try:

@@ -1,4 +1,4 @@
-"""Plans as files."""
+"""Plan files."""
 
 import pathlib
 import tempfile
@@ -9,17 +9,18 @@ from .lifecycle.packing import Packing
 
 
 class Plan:
-    """A plan in a file's form: the graph, the schedule, and how the module packs its outputs, which is a
-    pickle: apply plans from people whose code you would run."""
+    """A plan in the form of a file: the graph, the schedule, and the packing of the module's outputs. The
+    packing is a pickle, so apply only plans of people whose code you would run."""
 
     def __init__(self, data: bytes):
         self.data = data
 
     @classmethod
     def read(cls, path):
-        """Of a plan file, or of a schedule file with its graph file beside it. Raises ValueError where the
-        schedule does not pass the check, and for other files."""
-        with open(path, "rb"):  # raises what open raises
+        """Reads a plan file, or a schedule file with its graph file beside it. Raises ValueError if the
+        schedule does not pass the check, or if the file is neither of the two, and OSError if it cannot be
+        opened."""
+        with open(path, "rb"):  # raises the OSError
             pass
         try:
             return cls(CompiledPlan.read(path, "cpu").to_bytes())
@@ -35,7 +36,7 @@ class Plan:
         part.replace(path)
 
     def on_file(self, read):
-        """Returns what `read` makes of the path of a file that holds the plan for as long."""
+        """Writes the plan to a temporary file and returns the result of `read(path)`."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             path.write_bytes(self.data)
@@ -48,20 +49,21 @@ class Plan:
         return bool(self.compiled("cpu").state_names())
 
     def updates(self) -> str:
-        """Says how the updates of an optimizer run with which the step ends; empty where it has none."""
+        """Says how the optimizer's updates run that end the step; empty if the step has no updates."""
         updates = self.compiled("cpu").answer().updates
         return "" if updates == "none" else updates
 
     def torch(self) -> str:
-        """Returns the version of torch that it was made with."""
+        """Returns the version of torch that the plan was made with."""
         return self.compiled("cpu").answer().torch
 
     def budget_bytes(self) -> int | None:
-        """Returns the budget that it was made for, None for a share of the step, or where nobody knows."""
+        """Returns the budget in bytes that the plan was made for; None for a share of the step, or if it is
+        not known."""
         return Packing.of(self.compiled("cpu")).budget
 
     def used_outputs(self):
-        """The places of the output tensors that the plan takes gradients of."""
+        """Returns the places of the output tensors whose gradients the plan uses."""
         compiled = self.compiled("cpu")
         packing, unused = Packing.of(compiled), compiled.answer().unused_outputs
         returned = packing.sources[: packing.outputs()]

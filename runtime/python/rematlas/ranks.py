@@ -1,8 +1,8 @@
-"""The processes of one training use one plan: rank 0 makes it, the others receive it through the store of the
-process group.
+"""The processes of one training use one plan: rank 0 makes the plan, and the others receive it through the
+store of the process group.
 
-A plan is asked for by the digest of its graph, so that who receives one has the same ops on the same tensors.
-Whoever waits in vain, since rank 0 has other shapes, plans alone.
+A process asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the
+same tensors. If rank 0 has other shapes, the process waits in vain and plans alone.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ import torch.distributed as dist
 
 from .compiled.compiled_plan import CompiledPlan
 
-MEASURED = ("time_ns", "workspace_bytes")  # of an op: these differ between processes
+MEASURED = ("time_ns", "workspace_bytes")  # measured facts of an op, which differ between processes
 
 
 def store():
-    """None where this process trains alone."""
+    """Returns the store of the process group; None if this process trains alone."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return None
     return dist.distributed_c10d._get_default_store()
@@ -37,8 +37,8 @@ def digest(plan) -> str:
 
 
 class Shared:
-    """One plan that all ranks are to use. `asked`: what it is for beside its graph (budget, solver,
-    options)."""
+    """One plan that all ranks use. `asked`: a text of everything beside the graph that the plan is for
+    (budget, solver, options). `seconds`: how long to wait for the plan."""
 
     def __init__(self, plan, asked: str, seconds: float):
         self.store = store()
@@ -55,7 +55,7 @@ class Shared:
         return not self.store.check([self.key]) and time.monotonic() < self.end
 
     def received(self, device):
-        """The plan, or why there is none, or None where nobody has sent anything."""
+        """Returns the plan; the reason as text if rank 0 has none; None if rank 0 has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)

@@ -1,7 +1,7 @@
-"""Runs a plan on the module that it was made for, and on request the original beside it, compared bit by bit.
+"""Runs a plan on the module that it was made for, and on request compares it with the original bit by bit.
 
-Each step has a seed of its own; after it the weights take a small gradient step, so that no two steps are
-alike.
+Each step has a seed of its own. After each step the weights take a small gradient step, so that no two steps
+are alike.
 """
 
 import copy
@@ -18,11 +18,11 @@ from .compiled.memory import alive_bytes, peak_bytes, reset_peak
 from .errors import Refused
 from .library import ops
 
-RATE = 1e-3  # of the gradient step
+RATE = 1e-3  # the learning rate of the gradient step
 
 
 class Side:
-    """A module, and what its last step gave."""
+    """A module, and the results of its last step."""
 
     def __init__(self, module):
         self.module = module
@@ -30,8 +30,8 @@ class Side:
         self.seconds = []
 
     def step(self, args, kwargs, seed, used):
-        """`used`: the places of the output tensors that get a gradient. Returns the bytes at the peak beyond
-        those at the beginning."""
+        """Runs a step. `used`: the places of the output tensors that get a gradient. Returns by how many
+        bytes the peak is above the beginning of the step."""
         args, kwargs = copy.deepcopy((args, kwargs))
         self.module.zero_grad()
         torch.manual_seed(seed)
@@ -61,8 +61,9 @@ class Side:
 
 
 class AnyLoss(torch.autograd.Function):
-    """A loss whose gradients are any numbers, the same in each step. As with other losses they are made when
-    the backward begins, and nobody else holds them; the model's random numbers stay what they were."""
+    """A loss with arbitrary gradients, which are the same in each step. As with other losses, the gradients
+    are made when the backward begins, and nobody else holds them. They do not change the model's random
+    numbers."""
 
     @staticmethod
     def forward(ctx, *outputs):
@@ -80,16 +81,17 @@ class AnyLoss(torch.autograd.Function):
 
 
 class StepsByPlan:
-    """Which steps of a planned model its plan has run."""
+    """Counts the steps of a planned model that its plan has run."""
 
     def __init__(self, model):
         self.status = status(model)
         self.model = type(model).__name__
         self.count = self.replayed = self.by_original = self.measured_peak = 0
-        self.why_original = ""  # of the last step that the plan did not run
+        self.why_original = ""  # why the plan did not run the last step that it should have run
 
     def count_step(self) -> None:
-        """A step is over. One whose forward or backward the original has run is none of the plan's."""
+        """A step is over. It counts as the plan's if the original has run neither its forward nor its
+        backward."""
         last = self.status.plans[0].last if self.status.plans else {}
         by_original = last.get("originals", 0)
         is_by_plan = self.status.replayed > self.replayed and by_original == self.by_original
@@ -101,15 +103,15 @@ class StepsByPlan:
             self.why_original = self.status.reason or self.status.why_original
 
     def info(self):
-        """Raises Refused where the plan has run no step."""
+        """Returns the plan's PlanInfo. Raises Refused if the plan has run no step."""
         if self.count == 0:
             raise Refused(f"rematlas: the plan does not run on this {self.model}: {self.why_original}")
         return self.status.plans[0]
 
 
 def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
-    """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on
-    the module."""
+    """Returns the report of `rematlas run --json`. Changes the weights. Raises Refused if the plan does not
+    run on the module."""
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     kwargs = kwargs or {}
     if plan.ends_with_updates():
@@ -120,7 +122,7 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
         )
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
-    # A plan that another version of torch has made is compared in the first step, which warms up.
+    # A plan that another version of torch has made is compared in the first step, which only warms up.
     compared = int(minor_of(plan.torch()) != minor_of(torch.__version__))
     planned = Side(apply(model, plan=plan, verify=compared, on_refuse="raise", arena=True))
     of(model).measure_peaks()

@@ -1,11 +1,15 @@
-"""A file that tells each step of a module in a line of JSON, for whoever follows the training.
+"""A file with a line of JSON for each step of a module, for whoever follows the training.
 
-The first line tells what is trained: `format` ("rematlas.steps"), `version`, `model`, `budget_bytes` (null:
-the budget is a share of the step), `process`. Each further line is of a step that is over: `step` (from 0),
-`by` (plan, original, evicted, recorded, compared or evaluated), `seconds` and `peak_bytes`, of all tensors of
-the process on the device, from the forward of the step to the next one; where a plan ran the step
-`planned_peak_bytes`, with what lived beside the step when it was planned, and `overhead`; where the original
-ran it, `why`.
+The first line describes the training: `format` ("rematlas.steps"), `version`, `model`, `budget_bytes` (null:
+the budget is a share of the step), `process`. Each further line describes a step that is over:
+
+- `step`: its number, from 0
+- `by`: plan, original, evicted, recorded, compared or evaluated
+- `seconds`: the time from the forward of the step to the next forward
+- `peak_bytes`: the peak of all tensors of the process on the device in that time
+- `planned_peak_bytes` and `overhead`, if a plan ran the step: the predictions of the plan; the peak includes
+  the bytes that lived beside the step when it was planned
+- `why`, if the original ran the step: the reason
 """
 
 import json
@@ -24,14 +28,14 @@ VERSION = 1
 
 class StepLog:
     def __init__(self, path, planned):
-        """Begins the file anew, of a PlannedModule. Raises OSError where it cannot be written."""
+        """Begins the file anew for a PlannedModule. Raises OSError if the file cannot be written."""
         self.path = pathlib.Path(path)
-        self.planned = weakref.ref(planned)  # which has this
+        self.planned = weakref.ref(planned)  # weak, because it holds this object
         self.steps = 0
         self.began = time.perf_counter()
-        # When the last forward began:
-        self.evicted = 0  # how many steps had run under online eviction
-        self.left_alone = []  # what Status.left_alone said
+        # The state when the last forward began:
+        self.evicted = 0  # the number of steps under online eviction
+        self.left_alone = []  # Status.left_alone
         self.answer, self.why = None, ""
         self.is_failed = False
         header = {"format": "rematlas.steps", "version": VERSION, "model": planned.name}
@@ -46,7 +50,7 @@ class StepLog:
         self.answer, self.why = None, ""
 
     def note_plan(self, answer) -> None:
-        """A plan runs the step. `answer`: the plan's."""
+        """A plan runs the step. `answer`: the PlanAnswer of this plan."""
         self.answer, self.why = answer, ""
 
     def note_original(self) -> None:
@@ -60,7 +64,8 @@ class StepLog:
         self.why = "; ".join(left) or (is_planned and planned.why_original) or status.reason or state
 
     def end(self, by: str, peak: int) -> None:
-        """The step is over. A file that cannot be written any more is told of once, and training goes on."""
+        """The step is over, and its line is written. If the file cannot be written any more, this is logged
+        once, and training goes on."""
         if self.is_failed:
             return
         is_evicted = self.planned().fallback.evicted_steps > self.evicted

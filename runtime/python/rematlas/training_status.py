@@ -1,4 +1,4 @@
-"""What has become of a module's steps."""
+"""The status of a module's steps."""
 
 import dataclasses
 import time
@@ -32,14 +32,15 @@ ANSWERED = (
 
 
 def bytes_that_work(call_plan) -> int:
-    """Returns the budget that works where this kind of call has no room; 0 for others."""
+    """Returns the bytes of a budget that works if no plan for this kind of call keeps the budget; otherwise
+    0."""
     room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
     return 0 if room is None else room.bytes_that_work()
 
 
 class PlanInfo:
-    """Of one kind of call. `compared`: steps in which the plan was compared with the original. Bytes and
-    times: see `PlanAnswer`."""
+    """The plan of one kind of call. `compared`: the number of steps in which the plan was compared with the
+    original. For bytes and times see `PlanAnswer`."""
 
     def __init__(self, call_plan):
         self.inputs = call_plan.inputs
@@ -50,8 +51,9 @@ class PlanInfo:
             setattr(self, name, getattr(call_plan.answer, name))
         last = call_plan.plan.compiled.last_step()
         self.last = dataclasses.asdict(last) if last else {}
-        # What head and loss take of the step's peak, and what they would take in chunks of tokens, as
-        # `rematlas inspect --json` has it; None where that is not much. No plan is held: it holds tensors.
+        # The bytes of head and loss in the step's peak, and their bytes in chunks of tokens, in the form of
+        # `rematlas inspect --json`; None if the bytes are few. The plan itself is not kept, because it holds
+        # tensors.
         self.loss_head = call_plan.plan.compiled.loss_head
 
     def __repr__(self):
@@ -82,7 +84,7 @@ class Status:
 
     @property
     def state(self) -> str:
-        """Of the model: "planned" where some kind of call is, else the furthest of the others."""
+        """The state of the model: that of the kind of call that has come furthest, "planned" at best."""
         for call_plan in self._call_plans():
             call_plan.settle()
         if self._planned.refusals.of_module:
@@ -97,25 +99,26 @@ class Status:
         if not self._call_plans():
             return "; ".join(self.left_alone) or NOT_CALLED
         told = [call_plan for call_plan in self._call_plans() if call_plan.reason]
-        # Several kinds of calls may have no room: the reason of the one that needs most is told.
+        # If no plan keeps the budget for several kinds of calls, the reason of the kind that needs most is
+        # given.
         told.sort(key=bytes_that_work)
         return told[-1].reason if told else ""
 
     @property
     def why_original(self) -> str:
-        """Says why the original ran the last of the steps that a plan should have run; empty where none."""
+        """Why the original ran the last step that a plan should have run; empty if there is no such step."""
         return self._planned.why_original
 
     @property
     def left_alone(self) -> list:
-        """Says of each kind of calls that were left to the original how many there were, and why."""
+        """One text for each reason to leave calls to the original: how many calls there were, and why."""
         left = self._planned.refusals.left_alone
         return [f"{count} calls {how} {then}" for how, (count, then) in left.items()]
 
     @property
     def unkept(self) -> str:
-        """Says so where steps that the original runs may go beyond a budget in bytes, which steps have gone
-        beyond it, and what would keep it; else empty."""
+        """Which steps of the original may go beyond a budget in bytes, which steps have gone beyond it, and
+        what would keep it; empty if there are none."""
         peaks = self._planned.peaks
         peaks.look()
         told = (self._unkept_without_plan(), self._unkept_in_backward(), peaks.text())
@@ -133,7 +136,7 @@ class Status:
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
         if not (refused or of_module or fallback.has_failed):
             return ""
-        # Where shapes have told that steps do not fit, they are evicted.
+        # If shapes have told that steps do not fit, these steps run under eviction.
         fits = None if of_module or not all(p.original.bytes for p in refused) else False
         if fallback.budget is None or fallback.evicts(fits):
             return ""
@@ -153,12 +156,12 @@ class Status:
 
     @property
     def original_backwards(self) -> int:
-        """Of the steps that the original ran, those whose forward a plan had run."""
+        """The number of steps that the original ran although a plan had run their forward."""
         return self._planned.original_backwards
 
     @property
     def updates(self) -> str:
-        """How parameters are updated: by "optimizer.step()", and why, or "during backward"."""
+        """How parameters are updated: "during backward", or "optimizer.step()" with the reason."""
         updates = self._planned.updates
         if updates is None:
             return "optimizer.step(): no optimizer is part of the plan"
@@ -170,34 +173,35 @@ class Status:
 
     @property
     def updated(self) -> int:
-        """Steps whose updates were done during backward."""
+        """The number of steps whose updates ran during backward."""
         return self._planned.updates.steps if self._planned.updates is not None else 0
 
     @property
     def gradient_norm(self):
-        """Of all gradients, before they were clipped last, as a tensor of one number; None where nothing was
+        """The norm of all gradients before the last clipping, as a tensor of one number; None if nothing was
         clipped."""
         norm = self._planned.updates and self._planned.updates.gradient_norm
         return None if norm is None else norm.clone()
 
     @property
     def evicted(self) -> int:
-        """Of the steps that the original ran, those under online eviction."""
+        """The number of steps that the original ran under online eviction."""
         return self._planned.fallback.evicted_steps
 
     @property
     def eviction(self):
-        """What online eviction has done since it is in force; None where it is not."""
+        """The Eviction status since online eviction began; None if it is not in force."""
         return self._planned.fallback.status()
 
     @property
     def chunk_loss(self) -> str:
-        """Says how head and loss are computed where chunks of tokens were asked for; else empty."""
+        """How head and loss are computed; empty if no chunks of tokens were asked for."""
         return self._planned.chunking.text()
 
     @property
     def chunk_loss_saves_bytes(self) -> int:
-        """Of the largest loss so far: what its chunks take less than the logits and gradients at once."""
+        """The bytes that chunks save in the largest loss so far, compared with all logits and gradients at
+        once."""
         return self._planned.chunking.saved_bytes
 
     def wait(self, seconds=None) -> "Status":
@@ -208,7 +212,8 @@ class Status:
         return self
 
     def plan(self) -> Plan:
-        """The last plan that was found, of the submodules that there are."""
+        """Returns the last plan that was found and whose submodules the module still has. Raises Refused if
+        there is none."""
         for call_plan in reversed(self._solved()):
             if call_plan.plan.is_of(self._planned.module):
                 return Plan(call_plan.to_bytes())

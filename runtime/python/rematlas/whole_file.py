@@ -1,11 +1,11 @@
-"""Files that are written as a whole or left as they were."""
+"""Files that are either written completely or left as they were."""
 
 import os
 import pathlib
 
 
 def write_whole(path, text: str) -> None:
-    """Raises OSError where the file cannot be written, which is then as it was before."""
+    """Writes a file. If it cannot be written, raises OSError and leaves the file as it was."""
     path = pathlib.Path(path)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

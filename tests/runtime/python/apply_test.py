@@ -1,4 +1,4 @@
-"""Models of a user's own under `rematlas.apply`: as in plain training, and within the budget."""
+"""The user's own models under `rematlas.apply` train as in plain training, and within the budget."""
 
 import contextlib
 import copy
@@ -70,7 +70,7 @@ class Training(TrainingCase):
         self.assertEqual(plan.at_most, plan.measured_peak_bytes < plan.peak_bytes)
         if models.DEVICE.type == "cpu":
             self.assertLessEqual(plan.last["peak_bytes"], plan.peak_bytes)
-        else:  # measuring would reset the caller's own statistics
+        else:  # on a GPU a measurement would reset the caller's own statistics
             self.assertIsNone(plan.last["peak_bytes"])
             self.assertLessEqual(plan.peak_bytes, plan.allocated_peak_bytes)
             self.assertLess(plan.reserved_peak_bytes, plan.device_bytes)
@@ -111,8 +111,8 @@ class Training(TrainingCase):
 
 
 class Mean(torch.autograd.Function):
-    """A loss written in Python, as the fused ones of libraries are: its gradient is a tensor that Python has
-    made."""
+    """A loss written in Python, as the fused losses of libraries are. Its gradient is a tensor that Python
+    has made."""
 
     @staticmethod
     def forward(ctx, output):
@@ -138,7 +138,7 @@ class GradientsOfOutputs(TrainingCase):
 
 
 class InPlace(TrainingCase):
-    """The module stays what it is to everybody else."""
+    """The module stays the same for all other code."""
 
     def test_names_signature_and_class_stay(self):
         module = models.gpt()
@@ -163,7 +163,7 @@ class InPlace(TrainingCase):
                 self.assertTrue(torch.equal(a.grad, b.grad))
 
     def test_copies_of_recurrent_networks_are_plain(self):
-        """Torch copies and pickles all that is in the dictionary of such a module."""
+        """Torch copies and pickles the whole dictionary of such a module."""
         for network in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
             for module in (network(8, 8), torch.nn.Sequential(network(8, 8))):
                 rematlas.apply(module, "80%")
@@ -252,7 +252,7 @@ class Threads(unittest.TestCase):
                 wait(module)
 
     def train_side_by_side(self, modules):
-        """The losses of ten steps of each, in a thread of its own."""
+        """Trains each module for ten steps in a thread of its own. Returns the losses of each module."""
         found = [[] for _ in modules]
         threads = [threading.Thread(target=self.train, args=(m, 10, f)) for m, f in zip(modules, found)]
         for thread in threads:
@@ -262,7 +262,7 @@ class Threads(unittest.TestCase):
         return found
 
     def test_two_models_train_in_two_threads(self):
-        """Whether they are planned is open, for what is recorded counts the memory of both."""
+        """The modules may be planned or not, because a recording counts the memory of both."""
         plain = []
         self.train(models.resnet(), 10, plain)
         modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]
@@ -337,7 +337,8 @@ class PlanFiles(TrainingCase):
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
 
     def tells_what_tensors_are(self, graph):
-        """Each product is called by a line of the model's own source, in a module whose class is known."""
+        """Checks that the graph has, for each matrix product, the line of the model's own source, and the
+        class of the module."""
         products = [op for op in graph["ops"] if op["name"] in ("aten::addmm", "aten::mm")]
         self.assertTrue(products)
         for op in products:
@@ -411,7 +412,7 @@ class PlanFiles(TrainingCase):
 
 
 class RunsOfPlans(unittest.TestCase):
-    """python -m rematlas run, and `rematlas run` for Python's plans."""
+    """`python -m rematlas run`, and `rematlas run` for plans made from Python."""
 
     def run_of(self, *words):
         path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
@@ -445,8 +446,8 @@ class RunsOfPlans(unittest.TestCase):
             self.assertLess(report["measured_peak_bytes"], report["original_peak_bytes"])
 
     def test_steps_that_take_another_course_are_counted(self):
-        """The codes of `one_hot` are checked on the host: where their least or largest is another one, the
-        original runs the step."""
+        """`one_hot` reads its smallest and its largest code on the host. If one of these differs from the
+        recorded value, the original runs the step."""
         *_, plan = planned_by_the_command_line("sample_with_a_codebook")
         run = [*COMMAND, "run", "apply_test:sample_with_a_codebook", plan, "--steps", "4", "--verify"]
         done = self.run_of(*run, "--json")
@@ -520,7 +521,7 @@ class RunsOfPlans(unittest.TestCase):
                 ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"],
             ):
                 told = io.StringIO()
-                # In this process: a new one would take seconds to begin.
+                # The command runs in this process, because a new process would take seconds to begin.
                 with (
                     unittest.mock.patch.object(sys, "argv", ["rematlas", *map(str, words)]),
                     contextlib.redirect_stderr(told),
@@ -567,7 +568,7 @@ def program(name):
 
 @functools.cache
 def planned_by_the_command_line(made, *options):
-    """Captured, solved at 70 % and exported; the paths of graph, schedule and plan."""
+    """Captures, solves at 70 % and exports. Returns the paths of graph, schedule and plan."""
     folder = pathlib.Path(planned_folder.name)
     graph, schedule, plan = (
         folder / f"{''.join((made, *options))}.{kind}" for kind in ("graph.json", "schedule.json", "plan")
@@ -635,7 +636,7 @@ def sample_that_remembers():
 
 
 class Codebook(nn.Module):
-    """Replaces rows by the nearest of some codes, which follow the rows (van den Oord et al., NeurIPS 2017,
+    """Replaces each row by the nearest code. The codes follow the rows (van den Oord et al., NeurIPS 2017,
     appendix A.1)."""
 
     def __init__(self, codes: int = 16, width: int = 32, decay: float = 0.9):

@@ -1,4 +1,4 @@
-"""A budget that no plan keeps is answered with budgets that work, also when the training is under way."""
+"""The error for a budget that no plan keeps names budgets that work, also later in the training."""
 
 import gc
 import re
@@ -14,10 +14,10 @@ from rematlas.library import ops
 
 
 class BudgetsThatWork(unittest.TestCase):
-    """In a process of its own: the budget is of all tensors of the process."""
+    """Runs in a process of its own, because a budget counts all tensors of the process."""
 
     def setUp(self):
-        gc.collect()  # what a failed training held would live beside the next one
+        gc.collect()  # tensors of a failed training would live beside the next one
 
     def refused(self, trained, budget):
         """Returns the error, without the frames that hold the training."""
@@ -29,7 +29,8 @@ class BudgetsThatWork(unittest.TestCase):
         return error.with_traceback(None)
 
     def expect_bytes_that_work(self, trained):
-        """`trained` applies a budget, trains and returns the module."""
+        """Checks that the budget in the error works. `trained` applies a budget, trains and returns the
+        module."""
         works = self.refused(trained, ops.counted_bytes() + 10_000).works
         self.assertIsNotNone(works)
         status = rematlas.status(trained(works.bytes))

@@ -1,5 +1,5 @@
-"""A forward that changes what its caller owns changes it once, as without a plan, whatever is tried, recorded
-or evicted on the way."""
+"""A forward that changes its caller's objects changes them once, as without a plan, whatever is tried,
+recorded or evicted on the way."""
 
 import contextlib
 import unittest
@@ -16,7 +16,7 @@ EVICTED = ("Scales", "Pops", "FeaturesTaken", "FromIterator", "CountsItsCalls", 
 
 
 class Beside:
-    """A context. At its end all that programs change beside their modules is as at the beginning."""
+    """A context. At its end all objects that programs change beside their modules have their former state."""
 
     def __init__(self):
         self.history = list(callers_objects.HISTORY)
@@ -52,7 +52,7 @@ def loss_of(output):
 
 
 def train(kind, budget=None, **options):
-    """What a caller sees of each step, and the state in the end."""
+    """Returns what a caller sees of each step, and the state at the end."""
     with Beside(), warnings.catch_warnings():
         warnings.simplefilter("ignore", rematlas.RefusedWarning)
         module = kind()
@@ -90,7 +90,8 @@ class CallersObjects(unittest.TestCase):
             self.assertTrue(status.reason)
 
     def expect_left_alone(self, name):
-        """Planned ahead, or refused, the program leaves all that it changes as it was."""
+        """Checks that planning ahead, or a refusal, leaves all objects that the program changes as they
+        were."""
         with Beside():
             module = PROGRAMS[name]()
             args = module.batch(1)
@@ -101,7 +102,7 @@ class CallersObjects(unittest.TestCase):
 
 
 def state_of(module, args):
-    """All that the programs change, in words."""
+    """Returns all state that the programs change, as text."""
     attributes = [
         {name: value for name, value in part.__dict__.items() if name[0] != "_"} for part in module.modules()
     ]
@@ -143,7 +144,7 @@ for _name in EVICTED:
 
 
 class RunAgain(unittest.TestCase):
-    """Forwards that begin, or run, a second time."""
+    """Forwards that begin a second time, or run a second time."""
 
     def test_the_original_of_an_earlier_forward_gets_its_arguments_as_they_were(self):
         """The caller empties its dictionary before a backward that the plan cannot run."""

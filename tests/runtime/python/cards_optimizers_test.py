@@ -1,4 +1,5 @@
-"""Optimizers of steps for a card that is not there: what they keep, what their updates hold, how they run."""
+"""Optimizers of steps for an absent card: their states, the temporaries of their updates, and how they
+run."""
 
 import importlib.util
 import json
@@ -108,7 +109,7 @@ class OfTorch(unittest.TestCase):
         others = [one for one in model.parameters() if one.ndim != 2 or any(one is edge for edge in edges)]
         whole = sum(one.nbytes for one in model.parameters())
         states = held(found, "optimizer_state") - whole - sum(one.nbytes for one in others)
-        self.assertGreaterEqual(states, 0)  # one state of matrices, two of the others
+        self.assertGreaterEqual(states, 0)  # a matrix has one state, any other parameter has two
         self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # pieces of the card's allocator
 
         net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 64))
@@ -126,7 +127,7 @@ class OfTorch(unittest.TestCase):
         plan = plan_of(Net(), rows(), ("adamw", {"foreach": True}), "h100")
         other = plan.on_card(AbsentDevice("h200").recorded_as)
         times = [updates(json.loads(one.graph_text()))[0]["time_ns"] for one in (plan, other)]
-        self.assertGreater(times[0], times[1])  # its memory is faster
+        self.assertGreater(times[0], times[1])  # the memory of the other card is faster
         self.assertGreater(times[1], 0)
 
 

@@ -1,4 +1,4 @@
-"""Steps for a card that is not there: recorded from shapes, planned, and left as they were."""
+"""Steps for an absent card: recorded from shapes and planned; model and arguments stay as they were."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Attention(nn.Module):
 
 
 class LooksAtMask(nn.Module):
-    """Takes another way where the mask hides nothing."""
+    """Takes another course if the mask hides nothing."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +58,7 @@ class Total(nn.Module):
 
 
 class Checkpoints(nn.Module):
-    """Its backward draws the masks of dropout once more."""
+    """A model whose backward draws the masks of dropout once more."""
 
     def __init__(self, reentrant=False):
         super().__init__()
@@ -74,7 +74,7 @@ class Checkpoints(nn.Module):
 
 
 class Casts(nn.Module):
-    """A region of autocast within its forward."""
+    """A model with a region of autocast within its forward."""
 
     def __init__(self):
         super().__init__()
@@ -87,7 +87,8 @@ class Casts(nn.Module):
 
 
 class DecidesOnce(nn.Module):
-    """Its first forward sets what the others find, as the problem_type of classifiers of transformers."""
+    """Its first forward sets an attribute that later forwards read, as the problem_type of classifiers of
+    transformers."""
 
     def __init__(self):
         super().__init__()
@@ -260,7 +261,7 @@ class Steps(unittest.TestCase):
             found = graph(nn.Sequential(*model, Total()), x, card=card)
             kinds = {tensor["id"]: tensor["kind"] for tensor in found["tensors"]}
             (norm,) = [op for op in found["ops"] if op["name"].endswith("_batch_norm")]
-            if not torch.cuda.is_available():  # where it is, its own libraries decide
+            if not torch.cuda.is_available():  # with CUDA its own libraries decide
                 self.assertEqual(norm["name"], f"aten::{library}_batch_norm")
             self.assertTrue(norm.get("recomputable", True), card)
             self.assertEqual([kinds[tensor] for tensor in norm["mutates"]], ["buffer", "buffer"], card)

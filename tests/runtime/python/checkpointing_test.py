@@ -1,5 +1,5 @@
-"""Models in plain torch, checkpointed as a plan says: they have the gradients of plain checkpointing and the
-peak that was told."""
+"""Models in plain torch that are checkpointed by a plan have the gradients of plain checkpointing and the
+predicted peak."""
 
 import contextlib
 import functools
@@ -23,13 +23,13 @@ torch.set_num_threads(1)
 
 @functools.cache
 def planned(name):
-    """A model, its batch, and a plan that keeps all."""
+    """Returns a model, its batch, and a plan that keeps all tensors."""
     model, batch = getattr(checkpointed_models, name)()
     return model, batch, rematlas.plan(model, batch, "100%", solver="keep-all")
 
 
 class Trained:
-    """One step: the gradients, and the bytes beyond what was there before."""
+    """One step: its gradients, and its peak beyond the bytes before the step."""
 
     def __init__(self, model, batch, seed=3):
         model.zero_grad()
@@ -60,7 +60,8 @@ def wrapped(policy, model):
 
 @contextlib.contextmanager
 def plainly(paths, model, **options):
-    """The same modules checkpointed as PyTorch does by itself, or with these options."""
+    """A context in which the same modules are checkpointed as PyTorch does by itself, or with these
+    options."""
     modules = [model.get_submodule(path) for path in paths]
     for module in modules:
         module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False, **options)
@@ -119,7 +120,7 @@ class Models(Case):
 
 
 class Regions(Case):
-    """Without the path of a region, the region is found."""
+    """Without a path, the policy finds the region of a call."""
 
     def setUp(self):
         super().setUp()
@@ -146,7 +147,7 @@ class Regions(Case):
         self.check()
 
     def test_by_the_ops(self):
-        """The region whose turn it is runs other ops than the call."""
+        """The call does not run the ops of the region whose turn it is."""
         first = self.policy.file.regions[0]
         other = type(first)("other", first.ops[::-1])
         self.policy.regions = {"other": other, **self.policy.regions}
@@ -156,7 +157,7 @@ class Regions(Case):
 
 
 class OtherSteps(Case):
-    """Steps of which the plan knows nothing recompute all, with one warning."""
+    """Steps of a kind that the plan does not know recompute everything, with one warning."""
 
     def setUp(self):
         super().setUp()
@@ -173,7 +174,8 @@ class OtherSteps(Case):
             return Trained(self.model, batch)
 
     def check(self, do):
-        """`do` runs a step of another kind by a way to train."""
+        """Checks steps of another kind. `do` runs such a step; its argument is the function that trains a
+        step."""
         plain = do(self.plain_step)
         with self.assertWarnsRegex(rematlas.RefusedWarning, "recompute all"):
             steps = [do(self.step)]

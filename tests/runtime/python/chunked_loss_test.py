@@ -1,4 +1,5 @@
-"""Head and loss by chunks of tokens: as the plain computation, in less memory, and by plans."""
+"""Head and loss by chunks of tokens give the results of the plain computation, in less memory, also under
+plans."""
 
 import copy
 import itertools
@@ -18,7 +19,7 @@ ROUNDED = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0*
 
 
 def rows(dtype=torch.float32, ignored=-100):
-    """Returns hidden states and targets of two texts, of which some are ignored."""
+    """Returns hidden states and targets of two texts. Some targets are ignored."""
     generator = torch.Generator(models.DEVICE).manual_seed(3)
     hidden = torch.randn(2, TOKENS // 2, WIDTH, generator=generator, device=models.DEVICE)
     targets = torch.randint(VOCABULARY, (2, TOKENS // 2), generator=generator, device=models.DEVICE)
@@ -50,7 +51,7 @@ def taken(loss_of, head, hidden, targets, scale=1.0, cast=None):
 
 
 class Language(nn.Module):
-    """A small language model, whose vocabulary is large."""
+    """A small language model with a large vocabulary."""
 
     def __init__(self, chunks=None, tied=False, wrapped=False, vocabulary=2000):
         super().__init__()
@@ -322,7 +323,7 @@ class Refused(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     def peak_of(self, model) -> int:
-        """Returns the bytes that a second step takes at most."""
+        """Returns the peak bytes of a second step."""
         for step in range(2):
             model.zero_grad()
             before = models.reset_peak()

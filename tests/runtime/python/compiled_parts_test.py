@@ -1,5 +1,5 @@
-"""Parts of a model, and what stands beside it, that run by torch.compile: they train as without `apply`, and
-dynamo says nothing that it does not say without it.
+"""Parts of a model, and modules beside it, that run by torch.compile train as without `apply`, and dynamo
+says nothing that it does not say without `apply`.
 
     python -m unittest compiled_parts_test
 """
@@ -26,7 +26,7 @@ def layers(count=3):
 
 
 class Counted:
-    """How often dynamo has compiled something."""
+    """A backend that counts how often dynamo has compiled something."""
 
     def __init__(self):
         self.count = 0
@@ -79,8 +79,8 @@ class Plain(WithPart):
 
 class CompiledParts(unittest.TestCase):
     def train(self, kind, apply, beside=False):
-        """Returns digests, the number of compilations, and what has been said. `beside`: another module,
-        compiled, stands between the model and its loss."""
+        """Returns digests, the number of compilations, and the messages. `beside`: another, compiled module
+        stands between the model and its loss."""
         torch._dynamo.reset()
         torch.manual_seed(0)
         backend = Counted()
@@ -144,7 +144,7 @@ class Block(nn.Module):
 
 
 class Wave(nn.Module):
-    """Its gradient lies where the tensor that it has saved was."""
+    """A module whose gradient lies in the memory of the tensor that it has saved."""
 
     def __init__(self):
         super().__init__()
@@ -234,7 +234,7 @@ class Regions(unittest.TestCase):
     steps, block = STEPS, Block
 
     def train(self, compiled, budget=None, **options):
-        """Returns digests of each step. With a budget `self.applied` is what it is applied to."""
+        """Returns digests of each step. With a budget, `self.applied` is the module that it is applied to."""
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         torch.manual_seed(0)
@@ -259,7 +259,8 @@ class Regions(unittest.TestCase):
         return found
 
     def expect_planned(self, compiled, regions):
-        """`regions`: calls of compiled code within the step of the module."""
+        """Checks that the module is planned. `regions`: the number of calls of compiled code within its
+        step."""
         plain = self.train(compiled)
         with warnings.catch_warnings():
             warnings.simplefilter("error", rematlas.RefusedWarning)
@@ -307,7 +308,7 @@ class Regions(unittest.TestCase):
             self.train(in_place, "90%")
 
     def test_no_region_runs_on_shapes(self):
-        """The budget is less than the step takes, so that it is looked at before it has run."""
+        """The budget is smaller than the step, so that the step is recorded from shapes before it has run."""
         self.steps = 2
         plain = self.train(in_place)
         with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING") as logs:

@@ -1,4 +1,4 @@
-"""Plans with copies to the host, from a file: training is that of the plain model."""
+"""Plans with copies to the host, from a file, train as the plain model does."""
 
 import hashlib
 import json
@@ -17,7 +17,8 @@ LINK = {"to_host_bytes_per_second": 1e10, "to_device_bytes_per_second": 1e10}
 
 
 def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
-    """The same step with its heaviest tensors away where they lie idle longest; a plan file."""
+    """Makes a plan file of the same step in which its largest tensors lie on the host while they are idle
+    longest."""
     graph, schedule = json.loads(graph_file.read_text()), json.loads(schedule_file.read_text())
     graph["device"] = {"name": "cpu", "kind": "cpu", **graph.get("device", {}), **LINK}
     text = json.dumps(graph)
@@ -79,7 +80,7 @@ class Copies(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.graph, *_ = planned_by_the_command_line("sample")
-        # Which tensors lie idle in another schedule follows from times.
+        # In another schedule the idle tensors would depend on measured times.
         self.schedule = pathlib.Path(self.folder.name) / "keep_all.schedule.json"
         solve = [program("rematlas"), "solve", self.graph, "--solver", "keep-all", "--budget", "100%"]
         subprocess.run([*solve, "--quiet", "-o", self.schedule], check=True, stdout=subprocess.DEVNULL)
@@ -118,7 +119,7 @@ class Copies(unittest.TestCase):
         self.assertEqual(len(str(refused.exception).splitlines()), 1)
 
     def test_what_the_program_is_handed_stays_on_the_device(self):
-        """It may hold it, so that no memory would be free."""
+        """The program may hold such a tensor, so a copy to the host would free no memory."""
 
         class Model(torch.nn.Module):
             def __init__(self):

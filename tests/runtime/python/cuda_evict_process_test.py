@@ -1,6 +1,6 @@
-"""Online eviction on a GPU that has no more memory than the budget, which the stand-in for a GPU holds it to.
+"""Online eviction on a GPU that has no more memory than the budget. The stand-in for a GPU enforces that.
 
-Each case is a process of its own; this one does not touch the device."""
+Each case is a process of its own; this process does not touch the device."""
 
 import unittest
 
@@ -8,8 +8,8 @@ from cuda_process_test import ProcessCase
 
 
 class Capacity(ProcessCase):
-    """The device has the budget and not more: eager training fails, eviction trains as where there is
-    memory."""
+    """The device has exactly the budget. Eager training fails; with eviction the training is the same as with
+    enough memory."""
 
     TEXT = """
     import sys
@@ -103,8 +103,8 @@ class Capacity(ProcessCase):
         self.expect_training_in_half("gpt")
 
     def expect_a_plan_after_eviction(self, run, on_a_small_device, **environment):
-        """The first steps run under eviction and are recorded; the plan that they lead to takes over. What
-        libtorch's allocator counts keeps the budget in all of them."""
+        """Checks that the first steps run under eviction and are recorded, and that the plan made from them
+        takes over. The bytes that libtorch's allocator counts keep the budget in all steps."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("gpt", STEPS="8")
         half = before + (peak - before) // 2
@@ -132,7 +132,7 @@ class Capacity(ProcessCase):
             **environment,
         )
         most, how, same = out.split("\n")
-        # Where gaps between blocks leave no room for it, the comparison is left out.
+        # If gaps between blocks leave no room for the comparison, it is left out.
         self.assertIn(how, ["planned 4 4 4 2", "planned 3 5 3 0"])
         self.assertEqual(same, losses)
         self.assertLessEqual(int(most), half)
@@ -145,12 +145,12 @@ class Capacity(ProcessCase):
         )
 
     def test_from_eviction_to_a_plan_among_blocks_that_are_not_split(self):
-        """There libtorch may hand out a block that is up to 1 MiB larger than a tensor, all of which counts
-        as allocated: the planned step lies in an arena."""
+        """Without splitting, libtorch may hand out a block that is up to 1 MiB larger than a tensor, and the
+        whole block counts as allocated. So the planned step lies in an arena."""
         self.expect_a_plan_after_eviction(self.run_process, on_a_small_device=False)
 
     def test_a_device_that_has_less_than_the_budget(self):
-        """Then it is the allocator that runs out: as much goes as it needs."""
+        """The allocator runs out of memory first; eviction frees as much as the allocator needs."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("conv")
         _, ours = self.on_a_small_device("conv", peak + (1 << 30), device - (peak - before) // 2)

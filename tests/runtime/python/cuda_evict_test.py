@@ -1,5 +1,5 @@
-"""Online eviction on a GPU, or on the stand-in for one: as plain training bit by bit and within bytes,
-whatever the order in which the device does its work."""
+"""Online eviction on a GPU, or on the stand-in for a GPU, trains as plain training does, bit by bit and
+within the budget, whatever the order in which the device does its work."""
 
 import threading
 import unittest
@@ -14,7 +14,7 @@ STEPS = 3
 
 
 class ConvNet(nn.Module):
-    """Statistics, activations in place and random ops."""
+    """A network with running statistics, in-place activations and random ops."""
 
     def __init__(self, layers=5):
         super().__init__()
@@ -41,10 +41,10 @@ def conv_net():
 
 
 class Trained:
-    """What training leaves, and the most bytes that it took."""
+    """The results of a training, and its peak in bytes."""
 
     def __init__(self, module, batches, loss_of, optimizer, after=lambda: None):
-        """`after` each step."""
+        """Trains. `after` is called after each step."""
         torch.manual_seed(1)
         self.losses = []
         models.reset_peak()
@@ -90,13 +90,13 @@ class EvictionCase(unittest.TestCase):
             del module, its_optimizer, eviction
             self.assertEqual(models.reset_peak(), alive, "all is given back")
         self.assertGreater(evictions[0], 0)
-        if options.get("costs_from_bytes"):  # by measured costs the first may have evicted more, and smaller
+        if options.get("costs_from_bytes"):  # by measured costs the first run may evict more, smaller tensors
             self.assertGreater(evictions[-1], evictions[0])
 
 
 class Training(EvictionCase):
     def test_a_convolutional_network(self):
-        """Larger budgets with measured costs, by which any that are smaller may thrash."""
+        """With measured costs the budgets are larger, because eviction may thrash under smaller ones."""
         how = (conv_net, models.images, models.image_loss, models.sgd)
         self.expect_as_plain(*how, (0.9, 0.7))
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
@@ -108,7 +108,7 @@ class Training(EvictionCase):
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
 
     def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
-        """All work is left to the order of the stand-in: nothing of the first steps is measured."""
+        """The stand-in orders all work, because no measurement waits for the device in the first steps."""
         self.expect_as_plain(
             conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True
         )
@@ -117,7 +117,7 @@ class Training(EvictionCase):
         )
 
     def test_a_model_made_within(self):
-        """Its parameters and statistics are of the pool as well, until they are written."""
+        """The parameters and statistics of the model can be evicted, too, until they are written to."""
         alive = models.reset_peak()
         plain = train(models.resnet, models.images, models.image_loss, models.sgd)
         budget = alive + int(0.5 * (plain.peak - alive))
@@ -128,10 +128,10 @@ class Training(EvictionCase):
 
 
 class Operands(EvictionCase):
-    """What is read of other devices, and what other devices take."""
+    """Operands on other devices."""
 
     def squeezed(self, chain, budget=4 << 20):
-        """The sum of what the chain makes of a megabyte, with and without eviction."""
+        """Checks that the results of a chain of ops on a megabyte are the same with and without eviction."""
         x = torch.randn(1 << 18)
         alive = models.reset_peak()
         torch.manual_seed(3)
@@ -152,7 +152,7 @@ class Operands(EvictionCase):
         def chain(x):
             factor = torch.tensor(3.0, device="cpu")
             made = [x * 2.0 + 0.1, x * factor]
-            factor.fill_(7.0)  # what was made keeps what it was made with
+            factor.fill_(7.0)  # earlier results keep the former factor
             for _ in range(6):
                 made.append(made[-1] * factor - 1)
             return [value.sum() for value in made]
@@ -212,7 +212,7 @@ class Operands(EvictionCase):
 
 
 class Streams(EvictionCase):
-    """Another stream than the one that is evicted. A race ends the process, on the stand-in."""
+    """Another stream than the one under eviction. On the stand-in, a race ends the process."""
 
     def test_what_another_stream_reads_stays_until_it_has_read(self):
         x = torch.randn(1 << 18)
@@ -233,8 +233,7 @@ class Streams(EvictionCase):
             z.record_stream(torch.cuda.current_stream())
 
     def test_memory_that_is_recorded_for_another_stream_is_not_used_before(self):
-        """As PyTorch means record_stream: the name of the memory's allocator is not lost in eviction's own
-        pointer."""
+        """record_stream works as in PyTorch: eviction's own pointer keeps the allocator of the memory."""
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (64 << 20), costs_from_bytes=True):
             for _ in range(4):

@@ -1,7 +1,7 @@
-"""A model that the device has no room for, which the stand-in for a GPU holds it to: a tenth of what its
-plain step takes.
+"""Trains a model on a device that has only a tenth of the memory of its plain step. The stand-in for a GPU
+enforces that.
 
-Each case is a process of its own; this one does not touch the device."""
+Each case is a process of its own; this process does not touch the device."""
 
 import unittest
 
@@ -55,12 +55,12 @@ TEXT = """
 """
 
 
-SEGMENT = 20 << 20  # that the allocator takes at once: gaps in it are no tensors
+SEGMENT = 20 << 20  # bytes that the allocator takes at once; gaps within a segment are no tensors
 
 
 class HostWeights(ProcessCase):
     def train_within_a_tenth(self, orders, **environment):
-        """`orders`: of the work on the stand-in."""
+        """Trains within a tenth of the memory. `orders`: the orders in which the stand-in does its work."""
         self.needs_the_stand_in()
         out, _ = self.run_process(
             TEXT

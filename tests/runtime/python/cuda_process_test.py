@@ -1,5 +1,5 @@
-"""What a plan does to the process that trains on a GPU: nothing that the process would notice; and what of it
-a plan minds.
+"""A plan does nothing that the process which trains on a GPU would notice, and it respects the state of that
+process.
 
 Each case is a process of its own, on the stand-in or on a GPU."""
 
@@ -12,7 +12,7 @@ import textwrap
 import traceback
 import unittest
 
-# Processes begin with both: to import them takes longer than most of these tests.
+# All cases fork from this process after these imports, which take longer than most of the tests.
 import torch  # noqa: F401
 
 import rematlas  # noqa: F401
@@ -51,7 +51,7 @@ def planned(budget, steps=8, **options):
 
 class ProcessCase(unittest.TestCase):
     def run_process(self, text, status=0, **environment):
-        """What it prints, and on standard error."""
+        """Runs the text in a fork. Returns its standard output and standard error."""
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = os.fork()
             if process == 0:
@@ -65,7 +65,7 @@ class ProcessCase(unittest.TestCase):
         return told
 
     def run_new_process(self, text, status=0, **environment):
-        """For what libtorch asks when it is loaded."""
+        """Runs the text in a new process, for settings that libtorch reads when it is loaded."""
         done = subprocess.run(
             [sys.executable, "-c", START + textwrap.dedent(text)],
             env={**os.environ, **environment},
@@ -81,7 +81,7 @@ class ProcessCase(unittest.TestCase):
 
 
 def run_and_exit(text, environment, out, err):
-    """In a fork of this process, which has not touched the device."""
+    """Runs the text in a fork of this process, which has not touched the device, and ends the fork."""
     status = 1
     try:
         os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
@@ -96,7 +96,8 @@ def run_and_exit(text, environment, out, err):
 
 class Budgets(ProcessCase):
     def whole(self, where=""):
-        """Bytes of the process at the peak of a step without a plan, and before the first one."""
+        """Returns the allocated bytes before the first step without a plan, and at the peak of such a
+        step."""
         text = f"""
         {where}
         module = build()
@@ -145,7 +146,7 @@ class Budgets(ProcessCase):
 
 
 class Callers(ProcessCase):
-    """What the caller does with the device beside the plan."""
+    """The caller's own work on the device beside the plan."""
 
     def test_a_graph_that_the_caller_records(self):
         text = """

@@ -1,4 +1,4 @@
-"""The command line with --device cuda, on the example models: on the stand-in for a GPU, or on one."""
+"""The command line with --device cuda on the example models, on a GPU or on the stand-in for a GPU."""
 
 import json
 import os
@@ -50,7 +50,7 @@ class ProgramCase(unittest.TestCase):
         return json.loads(done.stdout)
 
     def planned(self, path, inputs, budget):
-        """Captures and solves; returns what `capture` told."""
+        """Captures and solves. Returns the answer of `capture`."""
         captured = self.expect(
             "capture",
             path,
@@ -67,7 +67,7 @@ class ProgramCase(unittest.TestCase):
         """Returns the overhead of the plan."""
         solve = ("solve", "g.graph.json", "--time-limit", "3s", "-o", "g.schedule.json", "--budget")
         solved = self.call(*solve, budget)
-        if solved.returncode == 1:  # no schedule takes so little: the smallest that was found
+        if solved.returncode == 1:  # no schedule keeps the budget; the smallest one found is taken instead
             self.expect(*solve, json.loads(solved.stdout)["smallest_found_bytes"])
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
         return json.loads((self.folder / "g.schedule.json").read_text())["predicted"]["overhead"]
@@ -88,7 +88,7 @@ class Examples(ProgramCase):
             with self.subTest(name):
                 inputs = json.loads((MODELS / f"{name}.json").read_text())["inputs"]
                 captured = self.planned(MODELS / f"{name}.pt", inputs, "100%")
-                # Most of it is the workspace of the libraries, which is resident.
+                # Most of the peak is the workspace of the libraries, which is resident.
                 budget = captured["peak_bytes"] - (captured["peak_bytes"] - captured["resident_bytes"]) // 5
                 overheads.append(self.plan_within(budget))
                 ran = self.expect_verified(MODELS / f"{name}.pt")
@@ -125,18 +125,18 @@ class Examples(ProgramCase):
 
 
 class Homes(ProgramCase):
-    """Weights and states of the optimizer live on the host: they pass through the device or are updated
-    there."""
+    """Weights and states of the optimizer live on the host. They pass through the device, or are updated on
+    the host."""
 
-    ORDERS = ("eager", "lazy", "seeded:7")  # of the stand-in; a GPU has its own
+    ORDERS = ("eager", "lazy", "seeded:7")  # orders of the stand-in's work; a GPU has its own order
     LINKS = ("--offload", "all", "--device-profile", "pcie4")
 
     def planned_gpt(self, layers, budget, *flags, host_time=None):
-        """A GPT with AdamW, each of whose larger matrices is worth a copy; returns what `capture` and
-        `solve` told.
+        """Plans a GPT with AdamW, each of whose larger matrices is worth a copy. Returns the answers of
+        `capture` and `solve`.
 
-        With `host_time` an update takes that share of its time on the host, whatever this machine measured:
-        where updates run follows from these times.
+        With `host_time`, an update on the host takes that multiple of its time on the device, whatever this
+        machine has measured. These times decide where updates run.
         """
         torch.manual_seed(0)
         gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
@@ -171,7 +171,7 @@ class Homes(ProgramCase):
         return captured, solved
 
     def set_costs(self, host_time):
-        """Each op takes a millisecond."""
+        """Sets the time of each op to a millisecond."""
         path = self.folder / "g.graph.json"
         graph = json.loads(path.read_text())
         for op in graph["ops"]:
@@ -196,7 +196,7 @@ class Homes(ProgramCase):
                     ran = self.expect_predicted(SIMGPU_ORDER=order)
                     self.assertLessEqual(ran["measured_peak_bytes"], 0.1 * captured["peak_bytes"])
                     self.assertGreater(ran["host_measured_peak_bytes"], 0.8 * captured["resident_bytes"])
-            # The device never has to hold all of it, while the model is loaded neither.
+            # The device never has to hold the whole model, not even while the model is loaded.
             self.assertLess(ran["device_bytes"], captured["resident_bytes"])
             alone = self.expect(
                 "run", "gpt.pt", "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(ran["device_bytes"])
@@ -248,7 +248,7 @@ class HostNoise(nn.Module):
 
 
 class Strided(nn.Module):
-    """Pooling of what does not lie densely: its backward copies it first, and so reads it."""
+    """Pooling of a tensor that is not dense. Its backward copies the tensor first, and so reads it."""
 
     def __init__(self):
         super().__init__()
@@ -306,7 +306,7 @@ class Kernels(ProgramCase):
     "simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU"
 )
 class OutOfMemory(ProgramCase):
-    """Whatever stage it happens in, it is an error in one line."""
+    """In whatever stage the memory runs out, the error has one line."""
 
     MIB = 1 << 20
 

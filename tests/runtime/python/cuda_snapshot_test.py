@@ -1,4 +1,4 @@
-"""What `rematlas inspect` says of snapshots and traces that torch writes, beside torch's own counters."""
+"""Compares the answers of `rematlas inspect` on torch's snapshots and traces with torch's own counters."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Snapshots(unittest.TestCase):
         self.addCleanup(lambda: torch.cuda.memory._record_memory_history(enabled=None))
 
     def snapshot(self, steps, **history):
-        """The device as inspect tells it, and torch's own counters of the same time."""
+        """Returns the device in the answer of `inspect`, and torch's own counters at the same time."""
         torch.cuda.memory._record_memory_history(**history)
         torch.cuda.reset_peak_memory_stats()
         for _ in range(steps):

@@ -1,5 +1,5 @@
-"""Training on a GPU, or on the stand-in for one: as plain training bit by bit, and within bytes, whatever the
-order in which the device does its work."""
+"""Training by plans on a GPU, or on the stand-in for a GPU, is plain training bit by bit and keeps the
+budget, whatever the order in which the device does its work."""
 
 import unittest
 
@@ -27,7 +27,7 @@ def two_forwards(module, batches, loss_of, step):
 
 
 def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1):
-    """Losses, and the most bytes of each forward with its backward."""
+    """Trains. Returns the losses, and the peak bytes of each forward with its backward."""
     torch.manual_seed(1)
     losses, peaks = [], []
     for step in range(STEPS):
@@ -47,7 +47,7 @@ def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1
 
 class TrainingCase(unittest.TestCase):
     def expect_as_plain(self, build, batches, loss_of, optimizer, share, more=0, arena=None, frames=1, **how):
-        """The budget is a share of what plain training takes, and some bytes more."""
+        """Checks training under a budget that is a share of plain training's peak plus `more` bytes."""
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
         random, numbers = (
@@ -79,9 +79,9 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The loss lets go of the outputs, which are large here: the plan does not keep them either. For the
-        tensors of the loss libtorch may hand out other, larger blocks than in the plain step: a plan has room
-        for them."""
+        """The loss frees the outputs, which are large here, and the plan does not keep them either. For the
+        tensors of the loss, libtorch may hand out larger blocks than in the plain step; a plan leaves room
+        for these."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):

@@ -1,5 +1,5 @@
-"""Models whose kernels are not libtorch's: ops of torch.library are ops as others are, and so are kernels of
-Triton that Python launches past all ops.
+"""Models whose kernels are not libtorch's: ops of torch.library are planned as other ops are, and so are
+kernels of Triton that Python launches past all ops.
 
     python -m unittest custom_kernels_test
 """
@@ -76,7 +76,7 @@ class Model(nn.Module):
 
 class Case(unittest.TestCase):
     def train(self, between, budget=None, steps=STEPS, **options):
-        """Returns digests of each step. With a budget `self.model` is what it is applied to."""
+        """Returns digests of each step. With a budget, it is applied to `self.model`."""
         torch.manual_seed(0)
         self.model = Model(between)
         if budget is not None:
@@ -158,7 +158,7 @@ class KernelsOfTriton(Case):
         self.expect_refused(self.kernels.GateInPlace.apply, "gate_forward .* with two tensors in one memory")
 
     def test_no_kernel_runs_on_shapes(self):
-        """The budget is less than the step takes, so that it is looked at before it has run."""
+        """The budget is smaller than the step, so that the step is recorded from shapes before it has run."""
         apply = self.kernels.RawGate.apply
         plain = self.train(apply, steps=2)
         with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING") as logs:

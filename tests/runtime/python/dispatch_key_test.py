@@ -1,4 +1,5 @@
-"""Another library may stand on the dispatch key on which ops are seen: both answer for what is theirs."""
+"""Another library may use the dispatch key on which we see ops. Each of the two libraries handles its own
+ops."""
 
 import os
 import subprocess

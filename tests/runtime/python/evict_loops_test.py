@@ -1,5 +1,5 @@
-"""Training loops of many kinds under online eviction: what is kept, copied, saved and looked at beside the
-steps, what works past all operators, and what happens when a step is given up."""
+"""Training loops of many kinds under online eviction: tensors that are kept, copied, saved and looked at
+beside the steps, work past all operators, and steps that are given up."""
 
 import copy
 import gc
@@ -51,7 +51,7 @@ def with_workers(course, number):
 
 
 def with_average(course, number):
-    """Weights that follow the trained ones, and copies of the whole model."""
+    """Keeps averaged weights, and copies of the whole model."""
     if number == 0:
         course.average = torch.optim.swa_utils.AveragedModel(
             course.module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
@@ -114,7 +114,7 @@ def packing(course, number):
 
 
 def interrupted(course, number):
-    """Half of a backward; then the step is made again."""
+    """Runs half of a backward, and then the whole step again."""
 
     def fails(gradient):
         raise ValueError("of the program")

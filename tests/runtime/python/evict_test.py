@@ -207,7 +207,7 @@ class Training(unittest.TestCase):
 
 
 class Looks(unittest.TestCase):
-    """What the program holds has its values, whatever was dropped in between."""
+    """Tensors that the program holds have their values, whatever was evicted in between."""
 
     def setUp(self):
         torch.manual_seed(0)
@@ -224,7 +224,7 @@ class Looks(unittest.TestCase):
         return found
 
     def press(self):
-        """Takes so much memory that all that can be dropped is."""
+        """Takes so much memory that everything is evicted that can be evicted."""
         some = [torch.ones(1, 1 << 16) for _ in range(8)]
         return sum(one.sum().item() for one in some)
 
@@ -282,7 +282,8 @@ class Looks(unittest.TestCase):
         found[-1].sum().backward()
 
     def step(self, module, x, change):
-        """A number for the loss, and the gradients, of a step in which `change` writes past all operators."""
+        """Runs a step in which `change` writes past all operators. Returns its loss as a number, and its
+        gradients."""
         module.zero_grad()
         torch.manual_seed(3)
         doubled = x * 2
@@ -509,7 +510,7 @@ class Loops(unittest.TestCase):
         torch.library.define("rematlas_test::slow", "(Tensor x) -> Tensor")
         torch.library.impl("rematlas_test::slow", "CPU", slow)
         x = data(1, 16, 32)
-        # A deadlock would hold the interpreter lock: no test runner of Python could end it.
+        # A deadlock would hold the interpreter lock, so no test runner in Python could end it.
         faulthandler.dump_traceback_later(300, exit=True)
         with rematlas.evict(1 << 40):
             thread = threading.Thread(target=lambda: made.append(torch.ops.rematlas_test.slow(x)))

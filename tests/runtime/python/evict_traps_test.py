@@ -1,5 +1,5 @@
-"""Each trap of training loops (traps.py) under online eviction: as plain training bit by bit, within the
-budget.
+"""Each trap of training loops (traps.py) under online eviction trains as plain training does, bit by bit and
+within the budget.
 
     python -m unittest evict_traps_test.Loops.test_early_exit
 """
@@ -18,7 +18,7 @@ from evicted import MESSAGE, SAME, THRASHES
 from rematlas.library import ops
 
 torch.set_num_threads(1)
-gc.freeze()  # collections then do not look at all that PyTorch has made each time
+gc.freeze()  # so that collections do not look at all objects of PyTorch each time
 atexit.register(gc.unfreeze)
 
 SHARES = (0.6, 0.75, 0.9, 1.0)  # of the peak of plain training
@@ -26,7 +26,7 @@ SHARES = (0.6, 0.75, 0.9, 1.0)  # of the peak of plain training
 
 class TrapCase(unittest.TestCase):
     def expect_same(self, build) -> None:
-        """Under the smallest of the budgets that is not called too small."""
+        """Checks the training under the smallest budget that is not refused as too small."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trap = build()

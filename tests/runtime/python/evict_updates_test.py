@@ -1,5 +1,5 @@
-"""Optimizers under online eviction: what they keep stays from the first step on, and what they pass through
-goes tensor by tensor."""
+"""Optimizers under online eviction: their states stay from the first step on, and their temporaries are
+evicted tensor by tensor."""
 
 import unittest
 
@@ -53,17 +53,18 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """Half of what can be evicted is less than the gradients and one list of what a foreach step passes
-        through."""
+        """Half of the bytes that can be evicted are less than the gradients and one list of a foreach step's
+        temporaries."""
         for name, optimizer in OPTIMIZERS.items():
-            # Of Adadelta two such lists stay: what they were made from is overwritten before they are read.
+            # In Adadelta two such lists stay, because the tensors that they were made from are overwritten
+            # before the lists are read.
             fits = 0.9 if name == "adadelta_foreach" else 0.5
             with self.subTest(optimizer=name):
                 found = expect_as_eager(self, lambda: layers(optimizer, 64), (0.9, 0.7, 0.5, 0.3), fits, 4)
                 self.assertGreater(found[2].evictions, 0)
 
     def test_what_an_optimizer_keeps_is_never_made_again(self):
-        """From the end of its first step on, whatever else needs memory."""
+        """This holds from the end of the optimizer's first step on, whatever else needs memory."""
         for name in ("adamw_foreach", "adam", "sgd"):
             with self.subTest(optimizer=name):
                 course = layers(OPTIMIZERS[name], 64)

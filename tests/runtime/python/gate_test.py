@@ -1,5 +1,5 @@
 """Every plan passes the same checks before it runs a step, whichever way it was made, and is compared with
-the original where a step leaves room for both."""
+the original if a step leaves room for both."""
 
 import gc
 import itertools
@@ -19,7 +19,7 @@ WIDTH, ROWS, WORDS = 64, 128, 200
 
 
 class Tied(nn.Module):
-    """Its embedding is its head, too; with `three` it is used a third time."""
+    """A model whose embedding is also its head. With `three`, the embedding is used a third time."""
 
     def __init__(self, three=False):
         super().__init__()
@@ -138,7 +138,7 @@ def penalty_before(module):
 
 
 def train(module, loss_of, steps=STEPS, done=lambda: None):
-    """Losses and gradients of each step, and its peak."""
+    """Trains. Returns losses and gradients of each step, and the peaks."""
     record, peaks = [], []
     optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
     for step in range(steps):
@@ -166,7 +166,7 @@ class GateCase(unittest.TestCase):
             self.assertTrue(all(map(torch.equal, gradients, others)), f"step {step}, {told}")
 
     def check(self, build, loss_of, share):
-        """Trains plainly, and at this share of what a plain step takes. Returns the status."""
+        """Trains plainly, and under a budget of this share of a plain step's peak. Returns the status."""
 
         def built():
             torch.manual_seed(0)
@@ -238,7 +238,8 @@ class SharedSums(GateCase):
 
 class Effects(GateCase):
     def test_of_steps_that_do_not_fit(self):
-        """Counters and logs are those of plain training from the first step on, which a plan runs already."""
+        """A plan runs already the first step. Counters and logs are those of plain training from this step
+        on."""
 
         class Counts(SharedNorm):
             def __init__(self):
@@ -265,7 +266,7 @@ class Effects(GateCase):
 
 
 class KeptStates(GateCase):
-    """What the forward leaves for the next one is no tensor at times."""
+    """At times the attribute that a forward leaves for the next one holds no tensor."""
 
     def trained(self, build, change, budget):
         """Returns losses and gradients, and the status."""
@@ -340,7 +341,7 @@ class KindsOfCalls(GateCase):
         self.assertEqual(rematlas.status(module).state, "refused")
 
     def reason_of_many(self, budget, call):
-        """What is said of a module whose calls are each of another kind."""
+        """Returns the message about a module each of whose calls is of another kind."""
 
         class Structured(SharedNorm):
             def forward(self, batch, scale=1.0, name=""):
@@ -379,7 +380,7 @@ class KindsOfCalls(GateCase):
 
 class Budgets(GateCase):
     def test_of_a_module_that_is_refused(self):
-        """Online eviction keeps them, and the warning says so."""
+        """Online eviction keeps the budget, and the warning says so."""
 
         class WarmsUp(SharedNorm):
             calls = 0
@@ -439,7 +440,7 @@ class LossesOutside(unittest.TestCase):
 
 
 class GradientsThatLieOtherwise(unittest.TestCase):
-    """Shapes tell of a gradient that lies as its output does, and the loss gives an expanded number."""
+    """Shapes assume a gradient with the layout of its output, but the loss gives an expanded number."""
 
     def trained(self, budget):
         torch.manual_seed(0)
@@ -471,8 +472,8 @@ class GradientsThatLieOtherwise(unittest.TestCase):
 
 class UsedOutputs(unittest.TestCase):
     def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
-        """One output is a single number, as a loss is, and the loss depends on the others too. The first
-        step fits as far as shapes tell."""
+        """One output is a single number, as a loss is, but the loss depends on the other outputs, too. As far
+        as shapes tell, the first step fits."""
 
         class Ranks(nn.Module):
             def __init__(self):
@@ -517,7 +518,7 @@ class Comparisons(GateCase):
         return module(rows(4 * ROWS)).square().mean()
 
     def planned_from_shapes(self):
-        """A module whose plain step does not fit beside what is alive now."""
+        """Returns a planned module whose plain step does not fit beside the tensors that are alive now."""
         gc.collect()
         alive = models.reset_peak()
         _, peaks = train(SharedNorm(), self.mean_square, steps=1)
@@ -556,8 +557,8 @@ class Comparisons(GateCase):
 
 
 class SharedCasts(unittest.TestCase):
-    """A planned forward does not read what others have cast in its region of autocast: a backward through
-    both is an error, for the gradients would be summed in another order."""
+    """A planned forward does not read casts that others have made in its region of autocast. A backward
+    through both is an error, because the gradients would be summed in another order."""
 
     def planned(self):
         torch.manual_seed(0)

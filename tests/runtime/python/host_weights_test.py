@@ -1,5 +1,5 @@
-"""Parameters, states and gradients that live on the host: training is that of the same fused optimizer
-without limits."""
+"""Training with parameters, states and gradients on the host is that of the same fused optimizer without
+limits."""
 
 import copy
 import gc
@@ -44,7 +44,7 @@ def texts(number):
 
 
 class Loop:
-    """A training loop as people write it; with ours, what comes before a step is told to `apply`."""
+    """An ordinary training loop. With `ours`, `apply` hears of the operations before a step."""
 
     def __init__(self, optimizer=OPTIMIZERS["adamw"], micro=1, clip=None, **ours):
         self.module = build()
@@ -62,7 +62,7 @@ class Loop:
         self.losses, self.norms = [], []
 
     def lasting_bytes(self):
-        """Of parameters and states, without counters of steps."""
+        """Returns the bytes of parameters and states, without counters of steps."""
         states = [value for state in self.optimizer.state.values() for value in state.values()]
         kept = [value for value in states if isinstance(value, torch.Tensor) and value.dim() > 0]
         return sum(value.nbytes for value in [*self.module.parameters(), *kept])
@@ -96,12 +96,12 @@ class Loop:
 
 
 def step_bytes():
-    """Of parameters, gradients and states of AdamW."""
+    """Returns the bytes of parameters, gradients and states of AdamW."""
     return 4 * sum(parameter.nbytes for parameter in build().parameters())
 
 
 def within(share):
-    """A budget of that part of the step beside what is alive now."""
+    """Returns a budget: the bytes that are alive now, and that share of the step's bytes."""
     gc.collect()
     return ops.counted_bytes() + int(share * step_bytes())
 
@@ -112,7 +112,7 @@ class HostWeights(UpdatesCase):
         self.assertEqual(plain.norms, ours.norms)
 
     def check(self, share, **how):
-        """Trains within that part of the parameters, gradients and states."""
+        """Trains within that share of the parameters, gradients and states."""
         plain = Loop(**how).run()
         budget = within(share)
         ours = Loop(**how, budget=budget)
@@ -122,7 +122,7 @@ class HostWeights(UpdatesCase):
         self.expect_same(plain, ours)
         status = rematlas.status(ours.module)
         self.assertEqual((status.updates, status.updated, status.original), ("during backward", STEPS, 0))
-        # What lives on and is not within the budget must be on the host.
+        # Lasting tensors that do not fit in the budget must be on the host.
         self.assertGreaterEqual(status.plans[0].host_peak_bytes, plain.lasting_bytes() - share * step_bytes())
         return ours
 
@@ -220,8 +220,8 @@ class SeenFromOutside(HostWeights):
             more.module(text[:, :-1].contiguous())
 
     def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
-        """Forwards that fail, graphs that are kept, several forwards at a time, closures: the original runs,
-        and the next step is planned as ever."""
+        """After a forward that fails, a graph that is kept, several forwards at a time, or a closure, the
+        original runs, and the next step is planned as usual."""
 
         def failing(loop):
             with self.assertRaises(IndexError):

@@ -1,5 +1,5 @@
-"""Budgets under torch.compile for models that are more than blocks of one size: images, sizes that change
-from call to call, checkpoints inside."""
+"""Budgets under torch.compile for models that are not only blocks of one size: image models, sizes that
+change from call to call, checkpoints within the model."""
 
 import unittest
 
@@ -15,7 +15,8 @@ WIDTH = inductor_test.WIDTH
 
 
 class Images(nn.Module):
-    """Inductor lays out what its convolutions read and save with the channels last."""
+    """A model in which inductor lays out the tensors that convolutions read and save with the channels
+    last."""
 
     def __init__(self):
         super().__init__()
@@ -44,7 +45,7 @@ def images():
 
 
 def trained(compiled, module, x):
-    """Returns gradients as arrays, and the most bytes that were alive."""
+    """Trains a step. Returns the gradients as numpy arrays, and the peak bytes."""
     ops.reset_counted_peak()
     compiled(x).backward()
     peak = ops.counted_peak_bytes()
@@ -113,7 +114,7 @@ class Pointwise(nn.Module):
 
 
 class LossesOutside(inductor_test.Case):
-    """What runs op by op between forward and backward counts for graphs of all sizes, and for graphs that
+    """Memory of eager code between forward and backward counts for graphs of all sizes, also for graphs that
     torch takes from its cache."""
 
     def peaks(self, budget, rows, **options):

@@ -1,5 +1,5 @@
-"""A budget in bytes under torch.compile (rematlas.compile): kept by the tensors that are counted, with the
-gradients of the plainly compiled step."""
+"""A budget in bytes under torch.compile (rematlas.compile): the counted tensors keep the budget, and the
+gradients are those of the plainly compiled step."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # relative, of gradients
+TOLERANCE = 1e-6  # the largest relative difference of gradients
 
 
 class Block(nn.Module):
@@ -47,7 +47,7 @@ class Model(nn.Module):
 
 
 class InParts(Model):
-    """Dynamo cuts it into several graphs, and the graph of a block runs once for each block."""
+    """A model that dynamo cuts into several graphs. The graph of a block runs once for each block."""
 
     def forward(self, x):
         for block in self.blocks:
@@ -71,8 +71,8 @@ def sample():
 
 
 def steps(compiled, module, count=3):
-    """Returns losses, gradients and buffers of some steps as arrays, whose memory is not counted; the random
-    numbers are the same in each run."""
+    """Returns losses, gradients and buffers of some steps as numpy arrays, whose memory is not counted. The
+    random numbers are the same in each run."""
     found, x = [], sample()
     for step in range(count):
         torch.manual_seed(step)
@@ -86,7 +86,8 @@ def steps(compiled, module, count=3):
 
 
 class Case(unittest.TestCase):
-    """Each test begins with a cache that has no graphs. Kernels that others have compiled stay there."""
+    """Each test begins with a cache without graphs. Kernels that earlier tests have compiled stay in the
+    cache."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -153,7 +154,7 @@ class Budgets(Case):
         self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
 
     def test_several_graphs_are_refused_with_the_bytes_that_work(self):
-        """The second call knows what eager code takes between the graphs, too."""
+        """The second call knows the memory of eager code between the graphs, too."""
         module = in_parts()
         with self.assertRaisesRegex(rematlas.Infeasible, "graphs of the compiled step") as refused:
             rematlas.compile(module, "20%")(sample())
@@ -191,7 +192,7 @@ class Budgets(Case):
 
 @torch.library.custom_op("inductor_test::drifting", mutates_args=())
 def drifting(x: torch.Tensor) -> torch.Tensor:
-    """Is another function each time, which nothing can put back."""
+    """Gives another result in each call, and nothing can put it back."""
     drifting.runs = getattr(drifting, "runs", 0) + 1
     return x * drifting.runs
 
@@ -201,7 +202,7 @@ drifting.register_autograd(lambda context, gradient: gradient)
 
 
 class Compared(Case):
-    """With the plainly compiled step."""
+    """Steps that are compared with the plainly compiled step."""
 
     def test_outputs_and_gradients_are_near(self):
         plain, module = (model(dropout=0.2, buffers=True) for _ in range(2))
@@ -316,8 +317,8 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """Of a text written by hand: each buffer has a hundred bytes; the kernels that make `with_workspace` have
-    a workspace of seven."""
+    """Sizes for a text written by hand. Each buffer has a hundred bytes. The kernels that make the buffers in
+    `with_workspace` have a workspace of seven bytes."""
 
     with_workspace = ()
     not_measured = ()

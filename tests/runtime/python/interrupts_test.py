@@ -1,5 +1,5 @@
-"""What is raised below a planned step, an interrupt say, reaches the training loop as Python's own exception,
-and training goes on."""
+"""An error that is raised below a planned step (an interrupt, say) reaches the training loop as Python's own
+exception, and training goes on."""
 
 import contextlib
 import itertools
@@ -17,7 +17,7 @@ import rematlas
 
 torch.set_num_threads(1)  # two tests run at a time
 
-raises = {"forward": None, "backward": None}  # what the next op below raises
+raises = {"forward": None, "backward": None}  # the error that the next op below raises
 asks_for_signal = {"forward": None, "backward": None}  # the event that the next op below sets
 
 
@@ -47,7 +47,7 @@ through.register_autograd(lambda context, gradient: back(gradient))
 
 
 def is_in_an_op_of_python(thread):
-    """There a signal is raised by Python itself."""
+    """Says whether the thread runs an op written in Python, where Python itself raises the interrupt."""
     frame = sys._current_frames()[thread.ident]
     while frame is not None:
         if "_library" in frame.f_code.co_filename:
@@ -116,7 +116,7 @@ class Interrupts(unittest.TestCase):
         self.assertTrue(all(map(torch.equal, ours, plain)))
 
     def states(self, loop, where, error):
-        """Before and after the steps that follow a step in which the op raises."""
+        """Returns two states: after a step in which the op raises, and after the steps that follow."""
         loop.run(0, 10)
         raises[where] = error
         with self.assertRaises(type(error)) as raised:
@@ -137,7 +137,7 @@ class Interrupts(unittest.TestCase):
                 self.assertGreater(rematlas.status(ours.module).replayed, 8)
 
     def test_what_the_original_raises_within_a_backward(self):
-        """It runs where a backward is asked for twice."""
+        """The original runs if a backward is asked for twice."""
         ours = Loop(True, between=Through()).run(0, 10)
         loss = ours.module(ours.batch(10)).square().mean()
         raises["forward"] = KeyboardInterrupt()
@@ -170,14 +170,14 @@ class Interrupts(unittest.TestCase):
         return len(profiled.function_events)
 
     def run_half(self, loop, number, half):
-        """A forward, and its backward if that is the half; or it will not come."""
+        """Runs a forward, and its backward if `half` is the backward. Otherwise no backward comes."""
         loop.loss = None
         loop.loss = loop.module(loop.batch(number)).square().mean()
         if half == "backward":
             loop.loss.backward()
 
     def test_signals_at_any_time_are_keyboard_interrupts(self):
-        """Also those that come when the loop itself lets go of a step."""
+        """This holds also for signals that come when the loop itself frees a step."""
         loop = Loop(True, width=64, depth=6, rows=512).run(0, 9)
         began = time.perf_counter()
         loop.run(9, 12)
@@ -195,7 +195,7 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(interrupted, 40)
 
     def interrupted(self, loop, number, half):
-        """In that half a signal comes after the op in the middle."""
+        """Runs a step in which a signal comes in that half, after the op in the middle."""
         asked = threading.Event()
 
         def send():

@@ -1,5 +1,5 @@
-"""A budget in bytes is kept by steps that are not like those before them, and a plan is found where one is:
-several forwards open, another course, losses by turns, autocast, outputs that the caller lets go.
+"""Steps that differ from the steps before them keep a budget in bytes, and a plan is found if there is one:
+several open forwards, another course, losses by turns, autocast, outputs that the caller frees.
 """
 
 import gc
@@ -30,7 +30,8 @@ class Steps(unittest.TestCase):
         gc.collect()
 
     def trained(self, build, step, count, budget=None, **options):
-        """Returns the module, the weights, and for each step the bytes at most and between the steps."""
+        """Trains. Returns the module, the weights, the peak bytes of each step, and the bytes between the
+        steps."""
         torch.manual_seed(0)
         module = build()
         optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
@@ -50,14 +51,16 @@ class Steps(unittest.TestCase):
         return module, [parameter.detach().clone() for parameter in module.parameters()], peaks, kept
 
     def between(self, build, step, percent):
-        """Returns a budget so many percent of the way from what lives to what plain training takes."""
+        """Returns a budget `percent` of the way from the bytes between steps to the peak of plain
+        training."""
         _, weights, peaks, kept = self.trained(build, step, 4)
         del weights
         gc.collect()
         return kept + (max(peaks) - kept) * percent // 100
 
     def expect_kept(self, build, step, percent, count=10, first=4, **options):
-        """All steps from `first` on keep the budget, and the weights are those of plain training."""
+        """Checks that all steps from `first` on keep the budget, and that the weights are those of plain
+        training."""
         budget = self.between(build, step, percent)
         module, weights, peaks, _ = self.trained(build, step, count, budget, **options)
         self.assertTrue(all(peak <= budget for peak in peaks[first:]), (budget, peaks))
@@ -162,7 +165,7 @@ class Steps(unittest.TestCase):
 
 class Shares(unittest.TestCase):
     def test_outputs_that_the_caller_lets_go_are_not_counted_while_it_is_compared(self):
-        """As a language model that returns what it has cached of its attention."""
+        """The model is like a language model that returns the cache of its attention."""
 
         class Caching(nn.Module):
             def __init__(self):

@@ -1,7 +1,7 @@
-"""Containers of tensors that a forward leaves for the next one are kept by plans from steps, from shapes and
-from files, and the module stays an ordinary one.
+"""Plans from steps, from shapes and from files keep containers of tensors that a forward leaves for the next
+one, and the module stays an ordinary module.
 
-    python kept_tensors_test.py KIND PLAN    # trains a model of this kind by the plan, and tells how it went
+    python kept_tensors_test.py KIND PLAN    # trains a model of this kind by the plan, and prints the result
 """
 
 import collections
@@ -58,7 +58,7 @@ class WithNamedTuple(Recurrent):
 
 
 class OfCells(Recurrent):
-    """Its state is a tuple of tuples, and there is one from the beginning."""
+    """A model whose state is a tuple of tuples, from the beginning on."""
 
     def __init__(self):
         super().__init__()
@@ -76,7 +76,7 @@ class OfCells(Recurrent):
 
 
 class Logs(nn.Module):
-    """Leaves what it never reads."""
+    """Leaves tensors that it never reads."""
 
     state = None
 
@@ -115,8 +115,8 @@ def step_of(module, step) -> float:
 
 
 def train(module, change=lambda module, step: None, steps=STEPS, done=lambda: None):
-    """Returns of each step the loss, the kind of the state, and digests of its tensors and of a gradient; and
-    the peaks."""
+    """Trains. Returns for each step the loss, the kind of the state, and digests of the state's tensors and
+    of a gradient; and the peaks."""
     optimizer = torch.optim.SGD(module.parameters(), 0.05)
     record, peaks = [], []
     for step in range(steps):
@@ -134,7 +134,7 @@ def train(module, change=lambda module, step: None, steps=STEPS, done=lambda: No
 
 
 def needs(kind) -> int:
-    """Returns what plain training takes beside the module."""
+    """Returns the peak bytes of plain training, without the module."""
     module = built(kind)
     gc.collect()
     alive = models.reset_peak()

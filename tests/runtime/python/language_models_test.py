@@ -1,4 +1,4 @@
-"""chunk_loss of `apply`, `plan` and `fits`: language models of transformers, and what is refused."""
+"""chunk_loss of `apply`, `plan` and `fits`: language models of transformers, and models that are refused."""
 
 import copy
 import io
@@ -43,7 +43,7 @@ def llama(**options):
 
 
 def gpt2():
-    """Its head is tied to the embedding, and it draws masks of dropout."""
+    """A model whose head is tied to the embedding, and that draws masks of dropout."""
     ends = {"bos_token_id": 0, "eos_token_id": 0}
     return made(
         transformers.GPT2Config(
@@ -53,7 +53,7 @@ def gpt2():
 
 
 def gemma2():
-    """It computes with its logits before the loss."""
+    """A model that computes with its logits before the loss."""
     return made(
         transformers.Gemma2Config(
             hidden_size=32,
@@ -77,7 +77,7 @@ def batch(step):
 
 
 def in_chunks(model, chunks):
-    """The model without a plan, by the same chunks."""
+    """Returns the model, which computes by the same chunks without a plan."""
     model.__dict__["forward"] = found_forward(model, chunks)
     return model
 
@@ -149,7 +149,7 @@ class Applied(unittest.TestCase):
         self.assertEqual(status.chunk_loss_saves_bytes, saved)
         self.assertIn(f"head and loss of {tokens} tokens are computed in 8 chunks", status.chunk_loss)
         self.assertIn(status.chunk_loss, repr(status))
-        # The sum of the gradients of the head's weights is there beside a chunk's.
+        # The sum of the gradients of the head's weights is alive beside the gradient of a chunk.
         self.assertLessEqual(found, plain - saved + 4 * 32 * VOCABULARY + 100_000)
 
     def test_outputs_have_logits_where_no_loss_takes_their_place(self):
@@ -261,7 +261,7 @@ class Refused(unittest.TestCase):
         ):
             with self.assertRaisesRegex(rematlas.Refused, says):
                 rematlas.apply(kind(config), "100%", chunk_loss=4, on_refuse="raise")
-        model = Penalized(config).train()  # what a model adds to its loss stays
+        model = Penalized(config).train()  # terms that a model adds to its loss stay
         plain = model(**batch(0)).loss
         rematlas.apply(model, "100%", chunk_loss=4, on_refuse="raise")
         torch.testing.assert_close(model(**batch(0)).loss, plain, rtol=1e-5, atol=0)

@@ -1,8 +1,8 @@
-"""The memory of large models on a card that is not there, against counts that use no graph.
+"""Compares the memory of large models on an absent card with counts that use no graph.
 
-The eight models are those of resources/models/large.py, trained in bf16 with AdamW on an H100. What a step
-holds at its peak is what it holds for good, what autograd keeps for the backward there, and what is alive
-beside.
+The eight models are those of resources/models/large.py, trained in bf16 with AdamW on an H100. The peak of a
+step consists of its residents, the tensors that autograd keeps for the backward at that moment, and the other
+tensors that are alive then.
 """
 
 import base64
@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
 import large  # noqa: E402
 
-NUMBER = 512  # bytes that a tensor of one number takes
+NUMBER = 512  # bytes of a tensor of one number
 WORKSPACE = 32 << 20  # bytes that the library of matrix products holds on Hopper, by the documents of cuBLAS
 
 
@@ -89,18 +89,18 @@ NUMBERS = {
     large.sd3_like: {1},
 }
 
-# How far the count and the graph may be apart in what is beyond the residents, as a share of it.
+# The allowed difference between count and graph, as a share of the bytes beyond the residents.
 NEAR = 0.0005
 
 
 class Step(NamedTuple):
-    """A step as the graph has it, and as it is counted; bytes by kind."""
+    """The memory of a step by its graph, and by the count; bytes by kind."""
 
     residents: dict
     counted_residents: dict
     numbers: dict  # the bytes of the constants, by their values in eight bytes
     peak: int
-    op: dict  # the one at the peak
+    op: dict  # the op at the peak
     counted_peak: int
 
 
@@ -109,7 +109,7 @@ def made_by_ops(graph) -> set:
 
 
 def residents_of(graph) -> dict:
-    """Returns the bytes of the tensors that no op makes, by kind; constants are those of libraries alone."""
+    """Returns the bytes of the tensors that no op makes, by kind. Only constants of libraries count."""
     made, of_program = made_by_ops(graph), {one["tensor"] for one in graph["replay"]["constants"]}
     found = {}
     for tensor in graph["tensors"]:
@@ -119,8 +119,8 @@ def residents_of(graph) -> dict:
 
 
 def peak_of(graph) -> tuple[int, dict]:
-    """Returns the most bytes that are alive at an op if each tensor lives from the op that makes it to the
-    last one that reads it, and the op."""
+    """Returns the peak bytes, and the op at the peak, if each tensor lives from the op that makes it to the
+    last op that reads it."""
     sizes = {tensor["id"]: tensor["bytes"] for tensor in graph["tensors"]}
     made, last = made_by_ops(graph), {}
     for index, op in enumerate(graph["ops"]):
@@ -142,7 +142,7 @@ def peak_of(graph) -> tuple[int, dict]:
 
 
 def graph_of(model, args, kwargs) -> dict:
-    """Returns the graph of a step with AdamW on an H100, whose peak is that which a plan says."""
+    """Returns the graph of a step with AdamW on an H100. Checks that its peak is that of the plan."""
     plan = graph_of_step(model, args, kwargs, AbsentDevice("h100"), optimizer=("adamw", {}))
     graph = json.loads(plan.graph_text())
     peak, whole = peak_of(graph)[0], plan.answer().whole_peak_bytes
@@ -152,8 +152,9 @@ def graph_of(model, args, kwargs) -> dict:
 
 
 def counted_residents(model, given, trained) -> dict:
-    """Returns what a step with AdamW holds for good: of each parameter with a gradient two states of its size
-    and a step's number; and the learning rate. `trained`: the names of those parameters."""
+    """Returns the residents of a step with AdamW. The optimizer's states are two tensors and the number of
+    steps for each parameter with a gradient, and the learning rate. `trained`: the names of those
+    parameters."""
     of = dict(model.named_parameters())
     states = total(of[name] for name in trained)
     found = {
@@ -253,7 +254,8 @@ class Chain(nn.Module):
 
 
 class Formulas(Silent):
-    """They count numbers of s (length) x b (batch) x h (width), and leave out what is no multiple of h."""
+    """Published formulas. They count in units of s (length) x b (batch) x h (width) numbers, and leave out
+    tensors whose size is no multiple of h."""
 
     def test_of_korthikanti_et_al(self):
         batch, length, width = 2, 2048, 2048

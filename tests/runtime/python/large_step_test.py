@@ -1,4 +1,4 @@
-"""Steps that do not fit the budget without a plan: no step, the first ones included, goes beyond it."""
+"""Steps that do not fit in the budget without a plan: no step goes beyond it, not even the first ones."""
 
 import gc
 import logging
@@ -40,7 +40,7 @@ class Blocks(nn.Module):
 
 
 class Scaled(Blocks):
-    """Its buffer is a part of a longer tensor."""
+    """A model whose buffer is a part of a longer tensor."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class Lists(Blocks):
 
 
 class Counts(Blocks):
-    """Each step is another one, by what Python keeps or draws."""
+    """A model each of whose steps differs, because of values that Python keeps or draws."""
 
     kind = "counter"
 
@@ -89,7 +89,7 @@ class Counts(Blocks):
 
 
 class Reads(Blocks):
-    """Skips a layer by a number that it has just drawn: shapes do not tell the course."""
+    """Skips a layer depending on a number that it has just drawn, so shapes do not tell its course."""
 
     def forward(self, x):
         for layer in self.layers:
@@ -107,7 +107,7 @@ def rows(step):
 
 
 def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=lambda: None):
-    """Losses, and the most bytes of each step. `after` each step."""
+    """Trains. Returns losses, and the peak bytes of each step. `after` is called after each step."""
     torch.manual_seed(1)
     optimizer = optimizer(module)
     losses, peaks = [], []
@@ -126,8 +126,8 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=l
 
 
 def refusals_among(caught):
-    """The classes of warnings, but for one that a budget is too small for eviction, as beside the libraries'
-    workspace on a GPU."""
+    """Returns the classes of the warnings, without the warning that a budget is too small for eviction: on a
+    GPU it may be, because of the libraries' workspace."""
     return [w.category for w in caught if "online eviction cannot keep the budget" not in str(w.message)]
 
 
@@ -147,7 +147,7 @@ def blocks():
 
 
 class PlansOfFiles(unittest.TestCase):
-    """They keep the budget in bytes that they were made for, also while they are compared."""
+    """Plans from files keep the budget in bytes that they were made for, also while they are compared."""
 
     def train(self, module, after=lambda: None):
         loss_of = lambda module, x: (module(x) - 1).square().mean()
@@ -235,7 +235,8 @@ class SeveralFrames(unittest.TestCase):
         self.assertGreater(peaks[0], self.budget)
         status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
         self.assertGreater(status.plans[0].overhead, 1)
-        # The first steps are compared; on a GPU once more, for a batch lives beside the second forward there.
+        # The first steps are compared. On a GPU one more step is compared, because a batch lives beside the
+        # second forward there.
         self.assertGreaterEqual(status.replayed, before + 4)
 
     def test_shares_are_of_all_that_is_open(self):
@@ -279,8 +280,8 @@ class LargeSteps(unittest.TestCase):
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
-        """Trains plainly, then at a share of what plain training takes beyond what stays between the
-        steps."""
+        """Trains plainly, then under a budget: the bytes that stay between steps, and a share of the further
+        bytes of plain training."""
         gc.collect()  # of other tests
         alive = models.reset_peak()
         plain = build()
@@ -357,7 +358,7 @@ class LargeSteps(unittest.TestCase):
 
     @unittest.skipUnless(models.DEVICE.type == "cpu", "it counts memory of the host")
     def test_what_kernels_take_beside_tensors_is_kept_within_the_budget_or_told(self):
-        """Shapes do not tell it, so that the first step may go beyond a budget that is close."""
+        """Shapes do not tell the workspaces of kernels, so the first step may go beyond a tight budget."""
 
         def net():
             torch.manual_seed(0)

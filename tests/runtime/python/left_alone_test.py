@@ -1,5 +1,5 @@
-"""Calls that are left to the original train as without `apply`, and it is said once that they are: in a
-warning or an error, and in the status."""
+"""Calls that are left to the original train as without `apply`. One warning or an error says so, and the
+status does."""
 
 import contextlib
 import copy
@@ -19,7 +19,7 @@ import rematlas
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-BUDGET = 4_000_000  # bytes that no plain step fits
+BUDGET = 4_000_000  # bytes in which no plain step fits
 STEPS = 3
 
 
@@ -97,7 +97,7 @@ def within(context):
 
 
 hooks = torch.autograd.graph.saved_tensors_hooks
-# by name: what stands in the status, how the model is called, what is around the whole step
+# By name: the text in the status, how the model is called, the context around the whole step
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
@@ -117,7 +117,7 @@ EVICTED = ("hooks", "bytes", "checkpoint", "anomaly", "function_mode")
 
 
 def train(model, name):
-    """Digests of losses, gradients, parameters and the generator."""
+    """Trains. Returns digests of losses, gradients, parameters and the generator."""
     _, call, around = LEFT_ALONE[name]
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     found = []
@@ -143,7 +143,7 @@ class Case(unittest.TestCase):
 
 class LeftAlone(Case):
     def expect_said(self, name):
-        """Once, as a warning, and in the status."""
+        """Checks that the reason is given once in a warning, and in the status."""
         plain = train(Model(), name)
         model = rematlas.apply(Model(), "60% of activations")
         with warnings.catch_warnings(record=True) as caught:
@@ -186,7 +186,7 @@ class LeftAlone(Case):
         self.assertEqual(status.unkept, "")
 
     def test_planned_once_nobody_is_there_any_more(self):
-        """And nothing is said of calls that are planned."""
+        """Planned calls give no warning."""
         model = rematlas.apply(Model(), "60% of activations", time_limit=0.3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
@@ -219,7 +219,7 @@ class LeftAlone(Case):
         through_parts(model, torch.randn(4, WIDTH)).sum().backward()
 
     def test_torch_func_and_tracers(self):
-        """Each of them is another reason."""
+        """Each of these is a reason of its own."""
         x = torch.randn(4, WIDTH)
         model = rematlas.apply(Model(), "60% of activations")
         parameters = {name: value.detach() for name, value in model.named_parameters()}
@@ -353,7 +353,7 @@ class OriginalOfPlanned(Case):
 
 class Polling(Case):
     def test_the_status_notices_that_planning_has_ended(self):
-        """No further call is needed."""
+        """The status needs no further call for that."""
         for verify, state in ((2, "comparing"), (0, "planned")):
             model = rematlas.apply(Model(), "60% of activations", time_limit=0.3, verify=verify)
             for _ in range(2):

@@ -1,4 +1,4 @@
-"""rematlas links: what it writes is a profile that plans are made for. On the CPU, or with
+"""`rematlas links` writes a profile that plans can be made for. The tests run on the CPU, or on
 REMATLAS_TEST_DEVICE."""
 
 import json

@@ -1,5 +1,5 @@
-"""Ops are recorded below a dispatch mode of the program and below classes of tensors, and above the kernels,
-on each version of torch."""
+"""On each version of torch, ops are recorded below dispatch modes of the program and below tensor classes,
+and above the kernels."""
 
 import json
 import os

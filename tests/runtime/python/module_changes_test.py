@@ -17,9 +17,9 @@ from models import by_moves
 from traps import digest
 
 torch.set_num_threads(1)
-STEPS, FIRST, SECOND = 15, 5, 10  # the steps before which it changes
+STEPS, FIRST, SECOND = 15, 5, 10  # the module changes before the steps FIRST and SECOND
 ROWS, WIDTH = 256, 64
-BUDGET = 900_000  # bytes; the step takes more without a plan, beside what the optimizer holds
+BUDGET = 900_000  # bytes; without a plan the step takes more, even without the optimizer's tensors
 
 
 class Model(nn.Module):
@@ -75,7 +75,7 @@ def scaled(model):
     model.layers.register_forward_hook(lambda self, _, y: y if self.scale is None else y * self.scale)
 
 
-# by name: what is done before two of the steps
+# By name: the changes before two of the steps
 CHANGES = {
     "pruned": (
         lambda model: prune.l1_unstructured(model.layers[0], "weight", 0.5),
@@ -105,7 +105,7 @@ CHANGES = {
 
 
 class Returns(Model):
-    """What it returns it also keeps."""
+    """Returns a tensor that it also keeps."""
 
     def forward(self, x):
         self.last = self.layers(x)

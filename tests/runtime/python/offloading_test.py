@@ -1,5 +1,5 @@
-"""Calls under saved-tensor hooks that only move tensors are planned, and the module's forward runs without
-the hooks then. What no plan runs stays under them. (Their bits: traps_offloading.py.)"""
+"""Calls under saved tensor hooks that only move tensors are planned, and the module's forward then runs
+without the hooks. Steps that no plan runs stay under the hooks. (traps_offloading.py checks the bits.)"""
 
 import contextlib
 import gc
@@ -34,14 +34,14 @@ class Model(nn.Module):
 
     def forward(self, x):
         x = self.layers(x)
-        if self.reads:  # what no plan can repeat
+        if self.reads:  # no plan can repeat this
             self.mean = 0.9 * self.mean + 0.1 * x.detach().mean().item()
             x = x * (1 + 0 * self.mean)
         return x
 
 
 class OffloadActivations(saved_tensors_hooks):
-    """Has the names of the class of TRL, and looks up by a number, once, what it keeps."""
+    """A class with the names of TRL's class. It looks up each kept tensor by a number, once."""
 
     def __init__(self):
         self.min_tensor_size_bytes, self.accelerator_type, self.tracker = 1024, DEVICE.type, {}
@@ -65,7 +65,7 @@ class OffloadActivations(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def packs_counted():
-    """Counts what save_on_cpu() packs."""
+    """A context that counts the tensors that save_on_cpu() packs."""
     copy, count = torch.Tensor.cpu, [0]
 
     def counted(tensor):
@@ -77,7 +77,7 @@ def packs_counted():
 
 
 def budget() -> int:
-    """Bytes in which no plain step fits beside what there is."""
+    """Returns bytes in which no plain step fits beside the tensors that are alive now."""
     gc.collect()
     return STEP_BYTES + (torch.cuda.memory_allocated() if DEVICE.type == "cuda" else 0)
 
@@ -91,8 +91,8 @@ class Case(unittest.TestCase):
         return Model(**options).to(DEVICE)
 
     def train(self, model, context, is_planned=False):
-        """Returns digests of losses and gradients, and how many tensors the hooks packed in each step: in the
-        forward, and in the loss."""
+        """Trains. Returns digests of losses and gradients, and how many tensors the hooks packed in the
+        forward and in the loss of each step."""
         found, packed = [], []
         for step in range(STEPS):
             x = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step), device="cpu").to(
@@ -143,7 +143,7 @@ class Planned(Case):
         self.assertEqual(context.tracker, {})
 
     def expect_kept(self, context):
-        """The step is planned from shapes, for it does not fit."""
+        """Checks that the step, which does not fit, is planned from shapes and keeps the budget."""
         status, _ = self.expect_planned(self.applied(budget()), context)
         self.assertEqual((status.original, status.unkept), (0, ""), status)
 

@@ -1,5 +1,5 @@
-"""Every op that torch lists with samples (OpInfo), in a step that really runs and in the same step from
-shapes: the same ops, and the same bytes for each tensor."""
+"""Compares, for each op that torch lists with samples (OpInfo), a step that really runs with the same step
+from shapes: both have the same ops, and the same bytes for each tensor."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ from rematlas.cards.recorded_step import graph_of_step
 
 SAMPLES = 3
 
-# What the op does depends on the values of tensors: the sizes of its results, or the ops that follow.
+# Ops for which the sizes of the results, or the ops that follow, depend on the values of tensors.
 DEPENDS_ON_VALUES = {
     "allclose": "reads whether all are close",
     "argwhere": "as many rows as numbers that are not zero",
@@ -40,12 +40,12 @@ DEPENDS_ON_VALUES = {
     "unique": "as many numbers as are different",
     "unique_consecutive": "as many numbers as are different",
 }
-# In torch before 2.15 alone.
+# Ops that are refused only in torch before 2.15.
 REFUSED_BEFORE = {
     "combinations": "selects by a mask",
     "histogramdd": "torch has no shapes for its edges of bins",
 }
-# For a GPU: ops that are other ones there.
+# Ops that run as other ops on a GPU.
 OTHER_OPS_ON_CUDA = {
     "max.reduction_no_dim", "median", "min.reduction_no_dim", "nanmedian",
     "nn.functional.rms_norm", "nn.functional.scaled_dot_product_attention",
@@ -88,7 +88,8 @@ def cases():
 
 
 def note_refusal(refused, name, error):
-    """Samples that seed the generator are no steps that can be planned, on whatever device."""
+    """Notes a refusal. Samples that seed the generator are left out, because no device can plan these
+    steps."""
     if "random number generator" not in str(error):
         refused.setdefault(name, str(error))
 

@@ -1,4 +1,5 @@
-"""DistributedDataParallel with two Gloo processes on this machine: as with the plain model, bit by bit."""
+"""DistributedDataParallel with two Gloo processes on this machine trains as with the plain model, bit by
+bit."""
 
 import hashlib
 import os
@@ -56,8 +57,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     problems += [f"{key} differs" for key in weights if not torch.equal(weights[key], our_weights[key])]
     if status.replayed < STEPS - 4:
         problems.append(f"{status.state}, {status.replayed} replayed: {status.reason}")
-    # In the captured order buckets are reduced between the parts of the backward: gradients are still to come
-    # then.
+    # In the captured order, buckets are reduced between the parts of the backward, while gradients are still
+    # to come.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
     results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))
@@ -66,7 +67,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
 
 
 def moments_of_buckets(replica) -> list[int]:
-    """How many gradients have been accumulated when each bucket is reduced, in the order of the buckets."""
+    """Returns how many gradients have been accumulated when each bucket is reduced, in the order of the
+    buckets."""
     moments, accumulated = [], [0]
 
     def count(parameter):

@@ -1,5 +1,5 @@
-"""What the whole process takes, not only its tensors: within 5 % of the plan, but for the pages of libtorch's
-own files."""
+"""The memory of the whole process, not only of its tensors, is within 5 % of the plan, without the pages of
+libtorch's own files."""
 
 import functools
 import pathlib
@@ -62,7 +62,8 @@ for most, of_files, peak in train(module, rows):
 
 @functools.cache
 def steps_at(budget, rows=(ROWS,) * 7):
-    """Per step: how many were replayed by its end, bytes that the process has grown to, bytes of tensors."""
+    """Trains in a process. Returns for each step: the number of replayed steps by its end, the bytes that the
+    process has grown to, and the bytes of tensors."""
     command = [sys.executable, "-c", TRAINING, budget, ",".join(map(str, rows))]
     run = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent
@@ -72,8 +73,9 @@ def steps_at(budget, rows=(ROWS,) * 7):
 
 # Matrix products pack an operand in memory that they ask the system for themselves.
 OF_KERNELS = ROWS * 512 * 4
-# What is free at the end of its heap malloc gives back only beyond twice the largest block that was ever freed
-# (M_TRIM_THRESHOLD in mallopt(3)): twice a tensor. How much of it is free at the peak follows from the schedule.
+# malloc returns free memory at the end of its heap only beyond twice the largest block that was ever freed
+# (M_TRIM_THRESHOLD in mallopt(3)), which is twice a tensor. The schedule decides how much is free at the
+# peak.
 FREE_IN_MALLOC = 2 * ROWS * 512 * 4
 
 

@@ -1,4 +1,4 @@
-"""What happened under online eviction, as files: rematlas.evict(..., record=True) and its save."""
+"""The events of online eviction as files: rematlas.evict(..., record=True) and its `save`."""
 
 import copy
 import gc
@@ -63,7 +63,8 @@ class Records(unittest.TestCase):
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
 
     def within(self, kibibytes):
-        """A budget in bytes for the model and its training, beside what was alive before."""
+        """Returns a budget: `kibibytes` for the model and its training, and the bytes that were alive
+        before."""
         return self.alive + (kibibytes << 10)
 
     def read(self):
@@ -73,7 +74,7 @@ class Records(unittest.TestCase):
 
     def test_the_checker_accepts_a_step_with_evictions(self):
         budget = self.within(2048)
-        # Costs that follow from bytes: what runs again is the same on each machine.
+        # Costs follow from bytes, so that the reruns are the same on each machine.
         with rematlas.evict(self.model, budget, record=True, costs_from_bytes=True) as eviction:
             train(self.model, self.optimizer)
             eviction.save(self.name)

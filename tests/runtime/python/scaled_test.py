@@ -1,5 +1,5 @@
-"""Losses that a torch.amp.GradScaler scales: its steps, and those that it leaves out, are part of the
-plan."""
+"""Losses that a torch.amp.GradScaler scales: the scaler's steps, and the steps that it leaves out, are part
+of the plan."""
 
 import unittest
 
@@ -15,12 +15,13 @@ LEFT_OUT = (1, 9, 14, 15)  # steps whose gradients are not finite
 
 
 def new_scaler():
-    """Scales are no powers of two, so that unscaling in another way has other bits."""
+    """Returns a scaler whose scales are no powers of two, so that unscaling in another way gives other
+    bits."""
     return torch.amp.GradScaler(models.DEVICE.type, init_scale=1000.0, growth_interval=5, growth_factor=1.7)
 
 
 class Scaled(Loop):
-    """With a scaler; what the plan does itself, the caller of the original does."""
+    """A loop with a scaler. Without a plan, the loop itself clips and unscales."""
 
     def __init__(self, case, optimizer, apply=None, micro=1, clip=None, unscales=False):
         self.scaler = new_scaler()
@@ -123,7 +124,7 @@ class Told(UpdatesCase):
             ours.scaler.step(ours.optimizer)
 
     def test_clipping_of_gradients_that_the_original_has_scaled(self):
-        """A plan that is never ready clips as the original would: behind unscaling."""
+        """If the plan is never ready, gradients are clipped as usual, after unscaling."""
         plain = Scaled(GPT, OPTIMIZERS["adamw"], clip=0.5).run()
         ours = Scaled(GPT, OPTIMIZERS["adamw"], apply="1%", clip=0.5).run()
         self.expect_same(plain, ours)

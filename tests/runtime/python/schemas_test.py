@@ -1,10 +1,10 @@
-"""The ops that the runtime knows by name are those of the torch that runs, as they were when its code was
-written.
+"""The ops that the runtime knows by name have the same schemas in the running torch as when the runtime's
+code was written.
 
-    python schemas_test.py --write     # after the code was made right for a new version
+    python schemas_test.py --write     # after the code was adapted to a new version
 
-`tests/runtime/schemas/2.11.txt` has what torch 2.11 says of each op: its schemas, sorted. A version without a
-file is compared with the last one before it.
+`tests/runtime/schemas/2.11.txt` has the sorted schemas of these ops in torch 2.11. A version without a file
+is compared with the last version before it that has one.
 """
 
 import pathlib
@@ -85,7 +85,7 @@ class Schemas(unittest.TestCase):
         )
 
     def test_what_changed_between_versions_is_listed(self):
-        """The list is what a reader of a new version's differences begins with."""
+        """The list is the start for whoever adapts the code to a new version."""
         files = sorted(SCHEMAS.glob("*.txt"), key=version)
         self.assertGreaterEqual(len(files), 2)
         for before, after in zip(files, files[1:]):
@@ -94,7 +94,8 @@ class Schemas(unittest.TestCase):
             self.assertTrue(listed, f"{after.name} says the same as {before.name}: it is not needed")
 
     def test_ops_that_formulas_of_gradients_name_have_shapes(self):
-        """Those of the torch that runs (derivatives.yaml): by its Meta kernels, or by ours."""
+        """The formulas are those of the running torch (derivatives.yaml). Their ops have shapes by torch's
+        Meta kernels, or by ours."""
         formulas = pathlib.Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
         overloads = {str(schema).partition("(")[0] for schema in torch._C._jit_get_all_schemas()}
         called = set(BACKWARD_CALL.findall(formulas.read_text()))

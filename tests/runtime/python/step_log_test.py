@@ -1,4 +1,4 @@
-"""The file of `apply(watch=)`: each step in a line of JSON."""
+"""The file of `apply(watch=)` has a line of JSON for each step."""
 
 import json
 import logging

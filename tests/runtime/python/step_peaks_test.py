@@ -1,4 +1,4 @@
-"""Budgets in bytes that a step goes beyond are told with what was measured, whoever ran the step."""
+"""If a step goes beyond a budget in bytes, the measured peak is reported, whoever ran the step."""
 
 import contextlib
 import copy
@@ -33,7 +33,7 @@ class Tower(nn.Module):
 
 
 class Evaluating(Tower):
-    """Its evaluation takes more than its training."""
+    """A model whose evaluation takes more memory than its training."""
 
     def forward(self, x):
         if not self.training:
@@ -42,7 +42,7 @@ class Evaluating(Tower):
 
 
 class Drawing(Tower):
-    """Shapes do not tell its course, which hangs on a number that it draws."""
+    """A model whose course depends on a number that it draws, so shapes do not tell it."""
 
     def forward(self, x):
         for _ in range(1 + int(torch.rand([]).item() * 2)):
@@ -59,7 +59,7 @@ def step(model, number, loss_of=lambda out: out.square().mean()):
 
 
 def planned(model, budget, **options):
-    """The model after steps enough for a plan."""
+    """Trains the model until there is a plan, and returns it."""
     rematlas.apply(model, budget, config=by_moves(), **options)
     for number in range(5):
         step(model, number)
@@ -84,7 +84,7 @@ class Case(unittest.TestCase):
 
 class Told(Case):
     def check_measured(self, model, budget, who, most):
-        """The status names who ran the steps, and the peak that was measured."""
+        """Checks that the status names who ran the steps, and the measured peak."""
         unkept = rematlas.status(model).unkept
         self.assertIn(who, unkept)
         self.assertIn("beyond the budget", unkept)
@@ -106,7 +106,7 @@ class Told(Case):
         self.assertEqual(len(told), 1, logged.output)
 
     def test_of_a_step_that_is_recorded(self):
-        """Shapes know nothing of what the caller's loss takes."""
+        """Shapes tell nothing of the memory of the caller's loss."""
 
         def loss_of(out):
             return sum((out * factor).exp().square().mean() for factor in torch.linspace(0, 1, 16))
@@ -189,7 +189,7 @@ class Told(Case):
 
 
 class TwoModules(Case):
-    """Online eviction is of the process, and each module's status is true."""
+    """Modules share the online eviction of the process, and the status of each module is right."""
 
     def trained(self, one, other, steps=6):
         losses = []
@@ -270,7 +270,7 @@ class TwoModules(Case):
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Its parameters could be made again, and a plan reads them past all eviction."""
+        """The new module's parameters could be evicted, but its plan reads them past eviction."""
 
         def trained(is_beside):
             other = Drawing(seed=1)
@@ -307,7 +307,7 @@ class TwoModules(Case):
 
 
 class Midway(Case):
-    """The first of two forwards fits by itself, and the two together do not."""
+    """The first of two forwards fits by itself, but the two together do not."""
 
     def trained(self, model, steps):
         losses, peaks = [], []

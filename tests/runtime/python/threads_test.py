@@ -1,5 +1,5 @@
-"""Other threads of the program run ops while a step is recorded, compared or planned: what they do is not
-taken for the step's.
+"""Other threads of the program run ops while a step is recorded, compared or planned. These ops do not count
+as the step's.
 
     python -m unittest threads_test
 """
@@ -19,7 +19,7 @@ from traps import data, digest
 
 torch.set_num_threads(1)
 STEPS = 24
-of_thread = threading.local()  # what only the other thread sees
+of_thread = threading.local()  # values that only the other thread sees
 
 
 class Elsewhere:
@@ -33,7 +33,7 @@ class Elsewhere:
 
 
 class Meanwhile(nn.Module):
-    """In the middle of its forward something is done."""
+    """A model that calls `do` in the middle of its forward."""
 
     def __init__(self, do, dropout=0.0):
         super().__init__()
@@ -107,7 +107,7 @@ class Threads(unittest.TestCase):
         self.expect_same(lambda: Meanwhile(lambda: None), "planned", between=between)
 
     def test_another_thread_draws_among_numbers_of_the_step(self):
-        """Which of them are the step's nobody can tell."""
+        """Nobody can tell which random numbers are the step's."""
         self.expect_same(
             lambda: Meanwhile(lambda: self.elsewhere(lambda: torch.randn(100)), 0.2),
             "refused",
@@ -185,7 +185,7 @@ class Threads(unittest.TestCase):
             thread.join()
 
     def expect_all_planned(self, count, between=lambda step: None, **options):
-        """All train at once, step by step."""
+        """Trains `count` modules at once, step by step, and checks that all are planned."""
         torch.manual_seed(0)
         plain = train(blocks(), 60)
         torch.manual_seed(0)
@@ -244,7 +244,7 @@ class Threads(unittest.TestCase):
 
     def test_eviction_begins_while_another_step_is_recorded(self):
         class Reads(Meanwhile):
-            """Shapes do not tell what it does."""
+            """A model whose course shapes do not tell."""
 
             def forward(self, x):
                 x = super().forward(x)

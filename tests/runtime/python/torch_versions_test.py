@@ -1,4 +1,4 @@
-"""Builds for several versions of torch, and plans that were made with another one."""
+"""Builds for several versions of torch, and plans that were made with another version."""
 
 import hashlib
 import json

@@ -1,5 +1,6 @@
-"""What a kernel of Triton writes to is read from its code. No kernel runs: a driver that says that there is a
-GPU is enough. (Triton's interpreter, of custom_kernels_test, is for whole processes.)
+"""The arguments that a kernel of Triton writes to are read from its code. No kernel runs here, so a driver
+that reports a GPU is enough. (custom_kernels_test uses Triton's interpreter, which is set for a whole
+process.)
 
     python -m unittest triton_code_test
 """

@@ -1,4 +1,4 @@
-"""Steps that no plan runs, under online eviction: a budget in bytes is kept all the same."""
+"""Steps that no plan runs keep a budget in bytes, too, under online eviction."""
 
 import copy
 import gc
@@ -34,7 +34,7 @@ class AsDeepAsItsData(nn.Module):
 
 
 class Blocks(nn.Module):
-    """Random ops, and statistics."""
+    """A model with random ops and running statistics."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ class Blocks(nn.Module):
 
 
 class AsManyAsDrawn(AsDeepAsItsData):
-    """Its course hangs on a number that it draws."""
+    """A model whose course depends on a number that it draws."""
 
     def forward(self, x):
         for i in range(12 + int(torch.rand([]).item() * 12)):
@@ -60,7 +60,7 @@ class AsManyAsDrawn(AsDeepAsItsData):
 
 
 def train(model, steps, first=0):
-    """Losses, the peak in bytes, parameters."""
+    """Trains. Returns the losses, the peak in bytes, and the parameters."""
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     losses = []
     ops.reset_counted_peak()
@@ -121,7 +121,7 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(rematlas.status(model).eviction, None)
 
     def test_a_step_of_which_shapes_know_only_a_part_keeps_the_budget(self):
-        """They do not see that the caller differentiates the gradient again."""
+        """Shapes do not show that the caller differentiates the gradient again."""
 
         def penalties(budget):
             torch.manual_seed(0)
@@ -206,7 +206,7 @@ class Unplanned(unittest.TestCase):
                 self.assertTrue(all(torch.equal(a, b) for a, b in zip(ours, theirs)))
 
     def trained_to_a_plan(self, model, budget, steps=8):
-        """Losses and peak of each step, and what it was run by."""
+        """Trains. Returns the loss and the peak of each step, and what ran it."""
         optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
         losses, peaks, states = [], [], []
         for step in range(steps):
@@ -250,7 +250,7 @@ class Unplanned(unittest.TestCase):
             )
 
     def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
-        """A plan leaves about a batch for its comparison, where there is such a plan."""
+        """A plan leaves about the bytes of a batch for its comparison if there is such a plan."""
         rows = torch.randn(4 * ROWS, WIDTH)
 
         def trained(budget):
@@ -328,7 +328,8 @@ class Unplanned(unittest.TestCase):
             pass
 
     def test_what_kernels_take_is_measured_beside_what_is_evicted(self):
-        """The step of one module is planned from shapes while the steps of another one are evicted."""
+        """The step of one module is planned from shapes while the steps of another module run under
+        eviction."""
 
         def whole_peak(is_beside):
             torch.manual_seed(0)
@@ -356,7 +357,7 @@ class Unplanned(unittest.TestCase):
             return [nn.Linear(first, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, last)]
 
         def trained(share, steps):
-            """Returns generator and critic, and the bytes that lived between the steps and at most."""
+            """Returns generator and critic, the bytes between the steps, and the peak bytes."""
             torch.manual_seed(0)
             generator, critic = nn.Sequential(*layers(8, 2)), nn.Sequential(*layers(2, 1))
             both = generator, critic

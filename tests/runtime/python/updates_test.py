@@ -1,5 +1,5 @@
-"""Optimizers that are part of the planned step: as in plain training with the same fused optimizer, and never
-otherwise."""
+"""Optimizers that are part of the planned step: training is plain training with the same fused optimizer, and
+never differs silently."""
 
 import copy
 import gc
@@ -17,7 +17,7 @@ STEPS = 20
 
 
 def two_groups(module):
-    """Biases and what normalizes without decay, at a rate of their own."""
+    """Returns an AdamW with two groups: biases and normalizations have no decay, and a rate of their own."""
     parameters = list(module.parameters())
     wide = [parameter for parameter in parameters if parameter.dim() > 1]
     narrow = [parameter for parameter in parameters if parameter.dim() <= 1]
@@ -40,7 +40,7 @@ OPTIMIZERS = {
 
 
 class Loop:
-    """A training loop as people write it."""
+    """An ordinary training loop."""
 
     def __init__(self, build, batches, loss, optimizer, apply=None, **options):
         self.module, self.batches, self.loss = build(), batches, loss
@@ -168,7 +168,7 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
 
     def test_numbers_that_change_in_each_step_keep_the_plan(self):
-        """Rates, betas and decays are told to it; so is momentum, as long as there is some."""
+        """The plan reads rates, betas and decays in each step, and momentum as long as it is not zero."""
 
         def train(loop, change):
             ended = set()
@@ -217,7 +217,7 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
 
     def test_gradients_that_lie_otherwise_than_their_parameters(self):
-        """What accumulates them copies them, and nobody has changed them."""
+        """Autograd copies such gradients when it accumulates them; that does not count as a change."""
 
         def build():
             torch.manual_seed(0)
@@ -240,7 +240,7 @@ class DuringBackward(UpdatesCase):
         self.check((build, models.images, models.image_loss), "adamw", "98%")
 
     def test_an_optimizer_of_a_part_of_the_model(self):
-        """What nobody updates collects its gradients, as ever."""
+        """Parameters that no optimizer updates collect their gradients, as usual."""
 
         def of_the_last_layers(module):
             return torch.optim.AdamW(list(module.parameters())[-6:], lr=1e-3, fused=True)
@@ -261,7 +261,8 @@ class ChannelsLast(nn.Module):
 
 
 def convolutions():
-    """Most of its step are weights; its largest ops take several times the bytes of theirs."""
+    """Returns a model whose step consists mostly of weights. Its largest ops take several times the bytes of
+    their weights."""
     torch.manual_seed(0)
     widths = (3, 32, 64, 128, 256, 256)
     layers = [
@@ -272,15 +273,15 @@ def convolutions():
 
 
 def linears():
-    """States of the optimizer come beside it after the first step, as large as much of what the step
-    takes."""
+    """Returns a model whose optimizer states, which come after the first step, are as large as much of the
+    step."""
     torch.manual_seed(0)
     return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
 
 
 class Accumulated(UpdatesCase):
     def check(self, share, build, batches, loss, optimizer):
-        """No step goes beyond the budget, from the first one on."""
+        """Checks that no step goes beyond the budget, from the first one on."""
         ops = torch.ops.rematlas
 
         def train(loop, peaks):
@@ -324,7 +325,7 @@ class Accumulated(UpdatesCase):
 
 
 class ByTheOptimizer(UpdatesCase):
-    """Where updates have to wait for all gradients they are the optimizer's own, and the same."""
+    """If updates have to wait for all gradients, the optimizer does them itself, with the same results."""
 
     def check(self, why, budget="75%", **how):
         plain = Loop(*GPT, OPTIMIZERS["adamw"]).run(**how)
@@ -383,7 +384,7 @@ class ByTheOptimizer(UpdatesCase):
 
 
 class Never(UpdatesCase):
-    """Otherwise than the caller has written."""
+    """Training never differs silently from the caller's program."""
 
     def trained(self):
         ours = Loop(*GPT, OPTIMIZERS["adamw"], apply="75%").run()
@@ -465,8 +466,8 @@ class Never(UpdatesCase):
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
-    """What would have changed updates that are done already is an error of the next call, never another
-    training in silence."""
+    """An operation that would have changed updates which are done already makes the next call raise an error.
+    The training never differs silently."""
 
     def trained(self, **options):
         loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
@@ -507,7 +508,7 @@ class ToldBeforeItIsTraining(UpdatesCase):
             self.expect_told("states of the optimizer were loaded or written to", change)
 
     def test_whoever_goes_back_to_a_checkpoint_trains_on(self):
-        """When the step that had begun was left out."""
+        """The step that had begun is left out."""
 
         def train(loop):
             saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict()))
@@ -587,8 +588,8 @@ if __name__ == "__main__":
 
 
 class TheOriginalForOneStep(UpdatesCase):
-    """Where a step wants gradients of a plan that takes them, that step is the original's, and the next ones
-    are not."""
+    """If a step needs gradients that the plan takes itself, the original runs that step, and plans run the
+    next ones."""
 
     def check(self, odd, **options):
         def train(loop):
@@ -673,7 +674,7 @@ class TheOriginalForOneStep(UpdatesCase):
 
 
 class FromOutside(UpdatesCase):
-    """Parameters that get gradients from a penalty in the loss, too."""
+    """Parameters that also get gradients from a penalty in the loss."""
 
     def test_in_all_steps_and_from_some_on(self):
         for first in (0, 12):
@@ -709,7 +710,7 @@ class FromOutside(UpdatesCase):
                     self.assertGreater(status.replayed + status.original_backwards, 6)
 
     def test_of_tied_parameters_is_told(self):
-        """They would be summed in another order."""
+        """The gradients would be summed in another order."""
 
         class Tied(nn.Module):
             def __init__(self):

@@ -1,2 +1,2 @@
-"""What a call of the module is: its arguments, the settings it runs under, the state of the module that it
-depends on."""
+"""The parts of a call of the module: its arguments, the settings that it runs under, and the state of the
+module that it depends on."""

@@ -1,4 +1,4 @@
-"""What a forward sets in its modules, and where."""
+"""The attributes that a forward sets in its modules."""
 
 import weakref
 
@@ -11,7 +11,7 @@ class Assignments:
     """Which tensors, and containers of tensors, a forward sets as attributes and buffers of its modules."""
 
     def __init__(self, module):
-        self.before = {}  # (dictionary, what is there by name) by the id of the dictionary
+        self.before = {}  # by the id of a dictionary: (dictionary, a Found by name)
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
                 found = {
@@ -22,7 +22,7 @@ class Assignments:
                 self.before[id(values)] = values, found
 
     def made(self):
-        """(dictionary, name) of each."""
+        """Returns (dictionary, name) of each attribute that was set."""
         return [
             (values, name)
             for values, found in self.before.values()
@@ -34,9 +34,9 @@ class Assignments:
         ]
 
     def is_left(self, values, name) -> bool:
-        """Says whether what is there after the forward may be what the forward has left. It is not where
-        nothing is there, where no submodule has the dictionary any more, where a result of ops is there that
-        was there before, and where a container is there that was there before with the same tensors."""
+        """Says whether the value after the forward may be one that the forward has left there. Returns False
+        if there is no value, if no submodule had the dictionary before, if the value is a result of ops that
+        was there before, or if it is a container that was there before with the same tensors."""
         if id(values) not in self.before or name not in values:
             return False
         found = self.before[id(values)][1].get(name)
@@ -47,7 +47,7 @@ class Assignments:
 
     def why_not_anew(self, places) -> str:
         """Says in which of these places the forward has left a list that no plan may replace by a new one;
-        empty where there is none."""
+        empty if there is no such place."""
         for values, name in places:
             if id(values) not in self.before or not is_container(values.get(name)):
                 continue
@@ -62,16 +62,17 @@ class Assignments:
 
 
 class Found:
-    """What there was in an attribute before a forward."""
+    """The value of an attribute before a forward."""
 
     def __init__(self, value):
         self.identity = id(value)
         self.form = form_of(value)
         self.tensors = [weakref.ref(tensor) for _, tensor in tensors_in(value)]
-        self.lists = lists_in(value)  # they stay alive: no new one has the id of one of them
+        self.lists = lists_in(value)  # references keep them alive, so no new list gets the id of one of them
 
     def may_be(self, value) -> bool:
-        """Says whether this may be the value: ids may be those of others by now."""
+        """Says whether the former value may be this one. An id alone does not prove it, because a new object
+        may have the id of a freed one."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:
@@ -85,22 +86,22 @@ class Found:
 
 
 def paths_of(module, made) -> list:
-    """Returns the paths of what a forward has set, as `Assignments.made` lists it."""
+    """Returns the paths of the attributes in `made`, the list of `Assignments.made`."""
     places = places_of(module)
     found = [(places[id(values)][0], name) for values, name in made]
     return [f"{path}.{name}" if path else name for path, name in found]
 
 
 def in_order(module, places) -> list:
-    """Returns (dictionary, name) of what a forward sets in the order of paths, which is the same for each
+    """Returns the places, (dictionary, name), in the order of their paths. This order is the same for each
     copy of the module."""
     paths = places_of(module)
     return sorted(places, key=lambda place: (*paths.get(id(place[0]), ("", False)), place[1]))
 
 
 def places_of(module):
-    """Where a forward sets attributes: (path of the submodule, whether as a buffer) by the id of the
-    dictionary."""
+    """Returns the place of each dictionary in which a forward can set attributes, by the id of the
+    dictionary: (path of the submodule, whether the dictionary is that of its buffers)."""
     found = {}
     for path, submodule in module.named_modules():
         found[id(submodule.__dict__)] = path, False

@@ -1,19 +1,18 @@
-"""The tensors of a call: whether they can be planned for, their part of a plan's key, and how they are
-told."""
+"""The tensors of a call: whether a plan can take them, their part of a plan's key, and their description."""
 
 import torch
 
 
 def runs_python(tensor) -> bool:
-    """Says whether the tensor is of a class that is asked for each op: what memory it has the class alone
-    knows."""
+    """Says whether the tensor is of a class with __torch_dispatch__, which runs each op itself. Only the
+    class knows the memory of such a tensor."""
     return type(tensor) is not torch.Tensor and torch._C._dispatch_keys(tensor).has(
         torch._C.DispatchKey.Python
     )
 
 
 def unfit_class(name, tensor) -> str:
-    """Says why a plan can neither take nor hand out such a tensor; empty where it can."""
+    """Says why a plan can neither take nor hand out such a tensor; empty if it can."""
     if not runs_python(tensor):
         return ""
     return (
@@ -36,7 +35,8 @@ def unfit(inputs, device) -> str:
 
 
 def geometry(inputs):
-    """Hashable: types, shapes, strides, needs of gradients, and which of the tensors share memory and how."""
+    """Returns a hashable description of the tensors: their types, shapes, strides, whether they need
+    gradients, and which of them share memory at which offsets."""
     facts = [
         (
             t.dtype,

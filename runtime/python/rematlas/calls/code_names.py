@@ -1,4 +1,4 @@
-"""Which names code looks up, and which of what it finds there may change the course of a model."""
+"""The names that code looks up, and the values under these names that may change the course of a model."""
 
 import argparse
 import array
@@ -32,7 +32,8 @@ def names_in(code):
 
 @functools.cache
 def globals_in(code):
-    """Names that are looked up or set among the globals; others of the same spelling are attributes."""
+    """Returns the names that the code looks up or sets among the globals. Attributes of the same spelling are
+    not counted."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname in OF_GLOBALS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -42,7 +43,8 @@ def globals_in(code):
 
 @functools.cache
 def is_foreign(module) -> bool:
-    """Of Python or an installed library, which keeps no state of a model in its classes and globals."""
+    """Says whether the module of Python belongs to Python or to an installed library. Such a module keeps no
+    state of a model in its classes and globals."""
     if (module or "").partition(".")[0] == "rematlas":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)

@@ -1,10 +1,11 @@
-"""Host values that a forward changes and that nothing of it reads: counters, and logs of numbers.
+"""Host values that a forward changes and never reads: counters, and logs of numbers.
 
     self.calls += 1                      # any whole number is added
     self.losses.append(loss.item())      # or float(loss)
 
-They may differ from step to step, for they decide nothing: a planned step changes them as the forward would.
-That nothing reads them is seen in the code: all that the forward may run names them in such statements alone.
+These values may differ from step to step, because they decide nothing: a planned step changes them as the
+forward would. The code shows that nothing reads them: in all code that the forward may run, their names occur
+only in such statements.
 """
 
 import contextlib
@@ -19,9 +20,9 @@ from .unread_names import UnreadNames
 
 
 class Effect(typing.NamedTuple):
-    values: dict  # of a module
+    values: dict  # the dictionary of a module
     name: str
-    amount: int | None  # that a counter grows by; None: a number is appended to a log
+    amount: int | None  # the increment of a counter; None: a number is appended to a log
 
 
 class Before:
@@ -37,7 +38,8 @@ class Before:
         }
 
     def changed(self) -> list:
-        """Returns (module, dictionary, name) of each that is another one now, or is longer."""
+        """Returns (module, dictionary, name) of each number that has changed and of each list that has
+        grown."""
         return [
             (module, values, name)
             for module, values, kept in self.modules
@@ -51,8 +53,8 @@ class Before:
         return type(now) is int and now != before
 
     def effects(self, known, log) -> tuple:
-        """Returns what the forward has done to the known ones, and why a plan cannot do it; empty where it
-        can. `log` has read what was appended."""
+        """Returns what the forward has done to the counters and logs in `known`, and why a plan cannot do the
+        same; empty if a plan can. `log`: the Log that has read the appended numbers."""
         found, appended = [], list(log.places)
         for _, values, kept in self.modules:
             for name, before in kept.items():
@@ -75,13 +77,13 @@ def is_kept(value) -> bool:
 
 
 def is_unread(module, submodule, name, walked) -> bool:
-    """Says whether all that the module's forward may run does no more with this attribute of a submodule than
-    to count or to log by it. `walked`: the functions and classes that the module reaches."""
+    """Says whether all code that the module's forward may run uses this attribute of a submodule only to
+    count or to log. `walked`: the functions and classes that the module reaches."""
     return UnreadNames(module, walked).is_unread(type(submodule), name)
 
 
 def apply(effects, logged) -> None:
-    """Does what the forward would do. `logged`: a tensor of one number for each log."""
+    """Applies the forward's effects. `logged`: a tensor of one number for each number that is logged."""
     numbers = iter(logged)
     for values, name, amount in effects:
         if amount is None:
@@ -91,14 +93,14 @@ def apply(effects, logged) -> None:
 
 
 class Kept:
-    """What they are when the forward is over."""
+    """The values of counters and logs when the forward is over."""
 
     def __init__(self, effects):
         self.values = [(values, name, values.get(name)) for values, name, *_ in effects]
         self.lengths = [len(value) if type(value) is list else 0 for _, _, value in self.values]
 
     def change(self) -> str:
-        """Names one that is another one now; empty where none is."""
+        """Returns the name of a value that has changed since; empty if none has."""
         for (values, name, value), length in zip(self.values, self.lengths):
             now = values.get(name)
             is_same = now is value and len(now) == length if type(value) is list else now == value
@@ -119,7 +121,8 @@ def logs(effects) -> int:
 
 @contextlib.contextmanager
 def undone(effects):
-    """What a forward does to them within is done no second time."""
+    """A context that undoes what a forward within it does to counters and logs, so that the effects are not
+    applied twice."""
     kept = Kept(effects)
     try:
         yield
@@ -128,16 +131,18 @@ def undone(effects):
 
 
 class Log(TorchFunctionMode):
-    """Reads the numbers that are appended to known logs, so that no op shows that the program reads them."""
+    """Reads the numbers that are appended to known logs itself, so that no recorded op reads a value for the
+    program."""
 
     READS = {torch.Tensor.item: "item", torch.Tensor.__float__: "float"}
 
     def __init__(self, known):
-        """`known`: places of effects. None: any place; tensors have no values, and a number is made up."""
+        """`known`: places of effects. None: any place; then tensors have no values, and each number read is
+        NaN."""
         super().__init__()
         self.known = known
-        self.where = []  # (dictionary, name) of each number
-        self.tensors = []  # of one number each
+        self.where = []  # (dictionary, name) of the log of each number
+        self.tensors = []  # a tensor of one number for each of these
 
     @property
     def places(self):
@@ -151,8 +156,8 @@ class Log(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
     def log_at(self, frame):
-        """Returns the log that the value goes to which the frame is about to read; None where it goes
-        elsewhere."""
+        """Returns the place of the log that will get the value which the frame is about to read; None if the
+        value goes elsewhere."""
         statement = UnreadNames.log_statement(frame)
         if statement is None:
             return None
@@ -167,6 +172,6 @@ class Log(TorchFunctionMode):
         copied = tensor.detach().clone()
         self.where.append(where)
         self.tensors.append(copied)
-        with torch._C.DisableTorchFunction():  # who looks for values that the program reads need not see it
+        with torch._C.DisableTorchFunction():  # no function mode sees this read
             number = math.nan if self.known is None else copied.reshape(()).tolist()
         return float(number) if function is torch.Tensor.__float__ else number

@@ -1,7 +1,8 @@
 """Runs a forward on the caller's own arguments while other tensors are in the place of some of theirs.
 
-Containers stay the caller's own objects, so what the forward changes in them is changed there, once. Tuples
-cannot be changed: they are made anew for the forward, and the caller's own come back afterwards.
+Containers stay the caller's own objects, so the forward's changes of a container happen in the caller's
+object, once. Tuples cannot be changed: the forward gets new tuples, and the caller's own tuples are put back
+afterwards.
 """
 
 import collections
@@ -13,7 +14,7 @@ import torch
 from .structure import PLAIN, flatten
 from .walk import names_of_slots
 
-# What is in them is not looked for: no arguments of a call lie there.
+# These objects are not searched, because they hold no arguments of a call.
 NOT_ENTERED = (
     *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type),
     *(torch.dtype, torch.device, torch.Size),
@@ -26,8 +27,8 @@ class NotExchangeable(Exception):
 
 @contextlib.contextmanager
 def exchanged(args, kwargs, tensors, others):
-    """Gives the arguments of the call, with `others` in the place of `tensors`. Raises NotExchangeable, and
-    then nothing has changed."""
+    """A context that yields the arguments of the call with `others` in the place of `tensors`. Raises
+    NotExchangeable; in this case nothing has changed."""
     pairs = [(tensor, other) for tensor, other in zip(tensors, others) if tensor is not other]
     if not pairs:
         yield args, kwargs
@@ -43,12 +44,12 @@ def exchanged(args, kwargs, tensors, others):
     finally:
         back = Exchange((id(other), tensor) for tensor, other in pairs)
         back.others.update((id(made), own) for own, made in there.made_anew)
-        for own in there.seen.values():  # also what the forward has taken out of the arguments
+        for own in there.seen.values():  # also objects that the forward has taken out of the arguments
             back.exchange(own)
 
 
 def holds(given, others) -> bool:
-    """Says whether these are the tensors in the arguments, in order."""
+    """Says whether `others` are the tensors in the arguments, in order."""
     found = flatten(given)[1]
     return len(found) == len(others) and all(one is other for one, other in zip(found, others))
 
@@ -58,11 +59,11 @@ class Exchange:
 
     def __init__(self, others):
         self.others = dict(others)
-        self.made_anew = []  # (tuple, the one in its place)
-        self.seen = {}  # by id; what is in them must stay alive as long
+        self.made_anew = []  # (tuple, the new tuple in its place)
+        self.seen = {}  # objects by id; the references keep the objects alive, so that ids stay valid
 
     def exchange(self, value):
-        """Returns what is in the place of the value."""
+        """Returns the object that takes the place of the value, which may be the value itself."""
         if id(value) in self.others:
             return self.others[id(value)]
         if isinstance(value, (torch.Tensor, *PLAIN, *NOT_ENTERED)) or id(value) in self.seen:
@@ -85,7 +86,7 @@ class Exchange:
             return value
         try:
             made = tuple.__new__(type(value), items)
-        except TypeError:  # what an op of torch returns
+        except TypeError:  # torch.return_types, which ops of torch return
             made = type(value)(items)
         if hasattr(value, "__dict__"):
             made.__dict__.update(value.__dict__)

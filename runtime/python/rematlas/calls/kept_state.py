@@ -1,7 +1,7 @@
-"""What a forward could change beside the module's tensors, kept before a trial and put back after it.
+"""The state that a forward could change beside the module's tensors: kept before a trial, put back after it.
 
 kept = KeptState(module, arguments)
-copy.deepcopy(module, kept.shared)    # what code reaches by name is in the copy too the object itself
+copy.deepcopy(module, kept.shared)    # objects that code reaches by name are shared with the copy
 ...                                   # forwards of the copy
 kept.put_back()
 """
@@ -22,32 +22,32 @@ from .plain_values import plain
 from .walk import APART, DEEPEST, Walk, names_of_slots
 
 LARGEST_KEPT = 1 << 26  # bytes of a tensor whose contents are put back
-# Of these modules are objects through which a program reaches others: what it sends them cannot be taken
-# back.
+# Objects from these modules of Python reach other threads, processes or files. What a program sends through
+# them cannot be taken back.
 OF_OTHERS = {"queue", "_queue", "multiprocessing.queues", "asyncio.queues", "socket", "sqlite3"}
 CONTAINERS = (list, dict, set, collections.deque)
 MISSING = object()
 
 
 class KeptState(Walk):
-    """All that the module and these arguments reach: attributes, containers, globals, closures, defaults and
-    classes.
+    """The state of all objects that the module and these arguments reach: attributes, containers, globals,
+    closures, defaults and classes.
 
-    `runs_itself`: the module will run, and no copy of it; so the contents of its arrays and generators are
-    kept too, and of tensors that are no parameters and no buffers. `shared`: by id, what code reaches by
-    name, in globals, closures and classes. No copy of the module changes that there is one of it.
-    `uncopyable`: paths of what is not copied, moves on when it is used, and cannot be put back: iterators,
-    files, queues.
+    `runs_itself`: the module itself will run, not a copy of it. So the contents of its arrays, generators,
+    and tensors that are neither parameters nor buffers are kept, too. `shared`: the objects, by id, that code
+    reaches by name, in globals, closures and classes. A copy of the module shares these with the module.
+    `uncopyable`: paths of objects that are not copied, move on when they are used, and cannot be put back:
+    iterators, files, queues.
     """
 
     def __init__(self, module, arguments=(), runs_itself=False):
         self.puts_back = []  # functions without arguments
-        self.kept = {}  # by id, what is kept already; it stays alive as long
+        self.kept = {}  # objects by id whose state is kept already; the references keep them alive
         self.shared = {}
         self.uncopyable = []
         self.runs_itself = runs_itself
         self.is_in_code = False
-        self.reaches_module = False  # from code
+        self.reaches_module = False  # code reaches the module, or a part of it, by name
         self.own = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
         super().__init__(module)
         uncopyable = list(self.uncopyable)
@@ -56,7 +56,7 @@ class KeptState(Walk):
         self.walk_code()
 
     def walk_code(self) -> None:
-        """Walks once more what code reaches by name, and that alone."""
+        """Walks once more, but only the objects that code reaches by name."""
         code, self.walked, self.seen, self.is_in_code = self.walked, set(), set(), True
         self.kept["walked"], self.held = self.held, []  # there is a limit to what is walked at a time
         for function_or_class in code:
@@ -64,17 +64,16 @@ class KeptState(Walk):
                 self.add_class(function_or_class)
             else:
                 self.add_function(function_or_class.__qualname__, function_or_class, 0)
-        if self.reaches_module:  # what holds parts of the module is copied with it
+        if self.reaches_module:  # containers may hold parts of the module, so they are copied with it
             self.shared = {i: value for i, value in self.shared.items() if not isinstance(value, CONTAINERS)}
 
     def put_back(self) -> None:
         for put_back in reversed(self.puts_back):
             put_back()
 
-    # What is kept.
-
+    # Keeping state.
     def is_new(self, value) -> bool:
-        """Says whether nothing is kept for this object so far, and remembers it."""
+        """Says whether the state of this object has not been kept yet, and marks the object as kept."""
         is_new = id(value) not in self.kept
         self.kept[id(value)] = value
         return is_new
@@ -90,7 +89,7 @@ class KeptState(Walk):
             self.puts_back.append(partial(put_items_back, value, list(value)))
 
     def keep_names(self, values, names, get, put, delete) -> None:
-        """Keeps what is under these names of an object, or that nothing is."""
+        """Keeps the values under these names of an object, and which names have no value."""
         before = [(name, get(values, name)) for name in names]
 
         def put_back():
@@ -203,7 +202,7 @@ class KeptState(Walk):
         self.keep_entries(there, names)
         self.keep_container(function.__dict__)
         for value in (there[name] for name in names if name in there):
-            if isinstance(value, CONTAINERS):  # also those that are too long to be watched
+            if isinstance(value, CONTAINERS):  # also containers that are too long to be watched
                 self.keep_container(value)
             if isinstance(value, types.ModuleType) and is_own(value):
                 self.keep_entries(value.__dict__, names_in(function.__code__))
@@ -233,7 +232,7 @@ class KeptState(Walk):
 
 
 def is_own(module) -> bool:
-    """Says whether a module of Python is the program's."""
+    """Says whether a module of Python belongs to the program, not to Python or a library."""
     return sys.modules.get(module.__name__) is not module or not is_foreign(module.__name__)
 
 
@@ -245,7 +244,7 @@ def content_of(cell, _):
 
 
 def put_entries_back(values, before, apart=()) -> None:
-    """Of a dictionary, but for the names in `apart`."""
+    """Puts the entries of a dictionary back, except for the names in `apart`."""
     kind = collections.OrderedDict if isinstance(values, collections.OrderedDict) else dict
     if not apart and list(values) != list(before):
         kind.clear(values)
@@ -263,7 +262,7 @@ def put_set_back(values, before) -> None:
 
 
 def put_items_back(values, before) -> None:
-    """Of a list, a deque, or an array."""
+    """Puts the items of a list, a deque, or an array back."""
     if len(values) == len(before) and all(one is other for one, other in zip(values, before)):
         return
     if isinstance(values, collections.deque):
@@ -275,6 +274,6 @@ def put_items_back(values, before) -> None:
 
 
 def put_array_back(values, before) -> None:
-    """Of numpy."""
+    """Puts the contents of a numpy array back."""
     if values.shape == before.shape and values.flags.writeable:
         values[...] = before

@@ -1,9 +1,9 @@
-"""What a forward leaves in an attribute for the next one: a tensor, or a container of tensors.
+"""Values that a forward leaves in an attribute for the next forward: a tensor, or a container of tensors.
 
     self.state = hidden.detach()
     self.state = tuple(part.detach() for part in state)    # a new container in each forward
 
-Containers are tuples, named tuples and lists, within each other too. Beside tensors they hold plain values.
+Containers are tuples, named tuples and lists, also within each other. They hold tensors and plain values.
 """
 
 import collections
@@ -13,16 +13,15 @@ import torch
 
 from .plain_values import plain, shown
 
-DEEPEST = 8  # containers within each other
-NEVER_KEPT = frozenset(
-    {bool, int, float, str, type(None), dict, set, collections.OrderedDict}
-)  # a quick look
-made_of = {}  # equal descriptions of tensors and containers are one and the same
+DEEPEST = 8  # the most levels of containers within each other
+# Types of common values that hold no tensors, for a quick test
+NEVER_KEPT = frozenset({bool, int, float, str, type(None), dict, set, collections.OrderedDict})
+made_of = {}  # one object for all equal descriptions of tensors and containers
 
 
 def geometry_of(tensor) -> tuple | None:
-    """Returns size, strides, type and device: what a tensor like it is made of. Equal ones are one and the
-    same. None for a tensor that has more to it."""
+    """Returns size, strides, type and device, from which a tensor like this one can be made. Equal geometries
+    are the same object. None for a tensor that these do not describe."""
     if tensor.layout != torch.strided or tensor.is_nested:
         return None
     geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
@@ -30,7 +29,7 @@ def geometry_of(tensor) -> tuple | None:
 
 
 def geometry_for_plans(tensor) -> tuple | bool:
-    """Returns the geometry of what a plan can take as a buffer, False for another tensor."""
+    """Returns the geometry of a tensor that a plan can take as a buffer; False for any other tensor."""
     is_plain = type(tensor) is torch.Tensor and not tensor.requires_grad
     return (is_plain and geometry_of(tensor)) or False
 
@@ -40,8 +39,9 @@ def is_any(tensor) -> bool:
 
 
 def kept_as(value, look=geometry_for_plans) -> tuple | bool | None:
-    """Says what a forward has left in an attribute: what `look` says of a tensor; for a container of tensors
-    its form, with what `look` says of each. Equal forms are one and the same. None for anything else."""
+    """Describes the value that a forward has left in an attribute. For a tensor, returns the result of
+    `look`; for a container of tensors, its form, which contains the result of `look` for each tensor. Equal
+    forms are the same object. None for any other value."""
     if isinstance(value, torch.Tensor):
         return look(value)
     if not is_kept(value):
@@ -58,7 +58,7 @@ def is_container(value) -> bool:
 
 
 def holds_tensor(container, depth=0) -> bool:
-    """Says whether some tensor is in it, whatever else is."""
+    """Says whether the container holds a tensor, whatever else it holds."""
     return depth < DEEPEST and any(
         isinstance(item, torch.Tensor) or (is_container(item) and holds_tensor(item, depth + 1))
         for item in container
@@ -66,8 +66,8 @@ def holds_tensor(container, depth=0) -> bool:
 
 
 def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
-    """Returns what `look` says of a tensor, and of a container its type and the forms of what it holds. None
-    where it holds something that is neither a tensor nor a plain value."""
+    """Returns the result of `look` for a tensor, and the type and the forms of the items for a container.
+    None if an item is neither a tensor nor a plain value."""
     if isinstance(value, torch.Tensor):
         return None if isinstance(value, torch.nn.Parameter) else look(value)
     if not is_container(value) or depth == DEEPEST:
@@ -77,7 +77,7 @@ def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
 
 
 def told_form(form) -> str:
-    """A form in words."""
+    """Returns a form as text."""
     if isinstance(form, bool):
         return "a tensor"
     kind, *others = form
@@ -89,8 +89,8 @@ def told_form(form) -> str:
 
 
 def tensors_in(value) -> list:
-    """Returns (indices that lead to it, tensor) of each in a container; of a tensor itself with no indices.
-    Empty for anything else: no plan puts it anew into an attribute."""
+    """Returns (indices that lead to the tensor, tensor) for each tensor in a container; a tensor itself has
+    no indices. Empty for any other value, because no plan sets such a value anew."""
     if isinstance(value, torch.Tensor):
         return [((), value)]
     if not is_container(value) or form_of(value) is None:
@@ -107,14 +107,14 @@ def parts_of(value, indices=()):
 
 
 def is_kept(value) -> bool:
-    """Says whether it is a tensor or a container of tensors."""
+    """Says whether the value is a tensor or a container of tensors."""
     if isinstance(value, torch.Tensor):
         return True
     return is_container(value) and holds_tensor(value) and form_of(value) is not None
 
 
 def copied(value):
-    """Returns a container like it with the same entries; anything else as it is."""
+    """Returns a new container with the same entries; any other value unchanged."""
     if not is_container(value):
         return value
     items = [copied(item) for item in value]
@@ -122,7 +122,7 @@ def copied(value):
 
 
 def lists_in(value) -> list:
-    """Returns all lists in a container, and the container where it is one."""
+    """Returns all lists in a container, and the container itself if it is a list."""
     found = [value] if type(value) is list else []
     if is_container(value):
         for item in value:
@@ -131,7 +131,7 @@ def lists_in(value) -> list:
 
 
 def holders(values, name) -> list:
-    """Returns how many hold each list that is found under this name of a dictionary."""
+    """Returns the number of references to each list that is found under this name of a dictionary."""
     return [sys.getrefcount(each) for each in lists_in(values.get(name))]
 
 
@@ -139,14 +139,14 @@ def holders(values, name) -> list:
 
 
 def others_hold_lists(values, name) -> bool:
-    """Says whether more than the dictionary holds a list that is found under this name. Who holds it would
-    see what becomes of it."""
+    """Says whether others than the dictionary hold a list that is found under this name. Such a holder would
+    see later changes of the list."""
     return any(count > ONE_HOLDER for count in holders(values, name))
 
 
 class Entries:
-    """Looks like a dictionary of the tensors in an attribute, by the indices that lead to them: none to a
-    tensor that is there by itself."""
+    """Looks like a dictionary of the tensors in an attribute, by the indices that lead to them. If the
+    attribute is a tensor itself, its indices are empty."""
 
     def __init__(self, values, name):
         self.values = values

@@ -7,7 +7,7 @@ import torch
 from . import structure
 from .plain_values import plain
 
-DEEPEST = 8  # containers within each other
+DEEPEST = 8  # the most levels of containers within each other
 NUMBERS = (int, float, complex)
 AS_TENSOR = "give a number as a tensor, which is an input, or leave it out where the forward does not use it"
 LEFT_OUT = "leave a value out of the call where the forward does not use it"
@@ -16,13 +16,14 @@ PADDED = f"pad inputs to a few shapes, or {MORE}"
 
 
 class Variety(typing.NamedTuple):
-    what: str  # differs from call to call
+    what: str  # the arguments that differ from call to call, as text
     advice: str
 
 
 def variety(key, others, count) -> Variety:
-    """Says what differs between a call and so many of the others. `key`, `others`: of kinds of calls, each
-    ((template of the arguments, geometry of the tensors, settings), state of the module, ...)."""
+    """Says which arguments have more than `count` different values in this kind of call and the others.
+    `key`, `others`: keys of kinds of calls, each ((template of the arguments, geometry of the tensors,
+    settings), state of the module, ...)."""
     (template, geometry, settings), *state = key
     of_one_state = [other[0][:2] for other in others if [other[0][2], *other[1:]] == [settings, *state]]
     values = values_that_vary(template, [other for other, _ in of_one_state], max(count, 1))
@@ -46,8 +47,8 @@ def told(names, what) -> str:
 
 
 def values_that_vary(template, others, count) -> list:
-    """Returns (name, whether it is a number) of each argument, or part of one, that is no tensor and another
-    value in so many of the others, and in each of these."""
+    """Returns (name, whether it is a number) of each argument, or part of an argument, that is no tensor and
+    has more than `count` different values in these calls."""
     own = values_in(template)
     of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
     found = []
@@ -59,16 +60,16 @@ def values_that_vary(template, others, count) -> list:
 
 
 def inputs_that_vary(geometry, others, count) -> list:
-    """Returns the places of the tensors that lie otherwise in so many of the others. `geometry`: see
-    call_inputs.py; what tells how tensors share memory is no tensor's."""
+    """Returns the places of the tensors that have more than `count` different geometries in these calls.
+    `geometry`: see call_inputs.py; its last fact may describe how tensors share memory, and is left out."""
     of_others = [facts for facts in others if len(facts) == len(geometry)]
     tensors = [facts for facts in zip(geometry, *of_others) if isinstance(facts[0][0], torch.dtype)]
     return [place for place, facts in enumerate(tensors) if len(set(facts)) > count]
 
 
 def values_in(template) -> dict:
-    """Returns numbers, texts and the like among the arguments, by their names in words. `template`: see
-    structure.py."""
+    """Returns the plain values (numbers, texts and the like) among the arguments, by their descriptions.
+    `template`: see structure.py."""
     try:
         args, kwargs = structure.arguments(template)
     except Exception:  # a class that cannot be made without its tensors

@@ -1,4 +1,4 @@
-"""What outside of the module decides how its ops run: part of the key of a plan."""
+"""Settings outside of the module that decide how its ops run. They are a part of a plan's key."""
 
 import contextlib
 import random
@@ -15,7 +15,8 @@ from . import offloading
 
 
 def current(device: str):
-    """Of a device such as "cuda:1". Hashable. Equal settings give equal steps."""
+    """Returns the settings in force for a device such as "cuda:1". They are hashable; equal settings give
+    equal steps."""
     device = device.partition(":")[0]
     autocast = torch.is_autocast_enabled(device)
     return (
@@ -43,11 +44,11 @@ def _cuda():
     )
 
 
-opened = set()  # devices
+opened = set()  # devices on which memory could be measured
 
 
 def unplannable(device: str) -> str:
-    """Why no step can be planned for on this device under these settings."""
+    """Says why no step can be planned on this device under the present settings; empty if steps can be."""
     if device not in opened:
         try:
             other_bytes([], [], device)
@@ -60,7 +61,7 @@ def unplannable(device: str) -> str:
 
 
 def shares_casts(device: str) -> bool:
-    """Whether forwards in one region of autocast share their casts of the weights."""
+    """Says whether forwards in one region of autocast share their casts of the weights."""
     return torch.is_autocast_enabled(device.partition(":")[0]) and torch.is_autocast_cache_enabled()
 
 
@@ -71,12 +72,13 @@ SHARED_CASTS = (
 
 
 class CastRegion:
-    """The region of autocast that the program is in: it keeps the cast of what stands for weights."""
+    """The autocast region that the program is in. It keeps the cast of a tensor of its own, which the cache
+    of autocast treats as a weight; this cast shows later whether the region still goes on."""
 
     def __init__(self, device: str):
         self.device = device.partition(":")[0]
         self.weight = torch.zeros((), dtype=torch.float32, device=device, requires_grad=True)
-        self.is_shared = False  # several forwards in it were open at a time
+        self.is_shared = False  # several forwards in the region were open at a time
         self.cast = self.cast_now()
 
     def cast_now(self):
@@ -84,17 +86,18 @@ class CastRegion:
             return ops.cached_cast(self.weight, torch.get_autocast_dtype(self.device))
 
     def goes_on(self) -> bool:
-        """Says whether the program is still in it."""
+        """Says whether the program is still in this region."""
         return shares_casts(self.device) and self.cast_now() is self.cast
 
     def clear(self) -> None:
-        """What was cast in it so far is cast anew from here on."""
+        """Clears the cache of autocast: weights that were cast in the region are cast anew from here on."""
         torch.clear_autocast_cache()
         self.cast = self.cast_now()
 
 
 class Autocast:
-    """The settings of autocast on a device now. `again` is a context that puts them in force."""
+    """The settings of autocast on a device when this object is made. `again` returns a context that puts them
+    in force."""
 
     __slots__ = ("cache", "device", "dtype", "enabled")
 
@@ -109,11 +112,11 @@ class Autocast:
 
 
 class Bystander(NamedTuple):
-    """Somebody else who watches or replaces the ops of a call (a tracer, a mode, hooks): the original must
-    run as it is."""
+    """Some other tool that watches or replaces the ops of a call: a tracer, a mode, hooks. The original must
+    run unchanged in such a call."""
 
     name: str
-    advice: str  # what is to be done so that the call is planned
+    advice: str  # what the user can do so that the call is planned
     allows_eviction: bool = False
 
 
@@ -134,7 +137,7 @@ ANOMALY = Bystander("anomaly mode (torch.autograd.set_detect_anomaly)", "turn it
 
 
 def bystander() -> Bystander | None:
-    """Returns who must not find a plan in this call; None where nobody is there."""
+    """Returns the bystander because of which no plan may run this call; None if there is none."""
     if torch._C._get_tracing_state() is not None:
         return JIT
     if torch.compiler.is_compiling():
@@ -167,8 +170,8 @@ def _names_of(modes) -> str:
 
 
 class Randomness:
-    """The states of the generators outside of torch, by which one sees whether somebody has drawn from
-    them."""
+    """The states of the random generators of Python and numpy. They show later whether somebody has drawn
+    from these generators."""
 
     def __init__(self):
         self.state = self.read()
@@ -215,7 +218,7 @@ class Generators:
 
 @contextlib.contextmanager
 def generators_put_back(device: str):
-    """Within it random numbers may be drawn: in the end the generators are as before."""
+    """A context in which random numbers may be drawn; at its end the generators have their former states."""
     generators = Generators(device)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What surrounds a forward of the original: what it changes behind our back, and which submodule runs."""
+"""Observation of a forward of the original: its hidden changes, and which submodule runs."""
 
 import sys
 import weakref
@@ -12,7 +12,7 @@ from .assignments import Assignments, paths_of
 
 
 class BeforeForward:
-    """It remembers what a forward may change behind our back."""
+    """The state that a forward may change without an op that shows it, as it is before the forward."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()
@@ -27,14 +27,14 @@ class BeforeForward:
         return self.assignments.made()
 
     def change_but_for_assigned(self, module, watch, later) -> str:
-        """Says what else than attributes a forward has changed that has failed, or what it has drawn; empty
-        where it could begin again."""
+        """Says which random numbers a failed forward has drawn, or what it has changed other than the
+        attributes that it sets; empty if the forward can begin again."""
         return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 
 class PathHooks:
-    """Tells recordings which submodule's forward runs. What torch.compile runs it leaves alone, for dynamo
-    would trace it: there are no hooks of all modules, and none within a compiled part."""
+    """Tells recordings which submodule's forward runs. It uses no global module hooks, and no hooks within
+    parts that torch.compile has compiled, because dynamo would trace such hooks."""
 
     def __init__(self):
         self.calls = []
@@ -63,19 +63,19 @@ class PathHooks:
 
 
 class InPlaceOfCall:
-    """What stands in the place of a module's own call. Copies and pickles of the module have nothing there:
-    torch leaves it out, but for recurrent networks."""
+    """An object in the place of a module's own call. Copies and pickles of the module have None there. Torch
+    itself leaves the object out of copies, except for recurrent networks."""
 
     def __reduce__(self):
         return type(None), ()
 
 
 class PathCall(InPlaceOfCall):
-    """It stands in the place of a submodule's own call, and tells recordings of it."""
+    """Takes the place of a submodule's own call, and tells recordings when that call begins and ends."""
 
     def __init__(self, path, submodule, recordings):
         self.path = path
-        self.submodule = weakref.ref(submodule)  # which has this
+        self.submodule = weakref.ref(submodule)  # weak, because the submodule holds this object
         self.recordings = recordings
         submodule.__dict__["_compiled_call_impl"] = self
 
@@ -112,7 +112,7 @@ def is_compiled_function(function) -> bool:
 
 
 def is_compiled(module) -> bool:
-    """Says whether torch.compile has made it, or it was compiled in place."""
+    """Says whether the module was made by torch.compile or was compiled in place."""
     own_call = module.__dict__.get("_compiled_call_impl")
     is_told_of = isinstance(own_call, PathCall)
     return "_torchdynamo_orig_callable" in module.__dict__ or (own_call is not None and not is_told_of)
@@ -125,13 +125,13 @@ def has_compiled() -> bool:
 
 
 def leave_uncompiled(function) -> None:
-    """A torch.compile that is around a call of the function does not try to trace it."""
+    """Makes a torch.compile around a call of the function skip the function instead of tracing it."""
     skips = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
     eval_frame.set_code_exec_strategy(function.__code__, skips)
 
 
 def runs_hooks(module) -> bool:
-    """Says whether calling the module runs more than its forward."""
+    """Says whether a call of the module also runs hooks."""
     return bool(
         module._backward_hooks
         or module._backward_pre_hooks
@@ -145,8 +145,8 @@ def runs_hooks(module) -> bool:
 
 
 def call_within_hooks(module, forward, args, kwargs):
-    """Runs the module's hooks as ever, around another forward: so its parameters are what hooks made of
-    them."""
+    """Runs the module's hooks as usual, but `forward` in the place of the module's own. So `forward` finds
+    the parameters that forward pre-hooks have set."""
     own = module.__dict__
     had = own.get("forward")
     is_restored = False

@@ -1,4 +1,5 @@
-"""What a module's course depends on beside its arguments: a part of the key of a kind of call."""
+"""The state that a module's course depends on beside its arguments. It is a part of the key of a kind of
+call."""
 
 import logging
 
@@ -9,31 +10,32 @@ from .assignments import paths_of
 from .kept_tensors import copied, is_kept
 from .watch import Watch
 
-OTHER_CONTENTS = "has other contents in the next step"  # as the recorder says of a tensor beside its buffers
+OTHER_CONTENTS = "has other contents in the next step"  # the recorder's text for a tensor that is no buffer
 log = logging.getLogger("rematlas")
 
 
 class ModuleState:
-    """It is as it was when it was looked at last. `watch` is None where it must be looked at again."""
+    """The module's state when the module was looked at last. `watch` is None if the module must be looked at
+    again."""
 
     def __init__(self, module):
         self.module = module
         self.watch = None
-        self.number = None  # of the state: the same for equal states
-        self.change = ""  # the last one, in words
-        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
-        self.reads_kept = False  # a forward reads what the one before has set
-        self.counted = {}  # the same of what forward counts or logs by, and never reads
-        self.after_forward = effects.Kept(())  # the same, when the last forward was over
-        self.numbers = {}  # by fingerprint, for short keys
-        self.identities = None  # of parameters and buffers
-        self.tying = ()  # which of these are one and the same
+        self.number = None  # the number of the state, which is the same for equal states
+        self.change = ""  # the last change, as text
+        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): attributes that the forward sets
+        self.reads_kept = False  # a forward reads the attributes that the forward before it has set
+        self.counted = {}  # in the same form: attributes that the forward counts or logs by, and never reads
+        self.after_forward = effects.Kept(())  # the values of `counted` when the last forward was over
+        self.numbers = {}  # the number of each state by its fingerprint, for short keys
+        self.identities = None  # the ids of parameters and buffers
+        self.tying = ()  # for each parameter and buffer, the place of the first one that is the same tensor
 
     def is_current(self) -> bool:
         return self.watch is not None and self.watch.unchanged()
 
     def has_parameters(self) -> bool:
-        """Lazy parameters are made by the original's first forward."""
+        """Says whether all parameters have been made: the original's first forward makes lazy ones."""
         return not any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
 
     def look_again(self) -> None:
@@ -46,7 +48,7 @@ class ModuleState:
         self.identities = None
 
     def look(self) -> Watch:
-        """Looks without taking note of what it finds."""
+        """Looks at the module without changing this object."""
         return Watch(self.module, frozenset(self.assigned), self.reads_kept, frozenset(self.counted))
 
     def forget(self) -> None:
@@ -62,7 +64,7 @@ class ModuleState:
         return self.number, self.tying
 
     def change_within(self, watch) -> str:
-        """Says what the forward that has just run changed since that watch; empty where it changed
+        """Says what the forward that has just run has changed since the watch; empty if it has changed
         nothing."""
         if watch.unchanged():
             return ""
@@ -73,10 +75,11 @@ class ModuleState:
         self.forget()
         return change
 
-    # What forward sets.
+    # Attributes that the forward sets.
 
     def note_assigned(self, places) -> list:
-        """What the forward sets is no change of the module. Returns the names that were not known."""
+        """Notes that the forward sets these attributes, so that they do not count as changes of the module.
+        Returns the names that were not known."""
         new = [(values, name) for values, name in places if (id(values), name) not in self.assigned]
         for values, name in new:
             self.assigned[id(values), name] = (values, name)
@@ -84,8 +87,9 @@ class ModuleState:
         return [name for _, name in new]
 
     def note_difference(self, why) -> bool:
-        """Two steps are not of one course. Where a forward has read what another one has set, such tensors
-        are buffers from now on. Returns whether that is so, and was not known."""
+        """Two steps do not take the same course. If the reason is that a forward reads attributes that
+        another forward has set, these tensors are buffers from now on. Returns whether this reason is found
+        for the first time."""
         is_new = bool(self.assigned) and OTHER_CONTENTS in why and not self.reads_kept
         if is_new:
             self.note_reads_kept()
@@ -97,8 +101,9 @@ class ModuleState:
             self.forget()
 
     def note_counted(self, changed, watch) -> list:
-        """`changed`: (module, dictionary, name) of host values that a forward has changed. Those that nothing
-        of it reads are no change of the module. Returns the names that were not known."""
+        """`changed`: (module, dictionary, name) of host values that a forward has changed. Values that the
+        forward never reads do not count as changes of the module from now on. Returns the names of those that
+        were not known."""
         known = {*self.assigned, *self.counted}
         new = [
             (values, name)
@@ -113,7 +118,8 @@ class ModuleState:
             self.after_forward = effects.Kept(self.counted.values())
 
     def note_effects(self, places) -> list:
-        """The same for what is known to be read by nothing."""
+        """Notes places that are known to be never read by the forward. Returns the names that were not
+        known."""
         new = [(values, name) for values, name in places if (id(values), name) not in self.counted]
         for values, name in new:
             self.counted[id(values), name] = (values, name)
@@ -121,12 +127,13 @@ class ModuleState:
         return [name for _, name in new]
 
     def assigned_places(self) -> tuple:
-        """Returns (dictionary, name) of all that the forward sets."""
+        """Returns (dictionary, name) of all attributes that the forward sets."""
         return tuple(self.assigned.values())
 
     def kept_values(self, places) -> list:
-        """Returns (dictionary, name, value) of what forwards leave for the next one to read, and of what
-        there is in place of such: None, say. Lists are copied: the program may change them in place."""
+        """Returns (dictionary, name, value) of the attributes that forwards leave for the next forward to
+        read, and of those that hold another value now: None, say. Lists are copied, because the program may
+        change them in place."""
         read = self.watch.read.union((id(values), name) for values, name, _ in self.watch.buffers)
         return [
             (values, name, copied(values[name]))

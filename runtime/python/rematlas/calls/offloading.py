@@ -1,9 +1,9 @@
-"""Saved-tensor hooks of the caller that only move what is saved for the backward to other memory and back: a
-plan decides itself what is kept, so the module's forward runs without them.
+"""Saved tensor hooks of the caller that only move the tensors saved for the backward to other memory and
+back. A plan decides itself what is kept, so the module's forward runs without these hooks.
 
-What such hooks give back has the bits of what they were given, and is perhaps laid out otherwise, on which
-the bits of a gradient may depend: where a forward is recorded or compared, each tensor that is saved is given
-back as the hooks would lay it out, and stays where it is meanwhile.
+Such hooks give each tensor back with the same bits, but perhaps in another layout, and the bits of a gradient
+may depend on that layout. So in a forward that is recorded or compared, each saved tensor stays where it is,
+and is given back in the layout that the hooks would give it.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ CHANGED = (
 
 
 class Closure:
-    """The variables that a function was made with, as attributes; None: there is no such variable."""
+    """The variables of a function's closure, as attributes. A variable that does not exist is None."""
 
     def __init__(self, function):
         cells = zip(function.__code__.co_freevars, function.__closure__ or ())
@@ -28,8 +28,9 @@ class Closure:
         return None
 
 
-# How hooks lay out a tensor that they give back: as `clone` with this memory format does; None: as it was.
-# `weights`: the storages of the module's parameters.
+# The functions below return the layout in which hooks give a saved tensor back: the memory format of the
+# clone that has this layout; None if the layout does not change. `weights`: storages of the module's
+# parameters.
 
 
 def as_it_was(pack, tensor, weights):
@@ -73,10 +74,10 @@ def facts_of_offload_activations(pack, device):
 
 
 class Kind(typing.NamedTuple):
-    name: str  # in words
-    layout: typing.Callable  # (pack, tensor, weights), as above
-    # (pack, type of the module's device): equal where tensors are laid out in the same way; None: as they
-    # were
+    name: str  # the name that messages show
+    layout: typing.Callable  # (pack, tensor, weights), one of the functions above
+    # (pack, type of the module's device): the results are equal if the hooks give tensors the same layouts;
+    # None: the layouts do not change
     facts: typing.Callable
     is_stateless: bool  # several forwards, and a forward within a backward, may use the same hooks
 
@@ -85,17 +86,17 @@ SAVE_ON_CPU = Kind("torch.autograd.graph.save_on_cpu", of_save_on_cpu, facts_of_
 OFFLOAD = Kind("OffloadActivations", of_offload_activations, facts_of_offload_activations, False)
 NO_OP = Kind("NoOpManager", as_it_was, lambda pack, device: None, True)
 
-# By where the hooks were defined: the module, and the function in which both were made.
+# The kind of hooks, by their place of definition: the module, and the function in which both hooks were made.
 KNOWN = {
-    # Copies each tensor to the host, and back when the backward asks for it; on the CPU it keeps the tensor
-    # itself. With pin_memory each copy is contiguous, also on the CPU.
+    # These hooks copy each tensor to the host, and back when the backward asks for it. On the CPU they keep
+    # the tensor itself. With pin_memory each copy is contiguous, also on the CPU.
     ("torch.autograd.graph", "save_on_cpu.__init__.<locals>"): SAVE_ON_CPU,
-    # Copies large tensors of the accelerator that are no weights, by a stream of its own perhaps, and looks
-    # each up by a number, once.
+    # These hooks copy large tensors of the accelerator that are no weights, perhaps on a stream of their own.
+    # They look up each tensor by a number, once.
     ("trl.models.activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
-    # The same class, before TRL took it over.
+    # The same class is in torchtune, from which TRL took it over.
     ("torchtune.training._activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
-    # What both put around parts that are not to be offloaded: hooks that give back what they get.
+    # Both libraries put these hooks around parts that must not be offloaded. They give back what they get.
     ("trl.models.activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
     ("torchtune.training._activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
 }
@@ -117,11 +118,11 @@ def storage_of(tensor) -> int:
         return tensor.untyped_storage()._cdata
 
 
-# The stack of hooks of this thread, of which autograd asks the last ones alone: (pack, unpack).
+# The stack of hooks of this thread, as (pack, unpack). Autograd calls only the last pair.
 
 
 def top():
-    """Returns the last hooks; None: there are none."""
+    """Returns the last pair of hooks; None if there are none."""
     return torch._C._autograd._top_saved_tensors_default_hooks(True)
 
 
@@ -145,7 +146,8 @@ def in_force() -> list:
 
 
 def first_unknown():
-    """Returns the hooks nearest to the top which may do more than to move tensors; None: there are none."""
+    """Returns the pair of hooks nearest to the top that may do more than move tensors; None if there is
+    none."""
     if top() is None:
         return None
     return next((hooks for hooks in reversed(in_force()) if kind_of(hooks) is None), None)
@@ -153,7 +155,8 @@ def first_unknown():
 
 @contextlib.contextmanager
 def only(stack):
-    """These hooks, and none of those around it. What is left there at the end stays."""
+    """A context in which only these hooks are in force, and none of the hooks around it. Hooks that were
+    pushed within it and are still there at its end stay."""
     around = take_all()
     push(stack)
     try:
@@ -164,7 +167,7 @@ def only(stack):
 
 
 class Offloading:
-    """The hooks that are around a call, each of a known kind: none, perhaps."""
+    """The hooks around a call, each of a known kind. There may be none."""
 
     __slots__ = ("stack",)
 
@@ -180,8 +183,8 @@ class Offloading:
         return ", ".join(dict.fromkeys(kind_of(hooks).name for hooks in self.stack))
 
     def facts(self, device: str):
-        """Hashable. Equal facts: a step on this device has the same layouts under both. None: the layouts of
-        a step without hooks."""
+        """Returns a hashable value. Under hooks with equal facts, a step on this device has the same layouts.
+        None: the layouts are those of a step without hooks."""
         if not self.stack:
             return None
         kind = kind_of(self.stack[-1])
@@ -189,20 +192,21 @@ class Offloading:
         return facts and (kind.name, facts)
 
     def aside(self, module, device: str):
-        """A forward of the module runs without the hooks, and has what they do to layouts."""
+        """Returns a context in which a forward of the module runs without the hooks, but saved tensors get
+        the layouts that the hooks would give them."""
         return only([self.in_their_layouts(module)] if self.facts(device) else [])
 
     def again(self, module, device: str):
-        """The hooks that the call was made under are in force for a forward of the module which runs later,
-        in a backward perhaps. Those that count on one forward and its backward are not disturbed: only what
-        they do to layouts is done."""
+        """Returns a context for a forward of the module that runs later, perhaps in a backward. The hooks
+        around the call are in force in it if they are stateless. Hooks that rely on one forward and its
+        backward are left alone; only their layouts are applied."""
         if all(kind_of(hooks).is_stateless for hooks in self.stack):
             return only(self.stack)
         return self.aside(module, device)
 
     def in_their_layouts(self, module) -> tuple:
-        """Returns hooks that keep each tensor where it is, and give it back as those of the caller would lay
-        it out."""
+        """Returns hooks that keep each tensor where it is, and give it back in the layout that the caller's
+        hooks would give it."""
         pack_of_caller, layout = self.stack[-1][0], kind_of(self.stack[-1]).layout
         weights = {storage_of(parameter) for parameter in module.parameters()}
 
@@ -221,7 +225,7 @@ class Offloading:
 
 
 def is_laid_out(tensor, form) -> bool:
-    """Says whether a clone of this memory format lies as the tensor does."""
+    """Says whether a clone with this memory format has the tensor's strides."""
     sizes, strides = list(tensor.size()), list(tensor.stride())
     if form is torch.preserve_format:
         return is_dense(sizes, strides)
@@ -229,7 +233,7 @@ def is_laid_out(tensor, form) -> bool:
 
 
 def is_dense(sizes, strides) -> bool:
-    """Says whether the elements lie without gaps, and each in a place of its own."""
+    """Says whether the elements lie without gaps, and no two elements share a place."""
     if 0 in sizes:
         return True
     expected = 1

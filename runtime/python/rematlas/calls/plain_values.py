@@ -1,4 +1,4 @@
-"""Values that are compared as they are, and how they are told."""
+"""Plain values, which are compared by value, and their descriptions."""
 
 import enum
 import zlib
@@ -12,8 +12,8 @@ PLAIN = (
 
 
 def plain(value):
-    """A hashable stand-in that is equal exactly for equal values; None for what is known by identity
-    alone."""
+    """Returns a hashable stand-in; stand-ins are equal exactly if the values are. None for a value that is
+    compared by identity alone."""
     kind = type(value)
     if kind is float:
         return (kind, value.hex())

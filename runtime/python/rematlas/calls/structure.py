@@ -1,7 +1,7 @@
 """Arguments and outputs of any structure: the tensors in them, and the rest as bytes.
 
-    template, tensors = flatten((args, kwargs))    # whatever can be pickled: ModelOutputs, dataclasses, ...
-    rebuild(template, tensors)                     # a new object of the same structure on these tensors
+    template, tensors = flatten((args, kwargs))    # any value that can be pickled: ModelOutputs, dataclasses,
+    ... rebuild(template, tensors)                     # a new object of the same structure on these tensors
 
 Two structures are the same exactly when their templates are equal. A tensor that occurs twice is one tensor.
 """
@@ -43,8 +43,8 @@ class _Rebuilder(pickle.Unpickler):
 
 
 def flatten(value):
-    """A hashable template and the tensors in order. Raises what pickle raises for objects that cannot be
-    pickled."""
+    """Returns a hashable template, and the tensors in order. Raises the errors of pickle for objects that
+    cannot be pickled."""
     if isinstance(value, torch.Tensor):
         return "tensor", [value]
     if type(value) in (tuple, list) and all(type(item) is torch.Tensor for item in value):
@@ -58,7 +58,7 @@ def flatten(value):
 
 
 def flatten_call(args, kwargs):
-    """The same for the arguments of a call, quickly for the common ones."""
+    """Does the same for the arguments of a call; it is fast for common arguments."""
     tensors, places = [], {}
     template = [len(args)]
     for value in args:
@@ -91,8 +91,8 @@ class Placeholder:
 
 
 def arguments(template):
-    """Returns the positional arguments and those by name of a call with this template, of `flatten_call`,
-    with a Placeholder for each tensor. Raises what classes raise that are made anew."""
+    """Returns the positional and the keyword arguments of a call with this template of `flatten_call`. They
+    hold a Placeholder for each tensor. Raises the errors of classes whose objects are made anew."""
     if isinstance(template, bytes):
         return _Rebuilder(io.BytesIO(template), collections.defaultdict(Placeholder)).load()
     count, *values = template
@@ -115,7 +115,8 @@ def rebuild(template, tensors):
 
 
 class _Renamer(_Rebuilder):
-    """A script's classes have another module's name when it is imported than when it runs."""
+    """Finds the classes of a script, whose module has another name (`__main__`) when the script runs than
+    when it is imported."""
 
     def __init__(self, file, module):
         super().__init__(file, collections.defaultdict(lambda: torch.empty(0)))
@@ -131,15 +132,16 @@ class _Renamer(_Rebuilder):
 
 
 def of_module(template, module):
-    """A template that another process made, for a module of this one."""
+    """Returns the template that corresponds, for a module of this process, to a template that another process
+    made."""
     return (
         flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
     )
 
 
 def sources(tensors, bound, given):
-    """Per output tensor where it comes from: an input, a parameter or a buffer, or else the plan; and
-    which."""
+    """Returns the source of each output tensor: ("input", place), ("tensor", place) for a parameter or a
+    buffer, or ("plan", place) for a tensor that the plan makes."""
     named = {id(tensor): place for place, tensor in enumerate(bound)}
     inputs = {id(tensor): place for place, tensor in enumerate(given)}
     return [

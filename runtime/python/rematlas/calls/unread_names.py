@@ -1,4 +1,4 @@
-"""Looks in the code of a forward for names of attributes that it counts or logs by, and never reads."""
+"""Finds in the code of a forward the attributes that the forward counts or logs by, and never reads."""
 
 import ast
 import dis
@@ -11,7 +11,7 @@ import torch
 
 from .code_names import names_in
 
-OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # so end the names of the interpreter's steps that ask for one
+OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # ends of the names of bytecode instructions that use an attribute
 ASK_FOR_ANY = {"__dict__", "vars", "attrgetter", "__getattribute__", "eval", "exec"}
 OF_TORCH = frozenset(dir(torch.nn.Module)) | {"training", *torch.nn.Module().__dict__}
 
@@ -23,8 +23,8 @@ class UnreadNames:
         self.codes = reachable(module, [f.__code__ for f in walked if isinstance(f, types.FunctionType)])
 
     def is_unread(self, owner, name) -> bool:
-        """Says whether the code names the attribute in statements alone that count or log by it. `owner`: the
-        class that has it."""
+        """Says whether the code mentions the attribute only in statements that count or log by it. `owner`:
+        the class that has the attribute."""
         if name in OF_TORCH or any(mentions(code, name) for code in codes_of_others(owner)):
             return False
         if any(may_ask_for(code, name) or may_ask_by_text(code, name) for code in self.codes):
@@ -34,17 +34,18 @@ class UnreadNames:
 
     @staticmethod
     def log_statement(frame):
-        """Returns (name of the variable, name of its attribute) where the call that the frame is in makes the
-        argument of VARIABLE.ATTRIBUTE.append; else None."""
+        """Returns (name of the variable, name of its attribute) if the frame's present call computes the
+        argument of VARIABLE.ATTRIBUTE.append; otherwise None."""
         positions = getattr(frame.f_code, "co_positions", None)
-        if positions is None:  # Python 3.10 does not tell where in a line it is
+        if positions is None:  # Python 3.10 does not tell columns within a line
             return None
         at = next(itertools.islice(positions(), frame.f_lasti // 2, None), None)
         return log_calls(frame.f_code.co_filename).get(at)
 
 
 def reachable(module, codes) -> list:
-    """Those of the codes that the forward may come to, as far as names tell: more of them, and none less."""
+    """Returns the codes that the forward may reach, judged by names. The result may have too many codes, but
+    lacks none."""
     reached, left = [], list(codes)
     names = {"forward", "backward", "setup_context", "vjp", "jvp"}
     for submodule in module.modules():
@@ -62,7 +63,7 @@ def reachable(module, codes) -> list:
 
 
 def is_called_by_python(name) -> bool:
-    """Lambdas and operators have no name in the code that calls them."""
+    """Says whether code with this name may be called without its name: lambdas and operators are."""
     return name.startswith("<") or (name.startswith("__") and name != "__init__")
 
 
@@ -79,7 +80,8 @@ def texts_in(code) -> frozenset:
 
 @functools.cache
 def asked_in(code) -> frozenset:
-    """Names of the attributes that the code asks for, sets or deletes; globals may be spelled the same."""
+    """Returns the names of the attributes that the code reads, sets or deletes. Globals may have the same
+    names."""
     found = {step.argval for step in dis.get_instructions(code) if step.opname.endswith(OF_ATTRIBUTES)}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -92,7 +94,7 @@ def mentions(code, name) -> bool:
 
 
 def codes_of_others(kind):
-    """What libraries do with a class that is derived from theirs is not walked."""
+    """Yields the codes of those base classes that belong to libraries. The walk does not enter these."""
     for base in kind.__mro__:
         if base not in (object, torch.nn.Module):
             for value in base.__dict__.values():
@@ -102,7 +104,8 @@ def codes_of_others(kind):
 
 @functools.cache
 def tree_of(filename):
-    """None where nobody has the source."""
+    """Returns the syntax tree of the file; an empty one if there is no source, None if the source is not
+    Python."""
     try:
         return ast.parse("".join(linecache.getlines(filename)))
     except SyntaxError:
@@ -110,7 +113,7 @@ def tree_of(filename):
 
 
 def may_ask_for(code, name) -> bool:
-    """Says whether the code asks for attributes whose names it makes up, of which this may be one."""
+    """Says whether the code asks for attributes by computed names, and this attribute may be one of them."""
     names = names_in(code)
     if not ASK_FOR_ANY.isdisjoint(names):
         return True
@@ -128,8 +131,8 @@ def may_ask_for(code, name) -> bool:
 
 
 def may_ask_by_text(code, name) -> bool:
-    """Says whether the code may ask for the attribute by a text. What is compared with a text, and what is
-    found in a container under it, is no attribute."""
+    """Says whether the code may ask for the attribute by a string. Strings in comparisons and as indices of
+    containers do not count, because they name no attribute."""
     if name not in texts_in(code):
         return False
     tree = tree_of(code.co_filename)
@@ -157,13 +160,15 @@ def is_text(node, name) -> bool:
 
 
 def compared_texts(node):
-    """What a comparison names by itself or in a list."""
+    """Yields the operands of a comparison, and the items of those operands that are literal tuples, lists or
+    sets."""
     for part in (node.left, *node.comparators):
         yield from part.elts if isinstance(part, (ast.Tuple, ast.List, ast.Set)) else (part,)
 
 
 def begins_otherwise(text, name) -> bool:
-    """Of f"layer{i}"."""
+    """Says whether the text is an f-string such as f"layer{i}" whose beginning differs from that of the
+    name."""
     first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
     return isinstance(first, ast.Constant) and not name.startswith(first.value)
 
@@ -191,7 +196,8 @@ def lines_of(code):
 
 
 def mentions_in_statement(node, name) -> int:
-    """Returns how often a statement that counts or logs mentions the attribute; 0 for other statements."""
+    """Returns how often the statement mentions the attribute if it counts or logs by it; 0 for other
+    statements."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
         return int(is_attribute(node.target, name) and name not in attributes_in(node.value))
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.BinOp):
@@ -214,8 +220,8 @@ def attributes_in(node) -> set:
 
 
 def log_of(node):
-    """Returns the variable, the attribute and the call whose value a statement VARIABLE.ATTRIBUTE.append(...)
-    appends: X.item() or float(X). None for other statements."""
+    """Takes a statement VARIABLE.ATTRIBUTE.append(X.item()) or VARIABLE.ATTRIBUTE.append(float(X)). Returns
+    the variable, the attribute, and the inner call. None for other statements."""
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return None
     call = node.value
@@ -235,7 +241,8 @@ def log_of(node):
 
 @functools.cache
 def log_calls(filename) -> dict:
-    """Returns (variable, attribute) by where the call stands whose value is appended."""
+    """Returns (variable, attribute) of all log statements in the file, by the position of the call whose
+    value is appended."""
     tree = tree_of(filename)
     found = {}
     for statement in ast.walk(tree) if tree is not None else ():

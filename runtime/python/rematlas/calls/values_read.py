@@ -1,4 +1,4 @@
-"""Sees when the program takes values out of tensors by ways that no op shows."""
+"""Detects reads by which the program takes values out of tensors without an op."""
 
 import functools
 import sys
@@ -21,13 +21,13 @@ READS = {
 
 
 class ValuesRead:
-    """Notes when the program takes values out of tensors by ways that no op shows.
+    """Refuses the recording when the program takes values out of tensors without an op.
 
-    Methods of torch.Tensor are others meanwhile. A mode would be part of what torch.compile guards on, and
-    traces."""
+    It replaces methods of torch.Tensor while it is in force. It is no mode, because torch.compile would guard
+    on a mode and trace it."""
 
     in_force = []
-    replaced = []  # (owner, name, what was there)
+    replaced = []  # (owner, name, former value of the owner's own attribute; None: it had none)
     lock = threading.RLock()
 
     def __init__(self, recording):
@@ -55,8 +55,8 @@ class ValuesRead:
 
     @classmethod
     def note(cls, tensor, why):
-        """The caller's caller reads. Fake tensors are made of geometry alone, what kernels take is the op's,
-        and what this package looks at is no part of the program."""
+        """The caller's caller reads `tensor`. Three kinds of reads do not count: reads of fake tensors, which
+        have no data; reads within an op; and reads by this package, which are not the program's."""
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
             return
         if not ops_are_watched() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):

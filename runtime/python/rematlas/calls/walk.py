@@ -1,4 +1,4 @@
-"""Walks all that a module reaches, in milliseconds, and lists what it finds."""
+"""Walks all objects that a module reaches, in milliseconds, and lists their facts."""
 
 import array
 import builtins
@@ -33,26 +33,28 @@ HOOKS = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
 )
-# Of a module's own dictionary: looked at by other means, or without influence on its course.
+# Names in a module's own dictionary that the walk of attributes leaves out: their values are looked at by
+# other means, or have no influence on the module's course.
 CALL = "_compiled_call_impl"
 APART = {"_parameters", "_buffers", "_modules", CALL, "_non_persistent_buffers_set", *HOOKS}
 STATE = "state"
 KEPT = "kept"
 MOST = 50_000
-# objects of others and functions within each other; lists and the program's own objects go deeper
+# The largest depth of the walk. A function, or an object of a library, within another counts 1.
 DEEPEST = 6
-INWARD = 0.1  # what these count
-LONGEST = 4096  # of longer containers the entries are told apart, and not what is in them
-LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do not compare them
+INWARD = 0.1  # the depth that a container, or an object of the program, counts
+LONGEST = 4096  # entries of longer containers are compared, but the walk does not go into them
+LARGEST_CACHED = 256  # larger equal integers are different objects in Python, so ids cannot compare them
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 DICTIONARIES = (dict, types.MappingProxyType)
 numbers_made = {}
 numbers = itertools.count()
-numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
+numbers_of_tensors = WeakTensorKeyDictionary()  # these numbers are never reused, unlike ids
 
 
 class ByName:
-    """Looks like a dictionary of a module whose own cannot be asked by name (TorchScript)."""
+    """Looks like the dictionary of a TorchScript module, whose own dictionary has no parameters and
+    buffers."""
 
     def __init__(self, module):
         self.module = module
@@ -63,8 +65,8 @@ class ByName:
 
 @contextlib.contextmanager
 def without_collections():
-    """A walk makes thousands of objects that stay and no garbage. Python's collector would look at all
-    objects of the process for them."""
+    """A context without garbage collections. A walk makes thousands of objects that stay, and no garbage;
+    they would make Python's collector look at all objects of the process in vain."""
     is_on = gc.isenabled()
     gc.disable()
     try:
@@ -76,34 +78,35 @@ def without_collections():
 
 class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
-        """`assigned`: (id of a dictionary, name) of tensors and containers of such that the forward sets
-        itself; they are not looked at. `reads_kept`: a forward reads what the one before has left there.
-        `counted`: the same of what the forward counts or logs by."""
+        """`assigned`: (id of a dictionary, name) of the tensors and containers of tensors that the forward
+        sets itself; the walk leaves them out. `reads_kept`: a forward reads what the forward before it has
+        left there. `counted`: in the same form, the attributes that the forward counts or logs by."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned
         self.counted = counted
-        self.containers = []  # (values, ids): a function that lists the values now, and what they were
-        self.held = []  # what ids stand for must stay alive
+        self.containers = []  # (function, ids): the function lists values; the ids are those at the walk
+        self.held = []  # keeps the objects alive whose ids are used
         self.facts = []  # (path, stand-in) of each value
         self.seen = set()
-        self.parameters = []  # (dictionary, name, path), under all names
-        self.buffers = []
-        self.read = set()  # those of `assigned` whose tensors are among the buffers
+        self.parameters = []  # (dictionary, name, path); a tied parameter occurs under each of its names
+        self.buffers = []  # in the same form
+        self.read = set()  # the places in `assigned` whose tensors are among the buffers
         self.walked = set()  # functions and classes
         with without_collections():
             for path, submodule in module.named_modules(remove_duplicate=True):
                 self.add_module(path + "." if path else "", submodule)
 
     def add_values(self, values_of):
-        """Lists what the function lists, which is compared in each call."""
+        """Returns the values that the function lists now, and has their ids compared in each call."""
         values = list(values_of())
         self.held.append(values)
         self.containers.append((values_of, tuple(map(id, values))))
         return values
 
     def add_state(self, path, state_of):
-        """Of an object that hides its state: equal states give one and the same text."""
+        """Watches the state of an object that has no attributes to compare. Equal states give the same text
+        object, so that ids compare them."""
         texts = {}
 
         def values_of():
@@ -138,8 +141,9 @@ class Walk:
         self.add_class(type(module))
 
     def add_kept_tensors(self, prefix, values):
-        """What a forward leaves for the next one in attributes is as good as a buffer, while it is a tensor
-        or a container of tensors: the program may set it back to None."""
+        """A tensor that a forward leaves in an attribute for the next forward is as good as a buffer, also in
+        a container of tensors. It is so only while it is there: the program may set the attribute back to
+        None."""
         names = [name for of, name in self.assigned if of == id(values)]
         if not names:
             return
@@ -170,7 +174,7 @@ class Walk:
         for hook in hooks:
             for key, value in hook.items():
                 self.add_value(f"{prefix}hook{key}", value, 1)
-        # Hooks come and go, and so do names: their numbers tell.
+        # Hooks and names may come and go; the lengths of their dictionaries show this.
         counted = (*hooks, module._modules, module._parameters, module._buffers)
         lengths = functools.partial(map, len, counted)
         if max(lengths()) > LARGEST_CACHED:
@@ -183,14 +187,15 @@ class Walk:
     # Values.
 
     def add_attributes(self, prefix, values):
-        """Of a module."""
+        """Adds the attributes of a module."""
         names = [name for name in values if name not in APART and not self.is_set_by_forward(values, name)]
         if len(self.held) > MOST or not names:
             return
         getter = (
             operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
         )
-        # A new name makes the dictionary longer, but for the one under which somebody watches the calls.
+        # A new attribute makes the dictionary longer. The name CALL does not count: it comes and goes with
+        # the observation of calls.
         length = len(values) - (CALL in values)
         values_of = functools.partial(
             lambda d, get, n: get(d) if len(d) - (CALL in d) == n else (), values, getter, length
@@ -198,8 +203,8 @@ class Walk:
         self.add_named_values(prefix, names, values_of, 1)
 
     def is_set_by_forward(self, values, name) -> bool:
-        """Says whether the forward has left a tensor there, or a container of tensors, or counts there. Who
-        sets it back to None changes the module."""
+        """Says whether the forward has left a tensor or a container of tensors there, or counts there. If the
+        program sets such an attribute back to None, that is a change of the module."""
         place = id(values), name
         return place in self.counted or (place in self.assigned and is_kept(values.get(name)))
 
@@ -218,7 +223,7 @@ class Walk:
     def add_value(self, path, value, depth):
         if self.add_what_is_compared(path, value):
             if isinstance(value, torch.Tensor) and runs_python(value) and hasattr(value, "__dict__"):
-                self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors that it holds
+                self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors that the value holds
             return
         if id(value) in self.seen:
             self.facts.append((path, "seen"))
@@ -232,7 +237,7 @@ class Walk:
             self.add_what_is_within(path, value, depth)
 
     def add_what_is_compared(self, path, value) -> bool:
-        """Whether the value is of a kind that is compared as a whole; then it is listed."""
+        """Lists the value if it is of a kind that is compared as a whole. Returns whether it is."""
         if isinstance(value, random.Random):
             self.add_state(path, value.getstate)
         elif isinstance(value, torch.Generator):
@@ -244,7 +249,7 @@ class Walk:
         elif isinstance(value, torch.Tensor):
             self.facts.append((path, numbers_of_tensors.setdefault(value, next(numbers))))
             if not isinstance(value, (torch.nn.Parameter, torch.nn.Buffer)) and not value.is_inference():
-                self.add_state(path, lambda: value._version)  # what the program reads there is part of a plan
+                self.add_state(path, lambda: value._version)  # a plan may depend on its contents
         elif isinstance(value, torch.nn.Module):
             self.facts.append((path, id(value)))
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not value.dtype.hasobject:
@@ -254,7 +259,7 @@ class Walk:
         elif isinstance(value, itertools.count):
             self.add_state(path, lambda: repr(value))
         elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
-            self.add_state(path, lambda: next(numbers))  # nobody sees how far it is
+            self.add_state(path, lambda: next(numbers))  # always a new state: its position cannot be seen
         else:
             return False
         return True
@@ -283,7 +288,7 @@ class Walk:
             self.facts.append((path, id(value)))
             self.add_class(value)
         elif type(value).__module__.partition(".")[0] == "torch":
-            self.facts.append((path, id(value)))  # what torch hangs on modules changes as it runs
+            self.facts.append((path, id(value)))  # torch itself changes its objects as it runs
         else:
             self.add_object(path, value, depth)
 
@@ -300,7 +305,7 @@ class Walk:
             self.add_value(f"{path}[{index}]", item, depth + INWARD)
 
     def add_long(self, path, value):
-        """Which entries there are, and no further."""
+        """Compares the entries of a long container, and does not walk into them."""
         entries = self.add_values(
             functools.partial(list, value.values() if isinstance(value, DICTIONARIES) else value)
         )
@@ -323,7 +328,8 @@ class Walk:
     # Code.
 
     def add_function(self, path, function, depth):
-        """The closure, the defaults, and the globals that the code names, of functions outside of torch."""
+        """Adds the closure, the defaults, and the globals that the code names. Functions of Python and of
+        libraries are left out."""
         if function in self.walked or depth > DEEPEST or is_foreign(getattr(function, "__module__", None)):
             return
         self.walked.add(function)
@@ -362,7 +368,7 @@ class Walk:
             self.add_value(f"{path}:{name}", content, depth + 1)
 
     def add_names_of(self, path, module, names, depth):
-        """Of a module that code names, what the code may ask it for."""
+        """Adds the attributes of a module of Python that code names: those that the code may ask for."""
         if not names:
             return
         values_of = functools.partial(lambda d, n: [d.get(name) for name in n], module.__dict__, names)
@@ -400,8 +406,8 @@ def names_of_slots(kind) -> list:
 
 
 def missing_globals(function):
-    """Returns the globals and those names that the function looks up or sets there, and that nobody has set;
-    an empty tuple where there are none."""
+    """Returns the globals, and the names that the function looks up or sets there but that have no value; an
+    empty tuple if there are no such names."""
     there = function.__globals__
     names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
     return (there, names) if names else ()

@@ -1,10 +1,10 @@
-"""What a module's course depends on beside its tensors: attributes, modes, hooks, configuration, globals,
-closures.
+"""The state that a module's course depends on beside its tensors: attributes, modes, hooks, configuration,
+globals, closures.
 
-    watch = Watch(module)          # walks all that the module reaches, in milliseconds
-    watch.unchanged()              # microseconds a submodule: compares identities alone
+    watch = Watch(module)          # walks all objects that the module reaches, in milliseconds
+    watch.unchanged()              # compares only identities: microseconds per submodule
     watch.fingerprint              # hashable; equal for equal states
-    watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
+    watch.changes(Watch(module))   # as text: "h.0.dropout.p: 0.1, then 0.2"
 """
 
 import torch
@@ -22,14 +22,14 @@ class Watch(Walk):
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
         self.likes = [geometry_of(tensor) for tensor in self.tensors()]
-        # Why no step of the module can be planned; empty: nothing is known
+        # Why no step of the module can be planned; empty if no reason is known
         self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
 
     def unchanged(self) -> bool:
         for values_of, ids in self.containers:
             if tuple(map(id, values_of())) != ids:
                 return False
-        try:  # a name may be another one by now, and what is there no tensor any more
+        try:  # an attribute may be gone by now, or may be no tensor any more
             if any(d[n] is None for d, n, _ in self.buffers):
                 return False
             return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
@@ -37,8 +37,8 @@ class Watch(Walk):
             return False
 
     def changes(self, later, but=()) -> str:
-        """The first difference to a later watch of the same module, in words; empty when there is none. The
-        paths in `but` are not looked at."""
+        """Returns the first difference to a later watch of the same module, as text; empty if there is none.
+        Paths in `but`, and paths within these, are left out."""
         before, after = by_path(self.facts, but), by_path(later.facts, but)
         for path, value in after.items():
             if path not in before:
@@ -56,12 +56,14 @@ class Watch(Walk):
         return ""
 
     def tensors(self):
-        """Parameters and buffers as they are now, in the order of `names`, while the watch is unchanged."""
+        """Returns the present parameters and buffers, in the order of `names`. The watch must be
+        unchanged."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
     def tensors_at_any_time(self):
-        """The same between calls. Where the program has taken one away since, the state of a sequence that is
-        over, say, a tensor like it stands for it."""
+        """Returns the same between calls, when the watch may have changed. If the program has taken a tensor
+        away since (the state of a finished sequence, say), a new tensor of the same geometry stands for
+        it."""
         places = (*self.parameters, *self.buffers)
         return [self.tensor_at(values, name, like) for (values, name, _), like in zip(places, self.likes)]
 

@@ -18,7 +18,7 @@ import torch
 from ..errors import message
 from ..library import ops
 
-# What further functions of torch.cuda say where the process has no device.
+# The answers of further functions of torch.cuda if the process has no device.
 NOTHING_RUNS = [
     (torch.cuda, "is_available", True),
     (torch.cuda, "device_count", 1),
@@ -38,19 +38,19 @@ for module in (torch.cuda, torch.cuda.random):
     NOTHING_RUNS += [(module, name, None) for name in ("manual_seed", "manual_seed_all")]
     NOTHING_RUNS += [(module, "initial_seed", 0)]
 
-# The host's generator stands for the device's, see runtime/shapes/shape_device.cpp.
+# The host's generator takes the place of the device's, see runtime/shapes/shape_device.cpp.
 OF_HOSTS_GENERATOR = [
     (torch.cuda, "get_rng_state", lambda *_: torch.random.get_rng_state()),
     (torch.cuda, "set_rng_state", lambda state, *_: torch.random.set_rng_state(state)),
 ]
-# One thread at a time is told of a device that is not there.
+# Only one thread at a time may have an absent device.
 TURN = threading.RLock()
 
 
 @contextlib.contextmanager
 def autocast_is_there():
-    """Within it torch.autocast("cuda") is made as where there is a card: torch switches a region off when it
-    is made, which for a decorator is when its module is imported."""
+    """A context in which torch.autocast("cuda") is made as if there were a card. Without a card torch
+    disables a region when the region is made; for a decorator that is when its module is imported."""
     common = torch.cuda.amp.common
     with contextlib.ExitStack() as entered:
         if not torch.cuda.is_available():
@@ -66,14 +66,15 @@ def tell(answer, *_, **__):
 
 
 def told(answers) -> list:
-    """Returns functions that give these answers."""
+    """Returns (module, name, function) for each; the function gives the answer."""
     return [(module, name, partial(tell, answer)) for module, name, answer in answers]
 
 
 class AbsentDevice:
-    """`profile` is the name of a device profile or the path of one, and `host` that of a host profile, by
-    default of the host that such devices mostly have. Raises ValueError that names what there is. Within its
-    context torch takes the device to be there; nothing can run on it."""
+    """A device that is not there. Within its context torch assumes that the device is there, but nothing can
+    run on it. `profile`: the name or the path of a device profile. `host`: the name or the path of a host
+    profile; by default it is the host that such devices mostly have. Raises ValueError, which lists the known
+    profiles."""
 
     def __init__(self, profile, host=None):
         self.profile = str(profile)
@@ -84,8 +85,8 @@ class AbsentDevice:
         except RuntimeError as error:
             raise ValueError(message(error)) from None
         self.is_cuda = self.facts["kind"] == "cuda"
-        self.name = "cuda:0" if self.is_cuda else "cpu"  # as tensors have it
-        # As the compiled part has it, see runtime/training/open_devices.h.
+        self.name = "cuda:0" if self.is_cuda else "cpu"  # the device of its tensors, as torch names it
+        # The device as the compiled part names it, see runtime/training/open_devices.h.
         self.recorded_as = f"meta:{self.profile}" + ("" if host is None else f"\n{os.fspath(host)}")
         self.open = contextlib.ExitStack()
 
@@ -101,7 +102,7 @@ class AbsentDevice:
                     entered.enter_context(mock.patch.object(module, name, function))
                 ops.stand_in_for(self.profile)
                 entered.callback(ops.stand_in_for, "")
-            # Autograd has no thread for a device that was not there when it began.
+            # Autograd has no thread for a device that was absent when autograd began.
             entered.enter_context(torch.autograd.set_multithreading_enabled(False))
             self.open = entered.pop_all()
         return self
@@ -110,7 +111,7 @@ class AbsentDevice:
         self.open.close()
 
     def facts_told(self) -> list:
-        """Returns what torch.cuda says of the device: (module, name of the function, its answer)."""
+        """Returns the answers of torch.cuda about the device: (module, name of the function, answer)."""
         capability = divmod(round(self.facts["capability"] * 10), 10)
         memory = self.facts["memory_bytes"]
         properties = types.SimpleNamespace(
@@ -127,8 +128,8 @@ class AbsentDevice:
 
 
 def device_named(device: str | None, profile, host=None) -> AbsentDevice:
-    """Returns the device of the profile, with this host. Raises ValueError where `device` ("cpu", "cuda",
-    "cuda:0" or None) is not what the profile is of."""
+    """Returns the device of the profile, with this host. Raises ValueError if `device` ("cpu", "cuda",
+    "cuda:0" or None) is of another kind than the profile."""
     found = AbsentDevice(profile, host)
     if device is not None and str(device) not in ("meta", found.facts["kind"], found.name):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""On which cards a training step fits: as it is, with recomputation, with copies to the host.
+"""Finds the cards that a training step fits: as it is, with recomputation, with copies to the host.
 
 found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
 found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
@@ -20,10 +20,10 @@ from .absent_device import AbsentDevice
 from .plan_for_card import Asked, solved
 from .recorded_step import graph_of_step
 
-DRIVERS_BYTES = 640 << 20  # what CUDA 13 and its libraries keep of a card for themselves
+DRIVERS_BYTES = 640 << 20  # the memory of a card that CUDA 13 and its libraries keep for themselves
 SECONDS_A_SOLVE = 4.0
 FORMAT = {"format": "rematlas.fits", "version": 1}
-MOST = 1 << 20  # no larger value of what varies is tried
+MOST = 1 << 20  # the largest value of the varied keyword that is tried
 
 
 class Way(typing.NamedTuple):
@@ -33,33 +33,34 @@ class Way(typing.NamedTuple):
 
 @dataclasses.dataclass
 class Found:
-    """What became of one way on one card."""
+    """The result of one way on one card."""
 
     way: str
     fits: bool
     overhead: float | None = None
-    peak_bytes: int | None = None  # of the schedule; where none fits: the smallest peak that was found
-    bound: float | None = None
-    needed_bytes: int | None = None  # proven, where the way does not fit
-    largest: int | None = None  # value of what varies
-    ends: str | None = None  # why no larger value was asked about, where there is no step of one
+    peak_bytes: int | None = None  # the schedule's peak; if none fits, the smallest peak that was found
+    bound: float | None = None  # a proven lower bound on the overhead
+    needed_bytes: int | None = None  # proven bytes that the way needs, if it does not fit
+    largest: int | None = None  # the largest value of the varied keyword that fits
+    ends: str | None = None  # why the search ended, if there is no step for a larger value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked of each card."""
+    """The question that is asked for each card."""
 
     ways: tuple
-    seconds: float
-    most: float  # overhead
+    seconds: float  # the time limit of each solve
+    most: float  # the largest overhead that counts as fitting
 
 
 class Steps:
-    """The recorded steps, each recorded once: cards of one kind and capability run the same ops."""
+    """The recorded steps. Each step is recorded once for all cards of one kind and capability, because these
+    run the same ops."""
 
     def __init__(self, make_step, how):
-        self.make_step = make_step  # (value of what varies) -> (model, args, kwargs)
-        self.how = how  # see graph_of_step
+        self.make_step = make_step  # (value of the varied keyword) -> (model, args, kwargs)
+        self.how = how  # keyword arguments of graph_of_step
         self.recorded = {}
 
     def on(self, card, value=None):
@@ -78,7 +79,7 @@ def room_of(card) -> int:
 
 
 def asked_of(card, way, seconds) -> Asked:
-    """Returns what a plan is made for that may take all of the card."""
+    """Returns the request for a plan that may use the whole card."""
     links = card.profile if way.offload != "none" else None
     return Asked(
         budget=room_of(card),
@@ -108,9 +109,9 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 
 def find_largest(steps, card, way, question, base, first) -> None:
-    """Finds a value of what varies that fits, of which two percent more does not; 0 where not even 1 fits.
-    Each value that decides was recorded and solved. Values of which there is no step end the search: a model
-    knows no longer sequences, say."""
+    """Finds a value of the varied keyword that fits, while a value two percent larger does not; 0 if not even
+    1 fits. Each value that decides is recorded and solved. A value for which there is no step ends the
+    search: a model may have a longest sequence, say."""
     known = {base: first}
 
     def fits_at(value) -> bool:
@@ -132,7 +133,7 @@ def find_largest(steps, card, way, question, base, first) -> None:
 
 
 def answered(steps, card, question, base) -> dict:
-    """Returns what is told of one card."""
+    """Returns the result for one card."""
     ways = []
     for way in question.ways:
         found = looked_at(steps, card, way, question, base)
@@ -173,20 +174,22 @@ def fits(
     host_profile=None,
     chunk_loss=None,
 ) -> dict:
-    """Says for each card whether a training step of the model fits it as it is, with recomputation, and,
-    where `offload` is not "none", with copies to the host over the card's own links.
+    """Says for each card whether a training step of the model fits it as it is, with recomputation, and, if
+    `offload` is not "none", with copies to the host over the card's own links.
 
     Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    that come with the package. `optimizer`, `master_weights`, `values`, `autocast` and `chunk_loss` are as in
-    `plan` with `device_profile`; "updates" says how the updates run, and what they take.
-    `max_overhead`: the most time that counts as fitting, 1.1 for ten percent more. `time_limit`: seconds for
-    each card and way, 4 by default. `host_profile`: the host of all cards, by default of each what it mostly
-    has. Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "needed_bytes", "largest", "ends"}], "loss_head"}]}, bytes of the
-    device. "overhead" is the step's predicted time over its time without recomputation, "bound" a proven
-    lower bound on that, "needed_bytes" proven where the way does not fit. "loss_head" says, as `inspect
-    --json` does, what head and loss take of the peak of the step as it is, and what they would take in 2, 4
-    and 8 chunks of tokens; else it is None. Raises Refused, ValueError and TypeError.
+    profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast` and `chunk_loss`
+    are as in `plan` with `device_profile`. `max_overhead`: the largest overhead that counts as fitting, 1.1
+    for ten percent more time. `time_limit`: seconds for each card and way, 4 by default. `host_profile`: the
+    host of all cards; by default each card has the host that such cards mostly have.
+
+    Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
+    "overhead", "peak_bytes", "bound", "needed_bytes", "largest", "ends"}], "loss_head"}]}. Bytes are those of
+    the device. "updates" says how the updates run, and how much memory they take. "overhead" is the step's
+    predicted time over its time without recomputation, and "bound" a proven lower bound on it. "needed_bytes"
+    are proven bytes that the way needs, if it does not fit. "loss_head" has the form of `inspect --json`: the
+    bytes of head and loss in the peak of the step as it is, and their bytes in 2, 4 and 8 chunks of tokens;
+    None if the bytes are few. Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     check_chunk_loss(chunk_loss)
@@ -196,8 +199,7 @@ def fits(
 
 
 def cards_named(cards, host=None) -> list:
-    """Returns the cards of these names, each once and with this host; all that are known where `cards` is
-    None."""
+    """Returns the cards of these names, each once and with this host; all known cards if `cards` is None."""
     if cards is None:
         cards = known_cards()
     if isinstance(cards, str):
@@ -215,8 +217,8 @@ def cards_named(cards, host=None) -> list:
 
 
 def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
-    """The same of steps that vary, on these AbsentDevices. `base`: the value of what varies that is asked
-    about first."""
+    """Does the work of `fits` for Steps, which may vary, on these AbsentDevices. `base`: the value of the
+    varied keyword that is tried first; None if nothing varies."""
     check_time_limit(time_limit)
     if max_overhead is not None and not (
         isinstance(max_overhead, (int, float)) and 1 <= max_overhead < math.inf
@@ -224,10 +226,11 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
         raise ValueError(f"rematlas: max_overhead is {max_overhead!r}; expected a number of at least 1")
     ways = [Way("plain", "none"), Way("recompute", "none")]
     if offload != "none":
-        Copies(offload, "pcie4", None, "cpu")  # raises ValueError for what is no choice
+        Copies(offload, "pcie4", None, "cpu")  # raises ValueError for a wrong `offload`
         ways.append(Way("offload", offload))
     question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
-    for card in cards:  # shapes are recorded one after the other: torch is told of one card at a time
+    # Steps are recorded one after the other, because torch can have only one absent card at a time.
+    for card in cards:
         steps.on(card, base)
     if base is not None:
         return FORMAT | {"cards": [answered(steps, card, question, base) for card in cards]}
@@ -242,7 +245,7 @@ def size_of(number) -> str:
 
 
 def text_of(found, varies=None) -> str:
-    """Returns a table for people."""
+    """Returns the results as a table of text."""
     names = {"plain": "as it is", "recompute": "recomputed", "offload": "offloaded"}
     rows = [["card", "memory", *(names[way["way"]] for way in found["cards"][0]["ways"])]]
     for card in found["cards"]:

@@ -1,4 +1,4 @@
-"""Copies of optimizers on shape tensors, and what an optimizer keeps."""
+"""Copies of optimizers on shape tensors, and the tensors that an optimizer keeps."""
 
 import copy
 
@@ -7,12 +7,13 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..library import ops
 
-LARGEST_NUMBER = 64  # bytes of a tensor of an optimizer that keeps its value
+LARGEST_NUMBER = 64  # bytes: the copies of an optimizer's tensors up to this size keep their values
 
 
 def on_shapes(original, stand_ins, card, begins_anew):
-    """Returns a copy of the optimizer that updates the `stand_ins`, by the ids of parameters. Its states are
-    shape tensors of the card; where it `begins_anew`, it has none yet. The original stays as it is."""
+    """Returns a copy of the optimizer that updates stand-ins of its parameters. `stand_ins`: by the ids of
+    the parameters. The states of the copy are shape tensors of the card; with `begins_anew` it has none yet.
+    The original stays as it is."""
     memo = dict(stand_ins)
     for group in original.param_groups:
         numbers = {name: value for name, value in group.items() if name != "params"}
@@ -20,7 +21,7 @@ def on_shapes(original, stand_ins, card, begins_anew):
         counts_on_host = not (group.get("fused") or group.get("capturable"))
         for parameter in group["params"]:
             memo |= states_like(original.state.get(parameter, {}), card, counts_on_host)
-    # What a scheduler has put around `step` runs the original's.
+    # A scheduler's wrapper around `step` is left out, because it would run the original's step.
     kept = {name: value for name, value in vars(original).items() if name != "step"}
     for tensor in tensors_of(value for name, value in kept.items() if name not in ("state", "param_groups")):
         if id(tensor) not in memo:
@@ -28,15 +29,15 @@ def on_shapes(original, stand_ins, card, begins_anew):
     found = object.__new__(type(original))
     found.__dict__.update(copy.deepcopy(kept, memo))
     for parameter, state in list(found.state.items()):
-        # What is in tensors of other classes is made by the class again.
+        # States with tensors of other classes are dropped; the optimizer's step makes them anew.
         if begins_anew or any(map(is_wrapper, tensors_of(state.values()))):
             del found.state[parameter]
     return found
 
 
 def states_like(state, card, counts_on_host) -> dict:
-    """Returns a tensor for each that the optimizer has already for a parameter, by id. Those lie on the card,
-    but for the count of steps, which may stay on the host as where states are loaded."""
+    """Returns a tensor for each tensor that the optimizer already keeps for a parameter, by id. These tensors
+    lie on the card, except the count of steps: it may stay on the host, as when states are loaded."""
     found = {}
     for name, value in state.items():
         for tensor in tensors_of([value]):
@@ -51,7 +52,7 @@ def like(tensor, card):
 
 
 def tell_step(optimizer, step) -> None:
-    """Sets the numbers of steps that the optimizer has counted."""
+    """Sets the number of steps in all states and groups of the optimizer."""
     for counted in [*optimizer.state.values(), *optimizer.param_groups]:
         if not isinstance(counted, dict) or "step" not in counted:
             continue
@@ -79,7 +80,8 @@ def tensors_of(values) -> list:
 
 
 def named_in(value, name) -> dict:
-    """Returns the plain tensors in it, by name; of tensors of other classes those that they are made of."""
+    """Returns the plain tensors in the value, by name. For a tensor of another class it returns the tensors
+    that the tensor is made of."""
     if isinstance(value, torch.Tensor):
         if not is_wrapper(value):
             return {name: value}
@@ -96,7 +98,7 @@ def named_in(value, name) -> dict:
 
 
 def kept_by(optimizer, names, name="other") -> dict:
-    """Returns what the optimizer keeps, by name. `names` are those of parameters, by id."""
+    """Returns the tensors that the optimizer keeps, by name. `names`: the names of parameters, by id."""
     found = {}
     for parameter, state in optimizer.state.items():
         found |= named_in(state, names.get(id(parameter), name))

@@ -1,7 +1,7 @@
-"""Which optimizer ends a step that is planned from shapes.
+"""The optimizer that ends a step which is planned from shapes.
 
 chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
-chosen.is_fused                  # False: its step is recorded as it runs, behind the backward
+chosen.is_fused                  # False: its step is recorded as it runs, after the backward
 chosen.made(model, twins)        # [a torch.optim.AdamW]
 """
 
@@ -16,7 +16,7 @@ from ..errors import Refused
 from ..updates.optimizers import unfit
 
 TYPES_OF_MASTERS = {None: None, "f32": torch.float32}
-FUSED = ("sgd", "adam", "adamw")  # as names, they are the fused ones, whose updates a plan can run
+FUSED = ("sgd", "adam", "adamw")  # these names mean fused optimizers, whose updates a plan can run
 OF_TORCH = {
     name.lower(): name
     for name in (
@@ -29,13 +29,13 @@ OF_TORCHAO = {
     name.lower(): name for name in ("Adam8bit", "AdamW8bit", "Adam4bit", "AdamW4bit", "AdamFp8", "AdamWFp8")
 }
 NAMES = (*OF_TORCH, *OF_TORCHAO)
-# What says how the updates run, and not with which numbers.
+# Options that say how the updates run, and not with which numbers.
 FORMS = ("foreach", "capturable")
 
 
 def class_named(name):
-    """Returns the optimizer's class. Raises ValueError for a name that is none, and Refused where torchao is
-    not installed."""
+    """Returns the optimizer's class. Raises ValueError for an unknown name, and Refused if torchao is needed
+    and not installed."""
     if name in OF_TORCH:
         return getattr(torch.optim, OF_TORCH[name])
     if name not in OF_TORCHAO:
@@ -50,8 +50,8 @@ def class_named(name):
 
 
 def options_of(name) -> dict:
-    """Returns the options that are numbers or flags, each with its type: float or bool. The two numbers of
-    `betas` are beta1 and beta2."""
+    """Returns the type (float or bool) of each option that is a number or a flag. The two numbers of `betas`
+    are beta1 and beta2."""
     found = {}
     for option, parameter in inspect.signature(class_named(name).__init__).parameters.items():
         default = parameter.default
@@ -84,8 +84,8 @@ def checked(optimizer) -> tuple:
 
 
 def matrices_within(model) -> set:
-    """Returns the ids of the parameters that Muon is for: matrices, but for those of embeddings and of what
-    transformers has as a head; for these its authors take AdamW."""
+    """Returns the ids of the parameters that Muon is for: all matrices except those of embeddings and of the
+    head of a model of transformers. For these the authors of Muon use AdamW."""
     edges = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     if callable(getattr(model, "get_output_embeddings", None)):
         edges.append(model.get_output_embeddings())
@@ -100,13 +100,11 @@ class Chosen:
     name: str
     options: dict
     instances: tuple
-    masters: (
-        torch.dtype | None
-    )  # the type of the copies that are updated in place of parameters of fewer bits
+    masters: torch.dtype | None  # the type of master weights; None: there are none
 
     @classmethod
     def of(cls, optimizer, master_weights=None) -> "Chosen":
-        """Raises ValueError and TypeError for what is no optimizer."""
+        """Reads the choice. Raises ValueError and TypeError if it is no optimizer."""
         if master_weights not in TYPES_OF_MASTERS:
             raise ValueError(f"rematlas: master_weights is {master_weights!r}; expected 'f32' or None")
         masters = TYPES_OF_MASTERS[master_weights]
@@ -122,7 +120,7 @@ class Chosen:
 
     @property
     def is_fused(self) -> bool:
-        """Says whether its updates are fused ops that a plan can run itself."""
+        """Whether the updates are fused ops that a plan can run itself."""
         if self.masters is not None:
             return False
         if self.instances:
@@ -134,8 +132,8 @@ class Chosen:
         return self.name in FUSED and not any(form in self.options for form in FORMS)
 
     def made(self, model, targets) -> list:
-        """Returns new ones by its name, of what stands for the parameters of the model that are trained:
-        `targets` has it by the ids of these. What torch says against its options is raised."""
+        """Returns new optimizers of this name. They update the stand-ins of the model's trained parameters;
+        `targets`: the stand-ins by the ids of the parameters. Raises torch's errors about the options."""
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if self.name != "muon":
             return [self.of_name([targets[id(parameter)] for parameter in trained])]

@@ -10,18 +10,13 @@ from ..plan_file import Plan
 from .absent_device import device_named
 from .recorded_step import graph_of_step
 
-OF_STEP = (
-    "optimizer",
-    "master_weights",
-    "values",
-    "autocast",
-    "chunk_loss",
-)  # what says how a step is recorded
+# The options that say how a step is recorded
+OF_STEP = ("optimizer", "master_weights", "values", "autocast", "chunk_loss")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CardOptions:
-    """The keyword arguments of `plan` that mean something where nothing runs."""
+    """The keyword arguments of `plan` that apply when nothing runs."""
 
     device: str | None = None
     device_profile: str
@@ -40,7 +35,7 @@ class CardOptions:
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":
-        """Raises TypeError that names what is not known."""
+        """Reads the keyword arguments. Raises TypeError, which names an unknown one."""
         known = {field.name for field in dataclasses.fields(cls)}
         for name in given:
             if name not in known:
@@ -53,7 +48,7 @@ class CardOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a plan is made for, as CompiledPlan.start takes it."""
+    """The request for a plan, as CompiledPlan.start takes it."""
 
     budget: int | str
     solver: str
@@ -67,7 +62,7 @@ class Asked:
 
 
 def solved(compiled, card, asked):
-    """Solves a step of the card, and returns the planner's answer. Raises Refused."""
+    """Solves a step on the card, and returns the planner's answer. Raises Refused if the solver fails."""
     compiled.start(asked, frames=1, other_bytes=0, device=card.name)
     compiled.wait()
     answer = compiled.answer()

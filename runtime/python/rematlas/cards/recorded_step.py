@@ -23,7 +23,7 @@ TYPES_OF_AUTOCAST = {None: None, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def on_card(tensors, card, keeps_values) -> list:
-    """Returns tensors of the card like these: shapes, with the values of these where they are kept."""
+    """Returns shape tensors of the card like these tensors; with `keeps_values` they have the same values."""
     made = ops.shapes_like(list(tensors), ANY_SIZE if keeps_values else 0, card.recorded_as)
     return [one.requires_grad_(tensor.requires_grad) for one, tensor in zip(made, tensors)]
 
@@ -40,14 +40,14 @@ def graph_of_step(
     autocast=None,
     chunk_loss=None,
 ) -> CompiledPlan:
-    """Records a step of the model in train mode on the card, from shapes. The model and the arguments lie
-    anywhere, on the meta device too, and stay as they are.
+    """Records a step of the model in train mode on the card, from shapes. The model and the arguments may lie
+    anywhere, also on the meta device, and stay as they are.
 
-    `optimizer`: a torch.optim.Optimizer or a list of such, or (name, options) as `rematlas capture` has them;
-    its updates end the step: fused ops where a plan can run them, else as its own step was recorded.
-    `master_weights`: "f32", for copies that are updated in place of parameters of fewer bits.
-    `answer().updates` tells of both. `values`: tensors among the arguments have on the card the values that
-    they have here, which the program may read. `autocast`: the type ("bf16", "f16") of a region of
+    `optimizer`: a torch.optim.Optimizer, a list of these, or (name, options) as in `rematlas capture`. Its
+    updates end the step: as fused ops if a plan can run them, otherwise as a recording of the optimizer's own
+    step. `master_weights`: "f32" for master weights, which are updated instead of parameters of fewer bits.
+    `answer().updates` of the plan describes both. `values`: tensors among the arguments have the same values
+    on the card as here, and the program may read them. `autocast`: the type ("bf16", "f16") of a region of
     torch.autocast around the forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule
     yet. Raises Refused.
     """
@@ -71,7 +71,8 @@ def graph_of_step(
             given = on_card(tensors, card, values)
             args, kwargs = structure.rebuild(structure_of_arguments, given)
             kind = card.name.partition(":")[0]
-            # A region around others would keep their casts of weights from one step to the next.
+            # Without a type no region is opened, not even a disabled one: it would keep the casts of weights
+            # of regions within the model from one step to the next.
             with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)
@@ -98,7 +99,8 @@ def graph_of_step(
 
 
 def check_classes(model) -> None:
-    """Raises Refused where the model holds tensors whose bytes their class alone knows."""
+    """Raises Refused if the model holds tensors of a class with __torch_dispatch__, because only the class
+    knows their bytes."""
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if unfit_class(name, tensor):
             raise Refused(
@@ -109,7 +111,8 @@ def check_classes(model) -> None:
 
 
 def chosen_of(optimizer, master_weights) -> Chosen | None:
-    """Raises ValueError and TypeError for what is no choice."""
+    """Returns the chosen optimizer; None if there is none. Raises ValueError and TypeError for a wrong
+    choice."""
     if optimizer is not None:
         return Chosen.of(optimizer, master_weights)
     if master_weights is not None:
@@ -120,7 +123,8 @@ def chosen_of(optimizer, master_weights) -> Chosen | None:
 
 
 def groups_of(chosen, model) -> list:
-    """Returns which parameters are updated how by a fused optimizer, as the compiled part takes it."""
+    """Returns the groups of a fused optimizer (its description and the names of its parameters), as the
+    compiled part takes them."""
     if not chosen.instances:
         names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         return [{"optimizer": {"name": chosen.name} | chosen.options, "parameters": names}]

@@ -1,8 +1,9 @@
-"""The step of an optimizer, recorded from shapes behind a step that was.
+"""Records the step of an optimizer from shapes, after a training step that was recorded from shapes.
 
-The optimizer is a real one, of shape tensors: a step makes its states, and a later one is recorded, which is
-told that it is the thousandth, so that warming up is over. What it keeps are residents of the plan, its
-temporaries the workspaces of ops that stand for parts of it (runtime/capture/recorded_update_ops.h).
+The optimizer is a real one, but its tensors are shape tensors. A first step makes its states. A later step is
+recorded; its count is set to a thousand, so that warming up is over. The states become residents of the plan.
+The temporaries become workspaces of ops that stand for parts of the step
+(runtime/capture/recorded_update_ops.h).
 """
 
 import contextlib
@@ -17,13 +18,13 @@ from ..errors import Refused, message
 from ..library import classes, ops
 from .optimizer_copies import kept_by, on_shapes, tell_step
 
-LATE_STEP = 1000  # the step that is recorded
-LARGEST_REPLACED = 1 << 20  # bytes of states that a step may make anew
+LATE_STEP = 1000  # the number of the step that is recorded
+LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may make anew
 
 
 def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
-    """Returns the plan's step with the optimizer's behind it. The plan has been recorded on the card, whose
-    context is open. Raises Refused."""
+    """Returns a plan of the same step with the optimizer's step after it. The plan was recorded on the card,
+    whose context is open. Raises Refused."""
     why = f"rematlas: the step of {chosen.name} cannot be recorded from shapes: "
     try:
         with torch.no_grad(), generators_put_back("cpu"), Uncompiled() as uncompiled:
@@ -41,8 +42,8 @@ def facts_of(recording) -> dict:
 
 
 class Uncompiled:
-    """Within it torch.compile hands functions back as they are, and compiled ones run as they were
-    written."""
+    """A context in which torch.compile returns functions unchanged, and compiled functions run uncompiled.
+    `were_asked`: whether torch.compile was called."""
 
     def __init__(self):
         self.were_asked = False
@@ -64,7 +65,7 @@ class Uncompiled:
 
 
 class Update:
-    """Optimizers of shape tensors of the card, which stand for the parameters of the model."""
+    """The optimizers' step on shape tensors of the card, which stand for the parameters of the model."""
 
     def __init__(self, plan, chosen, model, card):
         self.chosen, self.card = chosen, card
@@ -76,7 +77,7 @@ class Update:
             if id(parameter) not in firsts or name in trained:
                 firsts[id(parameter)] = name, parameter
         shapes = self.shapes_like([parameter for _, parameter in firsts.values()])
-        self.twins = {}  # by the id of the parameter: its name, and what stands for it on the card
+        self.twins = {}  # by the id of a parameter: its name, and its stand-in on the card
         for (name, parameter), shape in zip(firsts.values(), shapes):
             twin = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
             self.twins[id(parameter)] = name, twin
@@ -91,7 +92,8 @@ class Update:
         return ops.shapes_like(tensors, 0, self.card.recorded_as) if tensors else []
 
     def master_weights(self) -> dict:
-        """Returns copies of the parameters that have fewer bits, by name. Raises Refused where none has."""
+        """Returns master weights, by name, for the parameters that have fewer bits. Raises Refused if no
+        parameter has fewer bits."""
         wide = self.chosen.masters
         found = {
             name: torch.nn.Parameter(
@@ -108,7 +110,7 @@ class Update:
         return found
 
     def made(self, model) -> list:
-        """Returns the optimizers. Raises Refused where one has nothing to update."""
+        """Returns the optimizers. Raises Refused if one of them has no parameter of the model."""
         targets = {place: self.masters.get(name, twin) for place, (name, twin) in self.twins.items()}
         if not self.chosen.instances:
             return self.chosen.made(model, targets)
@@ -136,7 +138,7 @@ class Update:
         """Updates these parameters."""
         targets = {name: self.masters.get(name, self.updated[name]) for name in names}
         for name, target in targets.items():
-            # No local variable holds the gradient.
+            # The gradient has no local variable, so that it is freed as soon as `grad` is None.
             target.grad = self.gradients[name].to(target.dtype)
         for optimizer in self.optimizers:
             type(optimizer).step(optimizer)
@@ -170,7 +172,7 @@ class Update:
         return any(group.get("fused") for optimizer in self.optimizers for group in optimizer.param_groups)
 
     def works_on_lists(self, facts) -> bool:
-        """Says whether parameters are updated together that need not be (foreach)."""
+        """Says whether ops that are not fused update several parameters together (foreach)."""
         return not self.is_fused() and facts["parts"] < len(self.updated)
 
     def recording(self, states):
@@ -187,7 +189,7 @@ class Update:
         return made
 
     def unrecorded(self):
-        """Within it ops run on shapes."""
+        """Returns a context in which ops run on shapes and are not recorded."""
         return running(classes.UpdateRecording([], [], [], self.card.recorded_as))
 
     def states(self) -> dict:
@@ -213,7 +215,7 @@ def storage_of(tensor):
 
 
 def told(update, facts, were_compiled) -> str:
-    """Says in a sentence how the updates run, and what they take."""
+    """Says in a sentence how the updates run, and how much memory they take."""
     mebibytes = {name: f"{facts[name] / 2**20:,.1f} MiB" for name in ("state_bytes", "temporary_bytes")}
     form = ", fused" if update.is_fused() else ""
     form = " on lists of parameters (foreach)" if update.works_on_lists(facts) else form

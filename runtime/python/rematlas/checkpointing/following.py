@@ -1,4 +1,5 @@
-"""One call of a checkpointed region, op by op, beside what its region expects."""
+"""Follows one call of a checkpointed region op by op, and compares the ops with those that the region
+expects."""
 
 import functools
 
@@ -28,14 +29,15 @@ TYPES = {
 
 
 def shapes(args, kwargs) -> tuple:
-    """Returns types and sizes of the tensors among the arguments, as policy files have them."""
+    """Returns types and sizes of the tensors among the arguments, in the form of policy files. Tensors
+    without axes are left out."""
     tensors = (leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim())
     return tuple(f"{TYPES.get(one.dtype)}[{','.join(map(str, one.shape))}]" for one in tensors)
 
 
 @functools.cache
 def makes_its_own(op) -> bool:
-    """Whether the outputs of an op are its own memory, and it writes to nothing else."""
+    """Says whether all outputs of the op lie in new memory, and the op writes to no argument."""
     schema = getattr(op, "_schema", None)
     return (
         schema is not None and not schema.is_mutable and all(one.alias_info is None for one in schema.returns)
@@ -44,23 +46,23 @@ def makes_its_own(op) -> bool:
 
 @functools.cache
 def into_new_memory(name: str) -> str:
-    """Returns the name of the op that makes what this one writes in place, aten.add.Tensor of
-    aten.add_.Tensor. Functions of ATen that are made of several ops call it instead where a dispatch mode
-    is on."""
+    """Returns the name of the op that computes the same into new memory as this in-place op: aten.add.Tensor
+    for aten.add_.Tensor. Functions of ATen that consist of several ops call that op instead if a dispatch
+    mode is on."""
     namespace, op, overload = name.split(".", 2)
     return f"{namespace}.{op.removesuffix('_')}.{overload}"
 
 
 class Place:
-    """How far a region has come. Ops that it does not expect are passed over: views, and ops that its
-    step does not need."""
+    """The position of a call within a region. Ops that the region does not expect are skipped: views, and ops
+    that the step does not need."""
 
     def __init__(self, region):
         self.region = region
-        self.passed = 0
+        self.passed = 0  # the number of expected ops that have run
 
     def advance(self, name, tensors):
-        """Returns the expected op where it is this one, None otherwise."""
+        """Returns the next expected op and moves on if this op is that one; otherwise returns None."""
         if self.passed == len(self.region.ops):
             return None
         expected = self.region.ops[self.passed]
@@ -74,15 +76,15 @@ class Place:
 
 
 class Following:
-    """The policy of one call, for `create_selective_checkpoint_contexts`. `regions`: what it may be a call
-    of, the likeliest first; it is the one that has come furthest. `trusted`: says of a region whether its
-    last call was as expected; of others nothing is saved."""
+    """The policy of one call, for `create_selective_checkpoint_contexts`. `regions`: the regions that the
+    call may belong to, the likeliest first; the call counts as one of the region that has come furthest.
+    `trusted(region)`: whether the region's last call ran the expected ops; otherwise nothing is saved."""
 
     def __init__(self, regions, trusted):
         self.places = [Place(region) for region in regions]
         self.trusted = trusted
-        self.saved = []  # of each op of the forward, whether it is saved
-        self.again = 0  # ops of the rerun so far
+        self.saved = []  # for each op of the forward, whether its result is saved
+        self.again = 0  # the number of ops in the rerun so far
 
     def __call__(self, context, op, *args, **kwargs) -> bool:
         if context.is_recompute:  # torch 2.11 asks again
@@ -104,5 +106,5 @@ class Following:
         return max(self.places, key=lambda place: place.passed)
 
     def ran(self) -> bool:
-        """False without gradients, where nothing is checkpointed."""
+        """Says whether any op was seen. Without gradients nothing is checkpointed, and no op is seen."""
         return bool(self.saved)

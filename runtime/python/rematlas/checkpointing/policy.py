@@ -13,34 +13,35 @@ from .policy_file import PolicyFile
 
 
 def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
-    """Returns what PyTorch's own checkpointing takes as `context_fn`, for training without rematlas.
+    """Returns a `context_fn` for PyTorch's own checkpointing, for training without rematlas.
 
         policy = rematlas.checkpoint_policy(rematlas.plan(model, args, "60%"))
         policy.wrap(model)                                                   # the regions, or by hand:
         checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
 
     `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
-    policy`). A plan's step is solved again, within what selective checkpointing can do at the plan's budget,
-    or at another `budget` of the step, in bytes or as a share of its peak without recomputation ("60%"):
-    `peak_bytes` and `overhead` are those of this class, and `regions` are the modules to checkpoint. Raises
-    Refused where none keeps the budget, and ValueError for other files. Modules with effects (running
-    statistics of BatchNorm) have them again where they are recomputed, as ever under checkpointing.
+    policy`). A plan's step is solved again for schedules that selective checkpointing can run, within the
+    plan's budget or within another `budget` of the step: bytes, or a share of its peak without recomputation
+    ("60%"). `peak_bytes` and `overhead` of the result are those of the new schedule, and `regions` are the
+    modules to checkpoint. Raises Refused if no such schedule keeps the budget, and ValueError for other
+    files. Effects of modules (running statistics of BatchNorm) happen once more when the modules are
+    recomputed, as always under checkpointing.
     """
     return SelectivePolicy(PolicyFile.of(plan, budget))
 
 
 class SelectivePolicy:
-    """With the path of a module it gives the `context_fn` of that region. It is one itself, too: which
-    region a call is of follows from the order of the calls, and from the ops. Where the ops are others than
-    expected (another shape, autocast, eval), nothing is saved from there on, and nothing at all in the
-    region's calls until one is as expected again."""
+    """Called with the path of a module, it returns the `context_fn` of that region. It is a `context_fn`
+    itself, too: then the order of the calls and the ops tell which region a call belongs to. If the ops are
+    not the expected ones (another shape, autocast, eval), nothing is saved from there on. Later calls of the
+    region save nothing at all until one of them runs the expected ops again."""
 
     def __init__(self, file: PolicyFile):
         self.file = file
         self.regions = {region.module: region for region in file.regions}
-        self.next = 0  # place of the region that is likely to be called next
-        self.last = None  # what follows the last call without a name
-        self.unexpected = set()  # regions whose last call was not as expected
+        self.next = 0  # the number of the region that is likely to be called next
+        self.last = None  # the Following of the last call without a name
+        self.unexpected = set()  # regions whose last call did not run the expected ops
         self.has_warned = False
 
     @property
@@ -66,7 +67,8 @@ class SelectivePolicy:
         )
 
     def __call__(self, module: str | None = None):
-        """With a path: the `context_fn` of that module. Without: the contexts of the next call."""
+        """Returns the `context_fn` of the module with this path; without a path, the contexts of the next
+        call."""
         if module is None:
             return self.contexts(self.likeliest_first(), has_name=False)
         if module not in self.regions:
@@ -79,8 +81,8 @@ class SelectivePolicy:
         write_whole(path, self.file.text)
 
     def wrap(self, model):
-        """Checkpoints the regions: the forward of their modules is called by torch.utils.checkpoint. Returns
-        the model. `unwrap` gives them their own forward back."""
+        """Checkpoints the regions: torch.utils.checkpoint calls the forward of their modules from now on.
+        Returns the model. `unwrap` gives the modules their own forward back."""
         modules = {path: self.module_of(model, path) for path in self.regions}
         for path, module in modules.items():
             module.forward = functools.partial(
@@ -128,14 +130,15 @@ class SelectivePolicy:
         return region.module not in self.unexpected
 
     def likeliest_first(self) -> list:
-        """Returns the regions in their order, from the one behind that of the last call on."""
+        """Returns the regions in their order, beginning with the region after that of the last call."""
         regions = [*self.regions.values()]
         if self.last is not None and self.last.ran():
             self.next = (regions.index(self.last.furthest().region) + 1) % len(regions)
         return regions[self.next :] + regions[: self.next]
 
     def note_end(self, following) -> None:
-        """Its forward is over."""
+        """The forward of the call is over. Notes whether it ran the expected ops, and warns once if it did
+        not."""
         place = following.furthest()
         module = place.region.module
         if place.is_complete():

@@ -1,4 +1,4 @@
-"""What a policy file says: the regions of a model, and in each the ops that it expects and saves."""
+"""The contents of a policy file: the regions of a model, and the ops that each region expects and saves."""
 
 import dataclasses
 import json
@@ -13,8 +13,8 @@ FORMAT = "rematlas.policy"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedOp:
-    """`name`: aten.mm.default. `tensors`: types and sizes of the tensors that it reads, f32[8,64], without
-    those that have no axes."""
+    """An op that a region expects. `name`: aten.mm.default, say. `tensors`: types and sizes (f32[8,64]) of
+    the tensors that it reads, without tensors that have no axes."""
 
     name: str
     tensors: tuple
@@ -23,8 +23,8 @@ class ExpectedOp:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Region:
-    """A module that is checkpointed. `ops`: what its forward calls, in order, but for views and for what the
-    step does not need."""
+    """A module that is checkpointed. `ops`: the ops that its forward calls, in order, without views and
+    without ops that the step does not need."""
 
     module: str
     ops: tuple
@@ -32,8 +32,8 @@ class Region:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """`peak_bytes`: of the whole step, parameters included, which are `resident_bytes` with the inputs.
-    `overhead`: its time over that of the step without checkpointing."""
+    """A policy. `peak_bytes`: the peak of the whole step, with `resident_bytes`, the bytes of parameters and
+    inputs. `overhead`: the step's time over its time without checkpointing."""
 
     text: str
     budget_bytes: int
@@ -44,10 +44,11 @@ class PolicyFile:
 
     @classmethod
     def of(cls, given, budget) -> "PolicyFile":
-        """`given`: a Plan, or the path of a plan, of a schedule with its graph beside it, or of a policy."""
+        """Reads or makes a policy. `given`: a Plan, or the path of a plan, of a schedule with its graph
+        beside it, or of a policy."""
         if isinstance(given, Plan):
             return cls.parse(given.on_file(lambda path: cls.solved(path, budget)), "the plan")
-        with open(given, "rb") as file:  # raises what open raises
+        with open(given, "rb") as file:
             is_policy = FORMAT.encode() in file.read(4096)
         if is_policy and budget is not None:
             raise ValueError(
@@ -57,7 +58,7 @@ class PolicyFile:
 
     @staticmethod
     def solved(path, budget) -> str:
-        """Returns the text of the policy within the budget of that plan. Raises Refused where there is
+        """Returns the text of a policy for that plan's step within the budget. Raises Refused if there is
         none."""
         try:
             text = in_one_line(ops.checkpoint_policy, str(path), "" if budget is None else str(budget))

@@ -62,7 +62,7 @@ def graph_for_card(options, model, args, kwargs) -> str:
 
 
 def check_device(options, model) -> None:
-    """Of a step that really runs."""
+    """Checks the options of a step that really runs."""
     for name in ("device_profile", "host_profile", "values", "autocast"):
         if getattr(options, name):
             wrong(f"--{name.replace('_', '-')}: goes with --device meta")

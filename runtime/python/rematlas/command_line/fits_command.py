@@ -50,7 +50,7 @@ def add(commands) -> None:
 
 
 def draw(found, path) -> None:
-    """The compiled program draws."""
+    """Draws the picture by the compiled program."""
     with tempfile.TemporaryDirectory() as folder:
         answer = pathlib.Path(folder) / "x.fits.json"
         write(answer, json.dumps(found))

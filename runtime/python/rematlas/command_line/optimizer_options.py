@@ -1,4 +1,5 @@
-"""--optimizer, --optimizer-options and --master-weights, as `rematlas capture` has them."""
+"""The options --optimizer, --optimizer-options and --master-weights of `rematlas capture` and `rematlas
+fits`."""
 
 import torch
 
@@ -7,7 +8,7 @@ from ..errors import Refused, message
 from .model_function import wrong
 
 CLASSES = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-# What the fused updates that a plan runs take.
+# The options of the fused updates that a plan runs.
 OF_FUSED = {
     "sgd": ("lr", "momentum", "weight_decay", "nesterov", "maximize"),
     "adam": ("lr", "beta1", "beta2", "eps", "weight_decay", "amsgrad", "maximize"),
@@ -46,7 +47,7 @@ def add_optimizer(parser) -> None:
 
 
 def given_options(options) -> dict:
-    """Returns the text of --optimizer-options as values by name."""
+    """Returns the values in --optimizer-options, by name."""
     kinds, given = options_of(options.optimizer), {}
     for item in filter(None, options.optimizer_options.split(",")):
         name, _, value = item.partition("=")
@@ -64,7 +65,7 @@ def given_options(options) -> dict:
 
 
 def numbers_of(options) -> dict | None:
-    """Returns the optimizer's options by name; None where there is no optimizer."""
+    """Returns the optimizer's options by name; None if there is no optimizer."""
     if options.optimizer == "none":
         for name in ("optimizer_options", "master_weights"):
             if getattr(options, name):
@@ -77,7 +78,7 @@ def numbers_of(options) -> dict | None:
 
 
 def step_end_options(options) -> dict:
-    """Returns what is said of the optimizer as a step from shapes takes it (see `graph_of_step`)."""
+    """Returns the options of the optimizer as keyword arguments of `graph_of_step`."""
     numbers = numbers_of(options)
     return {
         "optimizer": None if numbers is None else (options.optimizer, numbers),
@@ -86,7 +87,7 @@ def step_end_options(options) -> dict:
 
 
 def made_optimizer(options, model):
-    """Returns the fused optimizer of a model that really runs; None where there is none."""
+    """Returns the fused optimizer of a model that really runs; None if no optimizer is asked for."""
     given = numbers_of(options)
     if given is None:
         return None

@@ -1,5 +1,5 @@
-"""What is said of recorded steps: --values, --autocast and --host-profile, of those from shapes, and
---chunk-loss."""
+"""The options of recorded steps: --values, --autocast and --host-profile for steps from shapes, and
+--chunk-loss for all steps."""
 
 import argparse
 
@@ -40,5 +40,5 @@ def add_host_profile(parser, where="") -> None:
 
 
 def shape_options(options) -> dict:
-    """Returns them as `graph_of_step` takes them."""
+    """Returns the options as keyword arguments of `graph_of_step`."""
     return {"values": options.values, "autocast": options.autocast, "chunk_loss": options.chunk_loss}

@@ -1,2 +1,2 @@
-"""What the compiled part answers and asks, with types and names: nothing else in the package knows its texts
-and numbers."""
+"""Answers and requests of the compiled part, with types and names. Nothing else in the package knows the
+texts and numbers of the compiled part."""

@@ -6,15 +6,16 @@ import json
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkingBudget:
-    """A budget that is known to work. Shares are empty where there is none."""
+    """A budget that is known to work. A share is empty if there is none."""
 
-    bytes: int  # of all tensors on the device, those that live beside the step included
+    bytes: int  # bytes of all tensors on the device, including those that live beside the step
     share: str  # "61.5%"
     share_of_activations: str  # "58% of activations"
-    to_come: int = 0  # bytes among them of gradients, optimizer states and outputs that come later
+    to_come: int = 0  # the part of `bytes` for gradients, optimizer states and outputs that come later
 
     def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
-        """Returns it with so many bytes, and with so many more that are not there yet."""
+        """Returns the budget with `number` as its bytes, and with `to_come` added to its bytes that come
+        later."""
         return dataclasses.replace(self, bytes=number, to_come=self.to_come + to_come)
 
     def __str__(self):
@@ -29,10 +30,10 @@ class WorkingBudget:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shortage:
-    """It says why no schedule keeps the budget."""
+    """Why no schedule keeps the budget."""
 
     needed_bytes: int
-    proven: bool  # whether every schedule needs so many
+    proven: bool  # whether every schedule needs `needed_bytes`
     smallest_found_bytes: int | None
     reason: str
     works: WorkingBudget | None
@@ -45,28 +46,27 @@ class Shortage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """It holds what is known of a step, and of the schedule that was found last. What is not known is
-    None."""
+    """The known facts of a step, and of the last schedule that was found. Unknown facts are None."""
 
     ops: int
-    whole_peak_bytes: int  # without recomputation
-    whole_held_bytes: int  # that a further open forward of such a step holds
+    whole_peak_bytes: int  # the peak without recomputation
+    whole_held_bytes: int  # bytes that a further open forward holds, without recomputation
     resident_bytes: int
     gradient_bytes: int
     output_bytes: int
-    written_bytes: int  # of buffers that the step writes to
+    written_bytes: int  # bytes of buffers that the step writes to
     kept_by_loss_bytes: int
     unused_outputs: list
-    torch: str = ""  # the version that the step was recorded with
-    updates: str = ""  # how those of the optimizer run, where the step ends with them
+    torch: str = ""  # the version of torch that the step was recorded with
+    updates: str = ""  # how the optimizer's updates run, if they end the step
     step_budget_bytes: int | None = None
     beside_bytes: int = 0
-    others_bytes: int = 0  # that the other open forwards hold while one runs
+    others_bytes: int = 0  # bytes that the other open forwards hold while one runs
     error: str | None = None
     infeasible: Shortage | None = None
-    # On a GPU: what the allocator hands out and what it holds of the device, fragmentation included; and the
-    # memory that the device must have for the step, for what lives beside it now, and for the driver and
-    # other processes.
+    # On a GPU: the bytes that the allocator hands out at the peak; the bytes that it holds of the device,
+    # with fragmentation; and the memory that the device must have for the step, for everything that lives
+    # beside the step now, and for the driver and other processes.
     allocated_peak_bytes: int | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
@@ -98,12 +98,12 @@ PLAN_ANSWER_FIELDS = frozenset(field.name for field in dataclasses.fields(PlanAn
 class LastStep:
     """The last step that a plan ran."""
 
-    peak_bytes: int | None  # where it was measured
+    peak_bytes: int | None  # None if it was not measured
     arena_bytes: int
     system_allocations: int
-    originals: int  # steps so far whose backward the original had to run
+    originals: int  # the number of steps so far whose backward the original had to run
     why_original: str
-    open: int  # forwards
+    open: int  # the number of open forwards
 
     @classmethod
     def of(cls, text: str) -> "LastStep | None":
@@ -114,15 +114,16 @@ class LastStep:
 
 @dataclasses.dataclass(frozen=True)
 class Eviction:
-    """It says what online eviction has done so far."""
+    """The counts of online eviction so far."""
 
     steps: int  # backwards that are over
-    calls: int  # ops
+    calls: int  # runs of ops
     evictions: int
-    rematerializations: int  # ops that ran again
-    rerun_share: float  # of the time of all ops
-    known_ops: int  # that could run again now
-    given_up: str = ""  # why the budget could not be kept; for steps that `apply` evicts by itself
+    rematerializations: int  # reruns of ops
+    rerun_share: float  # the share of reruns in the time of all ops
+    known_ops: int  # ops that could run again now
+    # Why the budget could not be kept; only in steps that `apply` runs under eviction by itself
+    given_up: str = ""
 
     @classmethod
     def of(cls, text: str) -> "Eviction":

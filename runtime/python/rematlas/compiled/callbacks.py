@@ -1,6 +1,8 @@
-"""What the compiled part asks Python for and tells it of, by the number of the forward.
+"""Functions that the compiled part calls, with the number of a forward, to ask Python for something or to
+tell it of an event.
 
-Nobody above could catch what is raised here, an interrupt, say: it is raised on the way back.
+No caller could catch an error that is raised here (an interrupt, say). So errors are kept, and raised on the
+way back.
 """
 
 import ctypes
@@ -8,18 +10,18 @@ import ctypes
 from ..library import kept, ops
 
 open_forwards = {}  # planned forwards whose backward may come, by number: lifecycle/open_forward.py
-planned_modules = None  # all of them, alive: `answer_for` sets it
+planned_modules = None  # all PlannedModules that are alive; `answer_for` sets it
 
 
 def original_is_wanted(number):
-    """The original's forward has to run again, with gradients."""
+    """Runs the original's forward again, with gradients, for a backward that the plan cannot run."""
     given, used = ops.original_inputs(number), ops.original_uses(number)
     ops.original_outputs(number, open_forwards[number].run_original(given, used))
 
 
 def gradients_are_taken(number):
-    """The backward has updated the parameters, or has added to the sums of gradients. What an interrupt comes
-    into is done again."""
+    """The backward has updated the parameters, or has added to the sums of gradients. A part of the work that
+    an interrupt ends is done again."""
     updates = open_forwards[number].owner.updates
     for part in updates.parts_of_taking:
         try:
@@ -30,14 +32,14 @@ def gradients_are_taken(number):
 
 
 def backward_is_over(number):
-    """The backward that took gradients is over; its forward may be forgotten by then."""
+    """The backward that took gradients is over. Its forward may already be forgotten."""
     for module in list(planned_modules):
         if module.updates is not None:
             module.updates.end_backward(number)
 
 
 def hooks_are_asked_for(number):
-    """The compiled part is told if some of the parameters have hooks."""
+    """Tells the compiled part if some parameters have hooks, or if that could not be found out."""
     try:
         if open_forwards[number].owner.updates.has_hooks():
             ops.tell_of_hooks(number)
@@ -46,7 +48,7 @@ def hooks_are_asked_for(number):
         raise
 
 
-# by the compiled part's number
+# By the number that the compiled part gives
 ASKED = (original_is_wanted, gradients_are_taken, backward_is_over, hooks_are_asked_for)
 
 
@@ -58,8 +60,8 @@ def on_frame(number, asked):
         kept.append(error)
 
 
-# Whose code is no Python: when forwards go no handler of a signal runs, which could raise where nobody takes
-# it.
+# This callback runs no Python code, because `pop` is built in. So no signal handler runs when a forward is
+# freed, where nobody could catch its error.
 forget_forward = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(open_forwards.pop)
 
 
@@ -74,5 +76,5 @@ def answer_for(modules) -> None:
 
 
 def answer_no_more() -> None:
-    """Nobody calls back into Python from here on."""
+    """Ends the callbacks: the compiled part does not call Python from here on."""
     ops.set_callbacks(0, 0, 0)

@@ -1,4 +1,4 @@
-"""A plan of the compiled part: the graph of a step, and the schedule that was found last for it."""
+"""A plan of the compiled part: the graph of a step, and the last schedule that was found for it."""
 
 import functools
 import json
@@ -10,14 +10,15 @@ from .answers import LastStep, PlanAnswer
 
 
 class CompiledPlan:
-    """Its methods raise RuntimeError with one line where the compiled part cannot do what is asked."""
+    """A plan. Its methods raise RuntimeError with one line if the compiled part cannot do what is asked."""
 
     def __init__(self, made):
         self.made = made
-        # Planned steps call these. To look them up takes longer than what they do.
-        # (tensors, inputs, in an arena, measured) -> (outputs, frame, why there are none)
+        # Planned steps call these methods. They are looked up once, because a lookup takes longer than the
+        # call. (tensors, inputs, in an arena, measured) -> (outputs, number of the forward, why there are no
+        # outputs)
         self.forward = made.forward
-        self.open_forwards = made.open  # how many
+        self.open_forwards = made.open  # returns the number of open forwards
 
     @classmethod
     def of_recordings(cls, first, second, name: str):
@@ -25,8 +26,8 @@ class CompiledPlan:
 
     @classmethod
     def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):
-        """With `timed` ops are run on their own to learn their times, and read these tensors where they
-        lie."""
+        """Makes a plan of a recording from shapes. With `timed`, each op runs by itself to measure its time,
+        and reads `tensors` (of these `names`) where they lie."""
         return cls(ops.plan_from_shapes(recording.made, name, timed, list(names), list(tensors)))
 
     @classmethod
@@ -36,7 +37,7 @@ class CompiledPlan:
 
     @classmethod
     def of_bytes(cls, data: bytes, device: str):
-        """`data` is what a plan file holds."""
+        """Reads a plan from the contents of a plan file."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             path.write_bytes(data)
@@ -51,13 +52,13 @@ class CompiledPlan:
         return self.made.trained_names()
 
     def with_recorded_update(self, recording, what: str):
-        """Returns the same step, which was recorded from shapes, with an optimizer's step behind it, of an
-        UpdateRecording that has ended. `what` says how the updates run."""
+        """Returns the same step, which was recorded from shapes, with an optimizer's step after it.
+        `recording`: an UpdateRecording that has ended. `what` says how the updates run."""
         return CompiledPlan(self.made.with_recorded_update(recording, what))
 
     def on_card(self, recorded_as: str):
-        """Returns the same step, which was recorded from shapes, on another card of the same capability that
-        is not there. It has no schedule yet."""
+        """Returns the same step, which was recorded from shapes, on another absent card of the same
+        capability. It has no schedule yet."""
         return CompiledPlan(self.made.on_card(recorded_as))
 
     # Planning.
@@ -98,7 +99,7 @@ class CompiledPlan:
         self.made.set_sums_gradients(sums)
 
     def abandon_open_forwards(self) -> bool:
-        """Their backward will run the original. Returns whether there were any."""
+        """Gives open forwards up: the original will run their backward. Returns whether there were any."""
         are_open = self.open_forwards() > 0
         if are_open:
             self.made.give_open_forwards_up()
@@ -113,8 +114,7 @@ class CompiledPlan:
     def last_step(self) -> LastStep | None:
         return LastStep.of(self.made.last())
 
-    # What it is.
-
+    # Facts.
     def state_names(self) -> list:
         return self.made.state_names()
 
@@ -132,15 +132,15 @@ class CompiledPlan:
 
     @functools.cached_property
     def loss_head(self) -> dict | None:
-        """Returns what the loss head takes of the peak, as `rematlas inspect --json` has it; None where it is
-        not the peak."""
+        """The bytes of the loss head in the peak, in the form of `rematlas inspect --json`; None if the loss
+        head is not at the peak."""
         return json.loads(self.made.loss_head())
 
     def graph_text(self) -> str:
         return self.made.graph_text()
 
     def to_bytes(self) -> bytes:
-        """Returns what a plan file of it holds."""
+        """Returns the contents of a plan file of this plan."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             self.made.save(str(path))

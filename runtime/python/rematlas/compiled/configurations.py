@@ -1,4 +1,4 @@
-"""Configurations of solvers, which the compiled part makes and checks."""
+"""Configurations of solvers. The compiled part makes and checks them."""
 
 import json
 
@@ -6,13 +6,13 @@ from ..library import ops
 
 
 def generated(kind: str) -> dict:
-    """Raises RuntimeError with one line that lists what there is."""
+    """Returns a configuration of this kind. Raises RuntimeError, whose one line lists the kinds."""
     return json.loads(asked(ops.generate_config, kind))
 
 
 def checked(config: dict):
-    """Returns the solver's name and its options, None for none. Raises RuntimeError with one line that names
-    the key."""
+    """Returns the solver's name and its options (None if there are none). Raises RuntimeError, whose one line
+    names the wrong key."""
     told = json.loads(asked(ops.check_config, json.dumps(config)))
     return told["solver"], told["options"] or None
 

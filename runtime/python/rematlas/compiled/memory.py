@@ -1,4 +1,4 @@
-"""Bytes, as the compiled part counts them."""
+"""Bytes of memory, as the compiled part counts them."""
 
 import functools
 
@@ -8,7 +8,7 @@ from ..library import in_one_line, ops
 
 
 def other_bytes(tensors, inputs, device: str) -> int:
-    """Returns what lives on the device beside these tensors of a step."""
+    """Returns the bytes of the tensors that live on the device beside these tensors of a step."""
     return in_one_line(ops.beside, tensors, inputs, device)
 
 
@@ -20,17 +20,17 @@ def fits_tensors_loosely(device: str) -> bool:
 
 
 def budget_bytes(budget) -> int | None:
-    """Returns the bytes of a budget, None for a share. Raises RuntimeError for what is no budget."""
+    """Returns the bytes of a budget; None for a share. Raises RuntimeError if it is no budget."""
     return ops.budget_bytes(str(budget))
 
 
 def alive_bytes(device: torch.device) -> int:
-    """Returns the bytes of all tensors of the process that lie on the device now."""
+    """Returns the bytes of all tensors of the process on the device now."""
     return torch.cuda.memory_allocated(device) if device.type == "cuda" else ops.counted_bytes()
 
 
 def reset_peak(device: torch.device) -> None:
-    """`peak_bytes` is of what comes from here on."""
+    """Begins a new measurement for `peak_bytes`."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     else:

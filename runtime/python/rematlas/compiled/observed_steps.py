@@ -1,4 +1,4 @@
-"""Steps of the original that the compiled part records, or compares with a plan."""
+"""Steps of the original that the compiled part records or compares with a plan."""
 
 import enum
 
@@ -10,13 +10,13 @@ class RecordingState(enum.Enum):
     OPEN = "open"  # its backward has not run
     RECORDED = "recorded"
     DROPPED = "dropped"  # there will be no backward, or another step was recorded at the same time
-    DISTURBED = "disturbed"  # another thread took part in what it tells
+    DISTURBED = "disturbed"  # another thread ran ops meanwhile
     REFUSED = "refused"
 
 
 class RecordingKind(enum.Enum):
     REAL = "real"
-    WITH_AUDIT = "with audit"  # also looks for what ops do beside their declarations
+    WITH_AUDIT = "with audit"  # also checks whether ops do things that their schemas do not declare
     FROM_SHAPES = "from shapes"
 
 
@@ -31,14 +31,14 @@ class Verdict(enum.Enum):
 
 
 class StepRecording:
-    """`watch` is of the module whose step this is, `inputs` are the tensors of the call."""
+    """A recording of a step. `watch`: the Watch of the step's module. `inputs`: the tensors of the call."""
 
     def __init__(self, watch, inputs, device: str, kind: RecordingKind):
         self.bound = watch.tensors()
         self.is_from_shapes = kind is RecordingKind.FROM_SHAPES
         given = watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
         self.made = in_one_line(classes.Recording, *given)
-        # The forward of each submodule calls these.
+        # The forward of each submodule calls these methods, so they are looked up once.
         self.enter, self.leave = self.made.enter, self.made.leave
 
     def begin(self) -> list:
@@ -59,7 +59,7 @@ class StepRecording:
         self.made.refuse(why)
 
     def release_to_caller(self, why: str) -> None:
-        """Gives the recording up: the backward is part of the caller's graph from here on."""
+        """Gives the recording up: from here on the backward is a part of the caller's graph of autograd."""
         self.made.uncut(why)
 
     def state(self) -> RecordingState:
@@ -72,7 +72,7 @@ class StepRecording:
         return self.made.refusal()
 
     def other_thread(self) -> str:
-        """Returns an op that another thread ran meanwhile, of a disturbed recording."""
+        """Returns an op that another thread ran meanwhile, if the recording is disturbed."""
         return self.made.other_thread()
 
     def eviction_changed(self) -> bool:
@@ -83,27 +83,27 @@ class StepRecording:
         return self.made.out_of_memory()
 
     def survivors(self) -> list:
-        """Says which tensors of the step are alive after it."""
+        """Returns descriptions of the tensors of the step that are alive after it."""
         return self.made.survivors()
 
     def other_bytes(self) -> int:
-        """Returns what lived beside the step."""
+        """Returns the bytes that lived beside the step."""
         return self.made.beside()
 
     def used_outputs(self) -> tuple:
-        """Says of each output tensor whether the loss gave it a gradient."""
+        """Returns for each output tensor whether the loss gave it a gradient."""
         return tuple(self.made.used_outputs())
 
     def loss_bytes(self) -> tuple:
-        """Returns what the caller's loss takes at most, and what it keeps for its backward."""
+        """Returns the peak bytes of the caller's loss, and the bytes that the loss keeps for its backward."""
         return tuple(self.made.loss())
 
     def expect_loss(self, most: int, kept: int) -> None:
-        """A step from shapes, which has no loss, is taken to have one like this."""
+        """Assumes a loss with these bytes in a step from shapes, which has none of its own."""
         self.made.expect_loss(most, kept)
 
     def held_bytes(self) -> int:
-        """Returns what is kept for the backward."""
+        """Returns the bytes that are kept for the backward."""
         return self.made.held()
 
     def sums_gradients(self) -> bool:
@@ -116,12 +116,12 @@ class StepRecording:
         return self.made.line()
 
     def difference(self, other) -> str:
-        """Says why the two are not of one course; empty where they are."""
+        """Says why the two steps do not take the same course; empty if they do."""
         return self.made.difference(other.made)
 
 
 class StepComparison:
-    """The plan runs beside this step of the original."""
+    """A step of the original beside which the plan runs."""
 
     def __init__(self, plan, tensors, inputs):
         self.made = in_one_line(classes.Comparison, plan.made, tensors, inputs)
@@ -151,7 +151,7 @@ class StepComparison:
         return self.made.why()
 
     def other_thread(self) -> str:
-        """Returns an op that another thread ran meanwhile; empty: there is none."""
+        """Returns an op that another thread ran meanwhile; empty if there is none."""
         return self.made.other_thread()
 
     def measured_peak(self) -> int:

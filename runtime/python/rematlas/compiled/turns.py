@@ -1,4 +1,5 @@
-"""One step of the process is recorded or compared at a time: others wait for it, or do without."""
+"""Only one step of the process is recorded or compared at a time. Other steps wait for it, or run
+unobserved."""
 
 import time
 
@@ -7,7 +8,7 @@ import torch
 from ..library import ops
 
 LONGEST_WAIT = 30  # seconds
-OWN_KEY = ops.own_key()  # of dispatch, on which steps are recorded, compared and evicted
+OWN_KEY = ops.own_key()  # the dispatch key on which steps are recorded, compared and evicted
 
 
 class Busy(RuntimeError):
@@ -18,9 +19,9 @@ class Busy(RuntimeError):
 
 
 def when_free(begin, is_evicting=False):
-    """Returns what `begin` returns, which raises Busy and is tried again until then: other threads are done
-    with their forward or their backward soon. Raises Busy where this thread itself is in such a step, and
-    where the others take too long. `is_evicting`: eviction is in force."""
+    """Calls `begin` until it does not raise Busy, and returns its result. Other threads finish their forward
+    or their backward soon. Raises Busy if this thread itself is in such a step, or if the others take too
+    long. `is_evicting`: eviction is in force."""
     is_own = torch._C._dispatch_tls_is_dispatch_key_included(OWN_KEY) and not is_evicting
     end = time.monotonic() + (0 if is_own else LONGEST_WAIT)
     while True:

@@ -1,1 +1,1 @@
-"""Steps that no plan runs: the original's own, or the original's under online eviction."""
+"""Steps that no plan runs: the original runs them, with or without online eviction."""

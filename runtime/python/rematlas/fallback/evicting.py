@@ -1,4 +1,4 @@
-"""Online eviction: whatever runs inside stays under the budget, without a plan.
+"""Online eviction: everything that runs in the context stays within the budget, without a plan.
 
     with rematlas.evict("2GiB"):
         for batch in batches:                  # any course, another one in each step
@@ -7,9 +7,9 @@
             optimizer.step()
             optimizer.zero_grad()
 
-What ops have made is dropped where memory is short, and made again before it is read (Kirisame et al.,
-Dynamic Tensor Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training without it,
-bit by bit.
+If memory is short, results of ops are evicted, and their ops run again before the results are read (Kirisame
+et al., Dynamic Tensor Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training
+without eviction, bit by bit.
 """
 
 import json
@@ -30,7 +30,7 @@ from .untracked_writes import refuse_capture, untracked_writes
 
 HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocations()
 
-in_force = None  # of the process: one at a time
+in_force = None  # the OnlineEviction that is in force; there is at most one in a process
 
 
 def evict(
@@ -46,22 +46,23 @@ def evict(
     record=False,
     **further,
 ):
-    """A context. `evict(budget)` or `evict(model, budget)`: the model's parameters and buffers stay, wherever
-    they were made.
+    """Returns a context of online eviction: `evict(budget)` or `evict(model, budget)`. The model's parameters
+    and buffers are never evicted, wherever they were made.
 
-    `budget`: bytes of all tensors on the device ("2GiB", or a number), parameters, gradients and the
-    optimizer's state included. `heuristic`: what goes first: "dtr-eq", "dtr", "local", "lru", "size", "msps"
-    or "random". `deallocation`: what becomes of what the program drops: "eager" (freed), "ignore" (it stays
-    until memory is short), "banish" (freed for ever). `thrash`: a step whose reruns take so many times its
-    own time is given up. `sample`, `ignore_small`: score a sample only; never drop small storages. `record`:
-    keep what happens in each last step, for `save`. `device`: whose memory is limited; the model's unless it
-    is given, and without a model torch's default.
+    `budget`: bytes of all tensors on the device ("2GiB", or a number), including parameters, gradients and
+    the optimizer's state. `heuristic`: which storage is evicted first: "dtr-eq", "dtr", "local", "lru",
+    "size", "msps" or "random". `deallocation`: what is done with tensors that the program drops: "eager"
+    (they are freed), "ignore" (they stay until memory is short), "banish" (they are freed for ever).
+    `thrash`: a step is given up if its reruns take so many times its own time. `sample`: scores only a sample
+    of the storages. `ignore_small`: never evicts small storages. `record`: keeps the events of the last step,
+    for `save`. `device`: the device whose memory is limited; without it the model's device, and without a
+    model torch's default device.
 
-    On a GPU the budget is for what its caching allocator hands out, and work on the stream that is current at
-    the beginning of the context can be evicted; what other streams read or make stays. Where the budget
-    cannot be kept, the op that needs more raises torch.OutOfMemoryError, and all tensors are as they were; a
-    step that is given up leaves the context as rematlas.Thrashing. At the end of the context all that the
-    program holds is there again, beyond the budget where it must be.
+    On a GPU the budget is for the bytes that the caching allocator hands out. Results on the stream that is
+    current at the beginning of the context can be evicted; tensors that other streams read or make stay. If
+    the budget cannot be kept, the op that needs more raises torch.OutOfMemoryError, and all tensors are as
+    they were before. A step that is given up leaves the context as rematlas.Thrashing. At the end of the
+    context all tensors that the program holds have their contents again, even if that exceeds the budget.
     """
     model, budget = model_and_bytes(model_and_budget, budget)
     check_choices(heuristic, deallocation, thrash)
@@ -78,7 +79,7 @@ def evict(
 
 
 def opened(eviction) -> None:
-    """Raises Busy, and other RuntimeErrors of the compiled part."""
+    """Opens the eviction. Raises Busy, and other RuntimeErrors of the compiled part."""
     try:
         eviction.open()
     except RuntimeError as error:
@@ -95,7 +96,7 @@ class OnlineEviction:
         self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
         self.eviction = None
-        self.is_left = False  # nobody needs it any more, and it was not the moment to end it
+        self.is_left = False  # nobody needs it any more, but it could not end at that moment
         self.hooks = PathHooks() if options["record"] and model is not None else None
 
     def __enter__(self):
@@ -120,13 +121,13 @@ class OnlineEviction:
         self.eviction, in_force = eviction, self
         python_reads.watch(eviction)
         untracked_writes.watch()
-        # Each step needs them: what is dropped of them would be made again before it is used.
+        # Each step needs the optimizer's tensors. If they were evicted, ops would have to make them again.
         self.after_updates = register_optimizer_step_post_hook(
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))
         )
         if self.hooks:
             self.hooks.start(self.model, eviction, Watch(self.model).walked)
-        self.model = None  # which may go while eviction is in force
+        self.model = None  # the program may free the model while eviction is in force
         return self
 
     def __exit__(self, _, error, __):
@@ -144,9 +145,9 @@ class OnlineEviction:
             raise Thrashing(str(error).splitlines()[0]) from error
 
     def save(self, name) -> None:
-        """Writes the last step that is over, as NAME.graph.json and NAME.schedule.json: `rematlas check`,
-        `rematlas draw` and the explorer open them. A step ends with its backward: what follows, an
-        optimizer's step say, begins the next one."""
+        """Writes the last step that is over as NAME.graph.json and NAME.schedule.json, which `rematlas
+        check`, `rematlas draw` and the explorer open. A step ends with its backward; ops after that (an
+        optimizer's step, say) belong to the next step."""
         if self.eviction is None:
             raise RuntimeError("rematlas: this eviction has not begun")
         try:
@@ -166,7 +167,8 @@ def end_if_left() -> None:
 
 
 def model_and_bytes(given, budget):
-    """Takes `evict(budget)` and `evict(model, budget)` apart, also where the budget is given by name."""
+    """Returns the model (None if there is none) and the budget from the arguments of `evict(budget)` or
+    `evict(model, budget)`; the budget may be given by name."""
     given = list(given)
     model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
     if given and given[0] is None and len(given) == 2:
@@ -204,14 +206,14 @@ def bytes_in(budget) -> int:
 
 
 def forget_failed_backward():
-    """What a backward had queued when an op failed stays in its thread's queue, with its tensors, until the
-    next backward."""
+    """Runs a small backward. When an op of a backward fails, the queued nodes of that backward and their
+    tensors stay in the thread's queue until the next backward."""
     with torch.enable_grad():
         torch.zeros((), requires_grad=True).backward()
 
 
 def kept_by(optimizer) -> list:
-    """Tensors that outlive its step: the parameters, and what it keeps of them."""
+    """Returns the tensors that outlive the optimizer's step: its parameters, and their states."""
     found = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     left = list(optimizer.state.values())
     while left:
@@ -226,7 +228,7 @@ def kept_by(optimizer) -> list:
 
 
 def leave_to_parent():
-    """In a process that was forked within the context, a worker that loads data say."""
+    """Ends eviction in a process that was forked within the context (a worker that loads data, say)."""
     global in_force
     if in_force is not None:
         classes.Eviction.leave_to_parent()

@@ -1,4 +1,4 @@
-"""How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
+"""How the original runs the steps that no plan runs: with or without online eviction."""
 
 import warnings
 
@@ -13,8 +13,8 @@ CHOICES = ("original", "evict")
 
 
 class SharedEviction:
-    """Online eviction is of the process: what one module's steps need, the steps of all modules run under.
-    `fallback` is that of the module which needs it first."""
+    """The online eviction of the process. When the steps of one module need it, the steps of all modules run
+    under it. `fallback`: the Fallback of the module that needs it first."""
 
     last = None
 
@@ -27,23 +27,26 @@ class SharedEviction:
 
     @staticmethod
     def in_force():
-        """Returns the one that is in force; None: there is none."""
+        """Returns the SharedEviction that is in force; None if there is none."""
         last = SharedEviction.last
         return last if last is not None and evicting.in_force is last.context else None
 
     def suits(self, fallback) -> bool:
-        """Says whether it keeps the budget of that module, in the way that was asked for."""
+        """Says whether this eviction keeps the budget of the fallback's module, in the way that its user has
+        asked for."""
         return self.budget <= fallback.budget and not (self.gives_up and fallback.choice == "evict")
 
     def is_for(self, fallback) -> bool:
-        """Says whether the step of that module goes on under it. Others begin their own."""
+        """Says whether the present step of the fallback's module runs under this eviction. A module with the
+        other choice begins an eviction of its own."""
         return fallback.needs_eviction and self.gives_up == (fallback.choice is None)
 
     def status(self):
         return self.context.status()
 
     def close(self) -> None:
-        """An op that runs now holds the locks of the eviction: it ends later then."""
+        """Ends the eviction. Within an op, which holds the locks of the eviction, it only marks the eviction
+        to be ended later."""
         if torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY):
             self.context.is_left = True
             return
@@ -52,24 +55,24 @@ class SharedEviction:
 
 
 class Fallback:
-    """A budget in bytes is kept by eviction where a step is not known to fit. `choice`: "evict" does so from
-    the first step on; None plans a step from shapes first, where these tell. Eviction stays in force from
-    such a step on, for whatever else the program does, until a step comes that needs none: its backward and
-    the optimizer are the caller's."""
+    """Keeps a budget in bytes by eviction in steps that are not known to fit. `choice`: "evict" does so from
+    the first step on; None plans a step from shapes first, if shapes tell enough. Eviction stays in force
+    after the forward of such a step, because the caller runs the backward and the optimizer. It ends when a
+    step comes that needs none."""
 
     of_process = Living()
 
     def __init__(self, module, budget, choice):
         self.module = module
-        self.budget = budget  # bytes; None: a share of a step that nobody knows yet
+        self.budget = budget  # bytes; None: a share, whose bytes are not known yet
         self.choice = choice
-        self.needs_eviction = False  # the step that goes on
+        self.needs_eviction = False  # the present step needs eviction
         self.evicted_steps = 0
-        self.backwards = 0  # under eviction, that were over when the module's last evicted forward began
-        self.has_failed = False  # to begin
-        self.cannot_keep = False  # some step needed more than the budget, under eviction, too
-        self.has_not_fitted = False  # some step of the original
-        self.others_are_open = False  # forwards, while the next one begins
+        self.backwards = 0  # backwards under eviction that were over when the last evicted forward began
+        self.has_failed = False  # eviction failed to begin
+        self.cannot_keep = False  # some step needed more than the budget even under eviction
+        self.has_not_fitted = False  # some step of the original did not fit
+        self.others_are_open = False  # other forwards were open when the last forward began
         Fallback.of_process.add(self)
 
     @property
@@ -83,19 +86,21 @@ class Fallback:
         self.has_not_fitted = True
 
     def has_not_fitted_together(self, several) -> bool:
-        """Says whether some step of the original did not fit where more than one may be open at a time: of
-        this module, by `several`, or of several modules. Then the first one of them is evicted, too, though
-        it would fit by itself."""
+        """Says whether some step of the original did not fit, and more than one step may be open at a time:
+        of this module (`several`) or of several modules. Then the first of the open steps runs under
+        eviction, too, although it would fit by itself."""
         of_bytes = [fallback for fallback in Fallback.of_process if fallback.budget is not None]
         return (several or len(of_bytes) > 1) and any(fallback.has_not_fitted for fallback in of_bytes)
 
     def evicts(self, fits) -> bool:
-        """`fits`: whether the original's step is known to fit; None: unknown."""
+        """Says whether a step runs under eviction. `fits`: whether the original's step is known to fit; None:
+        unknown."""
         keeps_budget = self.budget is not None and self.choice != "original" and not self.has_failed
         return keeps_budget and not fits
 
     def about_the_budget(self, fits) -> str:
-        """Says behind "the original" what such steps do to a budget in bytes; empty where it is a share."""
+        """Returns the text that follows "the original" in messages and says whether such steps keep a budget
+        in bytes; empty if the budget is a share."""
         if self.budget is None:
             return ""
         if self.evicts(fits):
@@ -111,7 +116,7 @@ class Fallback:
         evicting.end_if_left()
         self.note_given_up()
         is_lazy = any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
-        if is_lazy or not self.evicts(fits):  # nobody knows the parameters that this forward makes
+        if is_lazy or not self.evicts(fits):  # a lazy module makes its parameters in this forward
             self.end()
             return
         self.needs_eviction = True
@@ -141,8 +146,8 @@ class Fallback:
         return self.needs_eviction
 
     def note_given_up(self) -> None:
-        """Where nobody has asked for eviction, a budget that it cannot keep ends no step: all goes that
-        can."""
+        """Warns once if eviction cannot keep the budget. If the user has not asked for eviction, that raises
+        no error: eviction evicts all that it can, and goes on."""
         shared = SharedEviction.in_force()
         why = "" if shared is None else shared.status().given_up
         if not why:
@@ -151,7 +156,7 @@ class Fallback:
         is_first = not any(fallback.cannot_keep for fallback in users)
         for fallback in users:
             fallback.cannot_keep = True
-            fallback.note_does_not_fit()  # the first one of several forwards is evicted from now on
+            fallback.note_does_not_fit()  # the first of several open forwards is evicted, too, from now on
         if is_first:
             thrashes = why.startswith("eviction thrashes")
             how = "it takes up to twice of it from here on" if thrashes else "it goes as near to it as it can"
@@ -165,7 +170,7 @@ class Fallback:
         )
 
     def leave_step(self, why) -> None:
-        """This step runs without eviction, and the next ones may be evicted again."""
+        """Warns that this step runs without eviction. The next steps may run under eviction again."""
         warnings.warn(
             f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
             " program's steps take turns, by a lock around each of them where threads take them",
@@ -174,8 +179,8 @@ class Fallback:
         )
 
     def end(self) -> None:
-        """The module's steps need no eviction from here on, unless a forward is open whose backward is still
-        to come under it."""
+        """Leaves eviction, because the module's next step needs none. If the backward of an evicted forward
+        is still to come, eviction stays."""
         shared = SharedEviction.in_force() if self.needs_eviction else None
         is_open = shared is not None and shared.status().steps == self.backwards
         if not is_open:
@@ -189,9 +194,9 @@ class Fallback:
         if shared is not None and not any(map(shared.is_for, Fallback.of_process)):
             shared.close()
 
-    __del__ = leave  # with the module
+    __del__ = leave  # when the module is freed
 
     def status(self):
-        """Returns None where the module's steps need no eviction."""
+        """Returns the status of the eviction; None if the module's steps need no eviction."""
         shared = SharedEviction.in_force()
         return shared.status() if self.needs_eviction and shared is not None else None

@@ -4,7 +4,7 @@ import weakref
 
 
 class Living:
-    """Iterates over what was added and is alive. Other threads may add meanwhile."""
+    """Iterates over the added objects that are alive. Other threads may add objects meanwhile."""
 
     def __init__(self):
         self.references = ()

@@ -1,4 +1,5 @@
-"""Ways in which Python gets at a tensor's memory past all operators: what was dropped is made again first."""
+"""Python's accesses to a tensor's memory past all operators. A tensor that was evicted is made again before
+such an access."""
 
 import enum
 import threading
@@ -8,17 +9,17 @@ import torch
 
 
 class Look(enum.IntEnum):
-    """What somebody does with a tensor's memory. The numbers are those of the compiled part."""
+    """How somebody accesses a tensor's memory. The numbers are those of the compiled part."""
 
     NOW = 0  # reads it at once
     ON = 1  # reads it from now on
     AND_CHANGE = 2  # reads and writes it from now on
 
 
-# Addresses and storages are taken to be for reading.
+# Whoever asks for an address or a storage is assumed to read only.
 METHODS = {
     "data_ptr": Look.ON,
-    "numpy": Look.NOW,  # and with it __array__; see `lent`
+    "numpy": Look.NOW,  # __array__ calls it, too; see `lent`
     "tolist": Look.NOW,
     "untyped_storage": Look.ON,
     "storage": Look.ON,
@@ -40,7 +41,8 @@ def looked_at(method, eviction, look):
 
 
 def lent(numpy, eviction):
-    """Whoever has the array, or a view of it, may write there, and nobody else sees it."""
+    """Returns a replacement of `Tensor.numpy`. It lends the tensor to the array until the array is freed,
+    because the holder of the array may write to the memory unseen."""
 
     def lend(self, *args, **kwargs):
         array = numpy(self, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""How far the steps of a module go beyond its budget in bytes, whoever runs them: measured, not foreseen."""
+"""Measures how far the steps of a module exceed its budget in bytes, whoever runs the steps."""
 
 import enum
 import logging
@@ -12,7 +12,8 @@ device_memory = classes.DeviceMemory
 
 
 class Runner(enum.Enum):
-    """What begins with a call of the module, and who runs it: in words, for one and for several."""
+    """Who runs the step, or evaluation, that begins with a call of the module. The values are texts for
+    messages: for one step, and for several."""
 
     ORIGINAL = "a step that the original ran", "steps that the original ran"
     RECORDED = "a recorded step", "recorded steps"
@@ -25,7 +26,7 @@ class Runner(enum.Enum):
 
     @property
     def word(self) -> str:
-        """Returns the one of a StepLog."""
+        """Returns the word for this runner in a StepLog."""
         return "plan" if self is Runner.PLANNED else self.name.lower()
 
     def words(self, count: int) -> str:
@@ -46,33 +47,33 @@ ADVICE = {
 
 
 class StepPeaks:
-    """A step lasts from its forward to the next forward of the module: what the program does between the two,
-    the optimizer's update for one, is part of it. Its peak is of all tensors of the process on the device, so
-    the steps of several modules share peaks."""
+    """Measures the peak of each step of a module. A step lasts from its forward to the module's next forward,
+    so everything that the program does between the two (the optimizer's update, say) is a part of the step.
+    The peak counts all tensors of the process on the device, so the steps of several modules share peaks."""
 
     of_process = Living()
 
     def __init__(self, budget, choice=None):
-        """`choice`: as Fallback has it."""
-        self.budget = budget  # bytes; None: a share, which is of the step alone
+        """`choice`: see Fallback."""
+        self.budget = budget  # bytes; None: a share, which counts the step alone
         self.choice = choice
         self.step_log = None
         self.device = ""
-        self.runner = None  # of the step that goes on
-        self.most = 0  # bytes of all tensors in it so far
-        self.beyond = {}  # by runner: how many steps went beyond the budget, and the largest of their peaks
-        self.is_counted = False  # the step that goes on is one of them
+        self.runner = None  # the Runner of the present step; None between a failed call and the next one
+        self.most = 0  # the peak bytes of all tensors in the present step so far
+        self.beyond = {}  # by runner: the number of steps beyond the budget, and the largest of their peaks
+        self.is_counted = False  # the present step is counted in `beyond`
         self.is_measured = budget is not None
         if budget is not None:
             StepPeaks.of_process.add(self)
 
     def tell(self, step_log) -> None:
-        """Each step is told to the StepLog from now on."""
+        """Reports each step to the StepLog from now on."""
         self.step_log, self.is_measured = step_log, True
         StepPeaks.of_process.add(self)
 
     def look(self) -> None:
-        """Learns how far the step that goes on has come, and with it those of other modules."""
+        """Measures the present step up to now, and the present steps of other modules with it."""
         if self.is_measured and self.runner is not None:
             StepPeaks.learn(self.device)
 
@@ -101,12 +102,12 @@ class StepPeaks:
             )
 
     def advice(self, runner: Runner) -> str:
-        """Says what keeps the budget, apart from what the caller has chosen already."""
+        """Says what would keep the budget, without an option that the caller has chosen already."""
         is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
         return "a larger budget keeps it" if is_evicted else ADVICE[runner]
 
     def note_forward(self, device: str) -> None:
-        """A forward begins: the step before it is over."""
+        """A forward begins, so the step before it is over."""
         if not self.is_measured:
             return
         try:
@@ -119,7 +120,7 @@ class StepPeaks:
             self.step_log.begin()
 
     def note_runner(self, runner: Runner, answer=None) -> None:
-        """Who runs the step from here on. `answer`: of the plan that does."""
+        """Notes who runs the step from here on. `answer`: the planner's answer if a plan runs it."""
         self.runner = runner
         if self.step_log is None:
             return
@@ -129,23 +130,23 @@ class StepPeaks:
             self.step_log.note_original()
 
     def end(self) -> None:
-        """The step that goes on is over."""
+        """The present step is over."""
         if self.step_log is not None and self.runner is not None:
             self.step_log.end(self.runner.word, self.most)
         self.runner = None
 
     def close(self) -> None:
-        """No further step comes."""
+        """Ends the measurement, because no further step comes."""
         self.look()
         self.end()
 
     def note_failed(self) -> None:
-        """The forward has thrown: there is no step."""
+        """The forward has raised an error, so there is no step."""
         self.look()
         self.runner = None
 
     def text(self) -> str:
-        """Says which steps went beyond the budget, and what keeps it; empty where none did."""
+        """Says which steps went beyond the budget, and what would keep the budget; empty if no step did."""
         return "; ".join(
             f"from {runner.words(steps)} to the next call, all tensors took up to {in_bytes(most)},"
             f" {in_bytes(most - self.budget)} beyond the budget ({self.advice(runner)})"

@@ -1,4 +1,4 @@
-"""Ways in which work is done past all operators: eviction sees neither what it reads nor what it writes."""
+"""Work past all operators: eviction sees neither the reads nor the writes of such work."""
 
 import sys
 import threading
@@ -41,8 +41,9 @@ def started_as(start):
 
 
 class UntrackedWrites:
-    """Threads that begin within are followed. CUDA graphs are refused before anything is captured. What
-    torch.compile has made runs as it was written, for compiled kernels take addresses."""
+    """Handles such work while eviction is in force. Threads that begin meanwhile are followed. CUDA graphs
+    are refused before anything is captured. Functions that torch.compile has compiled run uncompiled, because
+    compiled kernels use addresses."""
 
     def __init__(self):
         self.replaced = []
@@ -50,7 +51,7 @@ class UntrackedWrites:
 
     def watch(self):
         graph = torch.cuda.CUDAGraph
-        # __enter__: before it changes the stream.
+        # __enter__ of torch.cuda.graph is refused as a whole, before it changes the stream.
         for owner, name in ((torch.cuda.graph, "__enter__"), (graph, "capture_begin"), (graph, "replay")):
             self.replace(owner, name, refuse_graphs)
         self.replace(threading.Thread, "start", started_as(threading.Thread.start))

@@ -1,4 +1,4 @@
-"""A budget as people write it."""
+"""A budget as users write it."""
 
 import dataclasses
 import re
@@ -10,7 +10,7 @@ PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 @dataclasses.dataclass(frozen=True)
 class StepBudget:
-    """Bytes of the device, or a share of what the plainly compiled step takes."""
+    """Bytes of the device, or a share of the peak of the plainly compiled step."""
 
     text: str
     bytes: int | None
@@ -18,7 +18,7 @@ class StepBudget:
 
     @classmethod
     def parse(cls, budget) -> "StepBudget":
-        """Raises ValueError for what is neither bytes nor a percentage."""
+        """Reads a budget. Raises ValueError if it is neither bytes nor a percentage."""
         text = str(budget)
         number = budget_bytes(budget)
         if number is not None:
@@ -32,7 +32,7 @@ class StepBudget:
         return cls(text, None, float(share[1]) / 100)
 
     def of(self, plain_bytes: int, beside_bytes: int) -> int:
-        """Returns the bytes; shares are of the step alone."""
+        """Returns the budget in bytes. A share counts the step alone; the bytes beside the step are added."""
         if self.bytes is not None:
             return self.bytes
         return beside_bytes + int(self.share * (plain_bytes - beside_bytes))

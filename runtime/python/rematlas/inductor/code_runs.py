@@ -1,18 +1,19 @@
-"""Tells listeners when the code of a compiled graph that is trained begins to run and ends."""
+"""Tells listeners when the code of a compiled training graph begins and ends to run."""
 
 import contextlib
 import weakref
 
 from .. import compiled_code_calls
 
-# Each with `run_begins(code, graph, is_backward)`, which says whether the listener is to be told of the end,
-# with `run_ends()`, and with `left_out()`. `code` is a number for the code, `graph` one that forward and
-# backward have in common.
+# A listener has `run_begins(code, graph, is_backward)`, which returns whether the listener wants to hear of
+# the end, `run_ends()`, and `left_out()`. `code` is a number for the code. `graph` is a number that forward
+# and backward have in common.
 listeners = weakref.WeakSet()
 
 
 def listen(listener) -> None:
-    """Until `leave(listener)`, or as long as the listener lives. An error of `run_begins` ends the run."""
+    """Adds a listener until `leave(listener)` or until the listener is freed. An error of `run_begins` ends
+    the run."""
     compiled_code_calls.wrap(tell)
     listeners.add(listener)
 
@@ -36,7 +37,8 @@ def leave(listener) -> None:
 
 @contextlib.contextmanager
 def left_out():
-    """What planning takes within it on the device is no listener's step."""
+    """A context in which listeners measure nothing: memory that planning takes within it belongs to no
+    step."""
     with contextlib.ExitStack() as stack:
         for listener in list(listeners):
             stack.enter_context(listener.left_out())

@@ -1,4 +1,4 @@
-"""One graph that torch.compile compiles, and how its budget is kept."""
+"""Keeps the budget of one graph that torch.compile compiles."""
 
 import dataclasses
 import functools
@@ -31,33 +31,34 @@ from .torch_internals import (
 )
 
 MOST_TRIES = 4
-# Bytes below the budget that a try aims at, beside what the last was over it: the text knows alignments and
-# small tensors that the plan does not.
+# Each try aims at so many bytes below the budget, beside the bytes by which the try before exceeded it. The
+# generated text has alignments and small tensors that the plan does not know.
 MARGIN = 1 << 16
 
 
 @dataclasses.dataclass
 class CompiledGraph:
-    """What has become of a graph of the step. Bytes are those of the device, with what lives there beside the
-    graph's own tensors (`beside_bytes`)."""
+    """The result for one graph of the step. All bytes are bytes of the device, and include the tensors that
+    live beside the graph's own (`beside_bytes`)."""
 
     budget_bytes: int
     beside_bytes: int
-    # As torch.compile alone cuts the graph; where that is beyond the budget, it takes at least so many.
+    # The peak of the graph as torch.compile alone cuts it. If this is beyond the budget, it is a lower bound.
     plain_bytes: int
-    lowered_bytes: int = 0  # as the graph is cut, by the text that inductor generates
-    planned_bytes: int | None = None  # by the solver's schedule; None: there is none, or several graphs
-    overhead: float = 1.0  # of that schedule
-    bound: float | None = None
-    tries: int = 0  # how many schedules were lowered
-    planning_seconds: float = 0.0  # beyond what torch takes for the graph without a budget
-    measured_bytes: int | None = None  # the most in a step so far; None: not measured
+    lowered_bytes: int = 0  # the peak of the chosen cut, by the text that inductor generates
+    # The peak of the solver's schedule; None: there is no schedule, or there are several graphs.
+    planned_bytes: int | None = None
+    overhead: float = 1.0  # the overhead of that schedule
+    bound: float | None = None  # the bound on the overhead
+    tries: int = 0  # the number of schedules that were lowered
+    planning_seconds: float = 0.0  # time beyond that of torch for the graph without a budget
+    measured_bytes: int | None = None  # the largest measured peak of a step so far; None: not measured
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
 
     def save(self, path) -> None:
-        """Writes NAME.schedule.json, and NAME.graph.json beside it: the kernels, for the explorer and the
-        commands. Raises ValueError where torch's own cut is kept, which has no schedule."""
+        """Writes NAME.schedule.json, and NAME.graph.json with the kernels beside it, for the explorer and the
+        commands. Raises ValueError if torch's own cut is kept, because this cut has no schedule."""
         if not self.schedule_text:
             raise ValueError("rematlas: torch's own cut keeps the budget: there is no schedule to save")
         path = pathlib.Path(path)
@@ -78,37 +79,37 @@ class Cut:
 
     @property
     def extra_seconds(self) -> float:
-        """What backward computes again takes so long, by the solver's costs."""
+        """The time of the recomputation in backward, by the solver's costs."""
         return 0.0 if self.answer is None else self.answer.extra_seconds
 
 
 class _NoSaveSetFound(Exception):
-    """Leaves torch's partitioner."""
+    """Leaves torch's partitioner, because no save set was found."""
 
 
 class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
     def __init__(self, joint, inputs, options, budget, seconds, passing_bytes=0):
-        """`passing_bytes`: so many of those that are alive now are so in this call alone."""
+        """`passing_bytes`: bytes that are alive now, but only during this call."""
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
         self.budget, self.seconds = budget, seconds
-        self.ahead = CodeAhead()  # of graphs whose texts keep the budget
-        self.plain = None  # Cut, as torch.compile alone makes it
-        self.best = None  # Cut, what `cut` has chosen
-        self.between = Pause(0, 0)  # forward and backward, as far as it is known
-        self.step = None  # KernelStep, as soon as torch has a joint graph without what nobody reads
-        self.growth = 1.0  # the graph is compiled for sizes that are at most so many times as large
+        self.ahead = CodeAhead()  # the code of graphs whose texts keep the budget
+        self.plain = None  # the Cut that torch.compile alone makes
+        self.best = None  # the Cut that `cut` has chosen
+        self.between = Pause(0, 0)  # the pause between forward and backward; zero as long as it is unknown
+        self.step = None  # the KernelStep, as soon as torch has removed unread nodes from the joint graph
+        self.growth = 1.0  # the graph is compiled for sizes up to this factor larger
         self.sizes = sizes_that_change(joint.graph)
         self.larger = tuple(LargerSizes(self.sizes, factor) for factor in FACTORS) if self.sizes else ()
         device = device_of_inputs(joint)
-        gc.collect()  # what nobody holds does not live beside the step
+        gc.collect()  # garbage must not count as living beside the step
         self.input_bytes = sum(map(bytes_of, held_inputs(joint)))
         self.beside_bytes = max(0, alive_bytes(device) - self.input_bytes - passing_bytes)
 
     def cut(self) -> tuple[tuple, CompiledGraph]:
-        """Returns forward and backward within the budget. Raises Infeasible where no cut that was found keeps
+        """Returns forward and backward within the budget. Raises Infeasible if no cut that was found keeps
         it."""
         least = self.plain_end_bytes()
         if self.budget.bytes is None or least <= self.budget.bytes:
@@ -127,21 +128,21 @@ class BudgetedGraph:
 
     @functools.cached_property
     def returned_bytes(self) -> int:
-        """Returns the bytes of what forward returns to the caller."""
+        """The bytes of the tensors that forward returns to the caller."""
         returned = outputs_of(self.joint.graph)[: self.options["num_fwd_outputs"]]
         return sum(bytes_of(node) for node in returned if hasattr(node, "meta") and is_tensor(node))
 
     def know_between(self, pause: Pause, cut: Cut) -> int:
-        """From here on what eager code takes between forward and backward counts. Returns the bytes of the
-        step by a cut that was made before."""
+        """Counts the memory of eager code between forward and backward from here on. Returns the peak bytes
+        of the step with `cut`, which was made before."""
         self.between = pause
         if self.plain is not None:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
         return self.step_bytes(cut.forward, cut.backward)
 
     def step_bytes(self, forward: TextMemory, backward: TextMemory, larger=None) -> int:
-        """Returns the most bytes that are alive, with what lives beside the graph's own. `larger`:
-        LargerSizes that the memory is of."""
+        """Returns the peak bytes of the step, with the tensors that live beside the graph's own. `larger`:
+        the LargerSizes that the two memories are for."""
         inputs, between = self.input_bytes, self.between
         if larger is not None:
             values = [node.meta["val"] for node in held_inputs(self.joint)]
@@ -151,8 +152,7 @@ class BudgetedGraph:
         return max(forward.peak_bytes, forward.end_bytes + later) + inputs + self.beside_bytes
 
     def largest_growth(self, cut: Cut, budget: int) -> float:
-        """Returns the largest of the factors for sizes that may change within which the cut keeps the
-        budget."""
+        """Returns the largest factor for sizes that may change up to which the cut keeps the budget."""
         found = 1.0
         for sizes, first, second in zip(self.larger, cut.forward.larger, cut.backward.larger, strict=True):
             if self.step_bytes(first, second, sizes) > budget:
@@ -161,7 +161,7 @@ class BudgetedGraph:
         return found
 
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph as torch.compile alone does. Within the budget, where one is given, both graphs are
+        """Cuts the graph as torch.compile alone does. If a budget is given and kept, both graphs are
         compiled, too."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
@@ -172,8 +172,8 @@ class BudgetedGraph:
         return partition(self.joint, self.inputs, self.options)
 
     def plain_end_bytes(self) -> int:
-        """Returns what is alive between forward and backward as torch.compile alone cuts the graph: known
-        before anything is lowered, and no more than the peak."""
+        """Returns the bytes that are alive between forward and backward if torch.compile alone cuts the
+        graph. They are known before anything is lowered, and are at most the peak."""
         forward = self.plain_modules[0].graph
         arguments = {storage_of(node) for node in forward.find_nodes(op="placeholder")}
         made = {}
@@ -190,8 +190,8 @@ class BudgetedGraph:
             told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
-        """Returns the first cut whose text keeps the budget, else the one that takes least. Each schedule is
-        asked to take less by what the text of the one before was beyond the budget."""
+        """Returns the first cut whose text keeps the budget, otherwise the cut with the smallest peak. The
+        budget of each schedule is lower by the bytes by which the text before exceeded the budget."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
             tried = self.planned(asked, self.reserved_bytes, budget)
@@ -208,13 +208,14 @@ class BudgetedGraph:
 
     @property
     def reserved_bytes(self) -> int:
-        """Returns what eager code takes between forward and backward beside the tangents, which are part of
+        """The peak bytes of eager code between forward and backward, without the tangents, which are part of
         the schedule."""
         tangents = [node for node in self.joint.graph.nodes if is_tangent(node) and is_tensor(node)]
         return max(0, self.between.peak_bytes - sum(map(bytes_of, tangents)))
 
     def smallest(self) -> Cut:
-        """Returns the cut of the schedule with the least memory that the solver finds, or torch's own."""
+        """Returns the cut of the schedule with the smallest peak that the solver finds, or torch's own cut if
+        its peak is smaller."""
         found = self.planned(0, self.reserved_bytes)
         if isinstance(found, NoSaveSet) and not found.is_proven:
             found = self.planned(found.needed_bytes, self.reserved_bytes)
@@ -224,8 +225,8 @@ class BudgetedGraph:
         return min(plain, found, key=lambda cut: cut.lowered_bytes)
 
     def least_saved(self) -> Cut:
-        """Returns the cut that has the fewest bytes alive between forward and backward, of those that take no
-        more than torch's own."""
+        """Returns the cut with the fewest bytes alive between forward and backward, among the cuts whose peak
+        is at most that of torch's own."""
         plain = self.cut_plainly()
         asked = plain.lowered_bytes - self.beside_bytes
         found = self.planned(asked, asked)
@@ -236,8 +237,8 @@ class BudgetedGraph:
         return min(plain, found, key=lambda cut: cut.forward.end_bytes)
 
     def planned(self, asked: int, reserved: int = 0, budget: int | None = None) -> Cut | NoSaveSet:
-        """Cuts the graph as the solver's schedule for so many bytes does. `reserved`: so many of them are not
-        alive between forward and backward. `budget`: what keeps it is compiled, too."""
+        """Cuts the graph by the solver's schedule for `asked` bytes. `reserved`: bytes of these that must be
+        free between forward and backward. `budget`: a cut that keeps it is compiled, too."""
         answer = None
 
         def choose(graph, node_info):
@@ -257,7 +258,8 @@ class BudgetedGraph:
         return dataclasses.replace(self.lowered(modules, budget), answer=answer)
 
     def digest(self) -> str:
-        """Returns what tells the graph, and the sizes that it is planned for, from others of the step."""
+        """Returns a digest of the graph and of the sizes that it is planned for, which differs from those of
+        the step's other graphs."""
         nodes = [f"{node.name} {node.target} {node.meta.get('val')}" for node in self.joint.graph.nodes]
         return hashlib.sha256("\n".join((*nodes, str(self.sizes))).encode()).hexdigest()
 
@@ -284,9 +286,9 @@ class BudgetedGraph:
         return modules
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
-        """Reads what both graphs take from the text that inductor generates, and compiles them where that is
-        within a budget. What forward returns lives on while backward runs, and so do the tangents, which
-        autograd holds."""
+        """Reads the memory of both graphs from the texts that inductor generates, and compiles the graphs if
+        their peak is within the budget. The results of forward live on while backward runs; so do the
+        tangents, which autograd holds."""
         forward, backward = modules
         count = self.options["num_fwd_outputs"]
         returned = outputs_of(forward.graph)[:count]
@@ -318,7 +320,8 @@ class BudgetedGraph:
 
 
 def check_runs(forward, backward) -> None:
-    """What draws random numbers or is seen outside of the graph must not be in both."""
+    """Raises RuntimeError if forward and backward both contain a node that draws random numbers or has
+    effects outside of the graph."""
     in_forward = {node.name for node in forward.graph.nodes}
     for node in backward.graph.nodes:
         if node.op == "call_function" and node.name in in_forward and runs_once(node):
@@ -329,7 +332,8 @@ def check_runs(forward, backward) -> None:
 
 
 def without_checkpoints(joint):
-    """Returns the joint graph without the marks of torch.utils.checkpoint: what runs again is chosen here."""
+    """Returns the joint graph without the marks of torch.utils.checkpoint, because the solver chooses what is
+    recomputed."""
     module = copied(joint)
     for node in module.graph.nodes:
         if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):

@@ -1,4 +1,4 @@
-"""A step that `rematlas.compile` has made, and what has become of it."""
+"""A step that `rematlas.compile` has made, and its status."""
 
 import functools
 import gc
@@ -30,29 +30,29 @@ log = logging.getLogger("rematlas")
 
 
 class BudgetedStep:
-    """One that `compile` has made."""
+    """A step that `compile` has made."""
 
     def __init__(self, target, budget, seconds, options, is_compared=False):
         self.target, self.budget, self.seconds = target, budget, seconds
-        self.is_compared = is_compared  # with the plainly compiled step, as soon as all graphs are known
-        self.difference = None
+        self.is_compared = is_compared  # the second call compares it with the plainly compiled step
+        self.difference = None  # the Difference of that comparison
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
         self.inductor_options, self.options = given, options
-        self.beside_bytes = 0  # when the step was called first, in MiB
-        self.passing_bytes = 0  # of what the first call keeps until it ends
+        self.beside_bytes = 0  # MiB that lived beside the step when it was called first
+        self.passing_bytes = 0  # bytes of the state that is kept only during the first call
         self.compiled = self.compile(WhatIsLeft())
-        self.measured = None  # MeasuredStep, the first: the next call knows what all of it takes
-        self.measured_graphs = set()  # numbers of those that have run in that step
-        self.is_called = False
-        self.record = ""  # the key of what is told of the graphs beside torch's cache
+        self.measured = None  # MeasuredStep of the first step, until the next call decides about the cuts
+        self.measured_graphs = set()  # numbers of the graphs that have run in that step
+        self.is_called = False  # a measured call runs now
+        self.record = ""  # the key of the StepRecord beside torch's cache
         self.calls = 0
-        self.is_measured = False  # kernels are measured, and compiled, in the first calls
-        self.is_told = False
+        self.is_measured = False  # the peak of this step counts: no kernels are measured or compiled in it
+        self.is_told = False  # a peak beyond the budget was logged
 
     def compile(self, way):
-        """Compiles the target anew when it is called next. Returns what torch.compile does."""
+        """Has the target compiled anew when it is called next. Returns the result of torch.compile."""
         self.partitioner = Partitioner(self.budget, self.seconds, way)
         self.partitioner.beside_bytes = self.beside_bytes
         self.partitioner.passing_bytes = self.passing_bytes
@@ -66,7 +66,8 @@ class BudgetedStep:
         self.partitioner.graphs = [decision.told for decision in decisions]
 
     def callable(self):
-        """Returns what the caller calls: torch's module, or a function as the one that was given."""
+        """Returns the object that the caller calls: torch's module, or a function that wraps the given
+        one."""
         if isinstance(self.target, torch.nn.Module):
             self.compiled.forward = self.call
             return self.compiled
@@ -89,7 +90,8 @@ class BudgetedStep:
 
     def run(self, args, kwargs):
         try:
-            with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):  # else it drops the budget
+            # Without this option dynamo would go on without the budget.
+            with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
                 return self.forward(*args, **kwargs)
         except FailOnRecompileLimitHit as error:
             limit = torch._dynamo.config.recompile_limit
@@ -105,7 +107,7 @@ class BudgetedStep:
         raise without_frames(refusal)
 
     def compare(self, args, kwargs, device) -> None:
-        """Runs the step once with the budget and once without it. Raises Refused where outputs or gradients
+        """Runs the step once with the budget and once without it. Raises Refused if outputs or gradients
         differ by more than rounding."""
         self.is_compared = False
         target = self.target.forward if isinstance(self.target, torch.nn.Module) else self.target
@@ -117,9 +119,9 @@ class BudgetedStep:
             )
 
     def first_call(self, args, kwargs, device):
-        """What is told of the graphs lies beside torch's cache: a process that takes them from there cuts
-        none. Where nothing is told, no graph is taken from the cache: it may need another cut when all of
-        the step is known."""
+        """Runs the first call. Records of graphs lie beside torch's cache, so a process that takes the graphs
+        from the cache cuts none. If there is no record, the key of the cache is a new one, so no graph comes
+        from the cache: it may need another cut when all graphs of the step are known."""
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
         options = {**self.inductor_options, **self.options}
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
@@ -138,8 +140,8 @@ class BudgetedStep:
         return outputs
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
-        """Runs the step by what is known of it, else as a step of one graph. Returns the outputs, and whether
-        the step was found to have several graphs, so that it has to begin anew."""
+        """Runs the step by the record of it if there is one, otherwise as a step of one graph. Returns the
+        outputs, and whether the step turned out to have several graphs, so that it must begin anew."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:
@@ -154,8 +156,8 @@ class BudgetedStep:
         return outputs, False
 
     def measured_run(self, args, kwargs):
-        """Where it is not decided yet how the graphs are cut, the step is measured until its next call. A
-        call that fails ends that."""
+        """Runs the step. If the cuts of its graphs are not decided yet, the step is measured until its next
+        call; a call that fails ends the measurement."""
         if not isinstance(self.partitioner.way, MeasuredStep):
             return self.run(args, kwargs)
         self.measured, self.measured_graphs = self.partitioner.way, set()
@@ -190,8 +192,8 @@ class BudgetedStep:
         raise without_frames(refusal)
 
     def is_cut_anew(self) -> bool:
-        """Says whether the graphs of the step are compiled anew, as is decided for all together now that the
-        step is known. Raises Infeasible."""
+        """Decides about the cuts of all graphs together, now that the step is known. Returns whether the
+        graphs are compiled anew. Raises Infeasible."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
@@ -216,7 +218,8 @@ class BudgetedStep:
         return bool(decisions)
 
     def run_begins(self, code, graph, is_backward) -> bool:
-        """The graphs of other compiled modules in the same loop are none of the step's."""
+        """Hears of a run, and returns whether the run is the step's: graphs of other compiled modules in the
+        same loop are not."""
         if self.is_called and not is_backward:
             self.measured_graphs.add(graph)
         elif not is_backward or graph not in self.measured_graphs:
@@ -235,7 +238,7 @@ class BudgetedStep:
         return self.measured.pauses.left_out()
 
     def bytes_beside(self, args, kwargs, device) -> int:
-        """Returns what lives on the device beside arguments and parameters, in steps of a MiB."""
+        """Returns how much memory is alive on the device beside arguments and parameters, in MiB."""
         gc.collect()
         tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
         if isinstance(self.target, torch.nn.Module):
@@ -245,7 +248,7 @@ class BudgetedStep:
         return max(0, alive_bytes(device) - own) >> 20
 
     def watch_backward(self, outputs, device) -> None:
-        """The peak is read when the backward that reaches the outputs first is over."""
+        """Has the peak read when the first backward that reaches the outputs is over."""
         if not self.is_measured:
             return
         has_begun = []
@@ -278,7 +281,7 @@ class BudgetedStep:
 
 
 class CompiledStatus:
-    """What has become of a step that `compile` has made."""
+    """The status of a step that `compile` has made."""
 
     def __init__(self, step):
         self._step = step
@@ -290,7 +293,7 @@ class CompiledStatus:
 
     @property
     def difference(self):
-        """How far outputs and gradients are from those of the plainly compiled step; None: not compared."""
+        """The Difference of outputs and gradients from the plainly compiled step; None: not compared."""
         return self._step.difference
 
     def __repr__(self):
@@ -318,8 +321,8 @@ class CompiledStatus:
 
 
 def without_frames(error):
-    """Returns the error without frames of torch's compilers and of the step, which would hold the step's
-    tensors as long as the error lives. It is to be raised outside of any `except`."""
+    """Returns the error without the frames of torch's compilers and of the step, which would hold the step's
+    tensors as long as the error lives. The caller must raise it outside of any `except`."""
     error.__context__ = error.__cause__ = None
     return error.with_traceback(None)
 

@@ -1,4 +1,4 @@
-"""What a step takes between the runs of its compiled graphs, where torch runs op by op."""
+"""The memory that a step takes between the runs of its compiled graphs, where torch runs op by op."""
 
 import contextlib
 import dataclasses
@@ -8,10 +8,10 @@ from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 
 @dataclasses.dataclass(frozen=True)
 class Pause:
-    """Bytes beside those that are alive when the pause begins."""
+    """The memory of a pause, in bytes beyond those that are alive when the pause begins."""
 
-    peak_bytes: int  # the most
-    kept_bytes: int  # at its end; less than zero where the pause frees more than it makes
+    peak_bytes: int  # the most bytes in the pause
+    kept_bytes: int  # the bytes at its end; negative if the pause frees more than it makes
 
     def times(self, factor: float) -> "Pause":
         return Pause(int(self.peak_bytes * factor), int(self.kept_bytes * factor))
@@ -22,7 +22,7 @@ class EagerPauses:
 
     def __init__(self, device):
         self.device = device
-        self.ended = []  # Pause, one before each run
+        self.ended = []  # the Pause before each run
         self.begin()
         self.start_bytes = self.level
 
@@ -39,7 +39,8 @@ class EagerPauses:
         return Pause(self.peak, alive_bytes(self.device) - self.level)
 
     def leave_out(self, freed_bytes: int) -> None:
-        """So many bytes that have been alive since the step began are none of the step's, and are freed."""
+        """Takes off bytes that have been alive since the step began, do not belong to the step, and are freed
+        now."""
         self.start_bytes -= freed_bytes
         self.level -= freed_bytes
         reset_peak(self.device)
@@ -52,7 +53,7 @@ class EagerPauses:
 
     @contextlib.contextmanager
     def left_out(self):
-        """What is taken within it is none of the step's."""
+        """A context in which memory does not count as the step's."""
         self.note_peak()
         try:
             yield

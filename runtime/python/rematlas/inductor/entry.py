@@ -1,15 +1,16 @@
 """`rematlas.compile`: torch.compile under a budget in bytes. Inductor is imported when it is called."""
 
-SECONDS = 3.0  # of the solver, for each schedule that is tried
-STEP = "_rematlas_compiled_step"  # the attribute of what `compile` returns that holds its BudgetedStep
+SECONDS = 3.0  # the solver's time limit for each schedule that is tried
+STEP = "_rematlas_compiled_step"  # the attribute with the BudgetedStep, in the object that `compile` returns
 
 
 def compile_options(budget, *, time_limit=SECONDS) -> dict:
     """Returns options for `torch.compile(model, options=...)` that keep a budget: bytes, "8GiB", or "60%" of
-    what the step takes under torch.compile alone. Raises ValueError for what is no budget.
+    the step's peak under torch.compile alone. Raises ValueError if `budget` is no budget.
 
-    No step is measured, of several graphs each takes what those before it have left, and what cannot be
-    reached is told within torch's BackendCompilerFailed; `compile` does more.
+    These options do less than `compile`: no step is measured; if there are several graphs, each takes the
+    budget that the graphs before it have left; and a budget that cannot be reached raises torch's
+    BackendCompilerFailed.
     """
     from .budget import StepBudget
     from .partitioner import Partitioner
@@ -20,20 +21,22 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
 
 def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **options):
     """Compiles as `torch.compile(model_or_function, **options)` does, so that forward and backward keep a
-    budget: bytes of the device with all that lives there, "8GiB", or "60%" of what the step takes under
+    budget: bytes of the device with all tensors that live there, "8GiB", or "60%" of the step's peak under
     torch.compile alone.
 
-    What forward saves and what backward computes again is chosen by the solver, in at most `time_limit`
-    seconds for each schedule that is tried; the peak is read from the text that inductor generates before it
-    is compiled. A step that dynamo cuts into several graphs is compiled with each graph at its least memory
-    in the first call, which begins anew for that, and in the second with what is chosen for all of them
-    together. Checkpoints within the step are dissolved. Raises Infeasible in the first call, or in a later
-    one with larger sizes, where the budget cannot be reached, and ValueError for what is no budget or for
-    options of torch.compile that exclude one. `rematlas.status(step)` says what became of each graph.
+    The solver chooses which tensors forward saves and which ones backward computes again, in at most
+    `time_limit` seconds for each schedule that is tried. The peak is read from the text that inductor
+    generates, before it is compiled. If dynamo cuts a step into several graphs, the first call begins anew,
+    with each graph at its least memory; the second call compiles the graphs with the cuts that are chosen for
+    all of them together. Checkpoints within the step are dissolved. Raises Infeasible, in the first call or
+    in a later call with larger sizes, if the budget cannot be reached; raises ValueError if `budget` is no
+    budget or if an option of torch.compile excludes a budget. `rematlas.status(step)` shows the result for
+    each graph.
 
-    `compare`: the second call compiles the step once more without a budget, runs both, and says in
-    `rematlas.status(step).difference` how far outputs and gradients are apart; it raises Refused where that
-    is more than rounding. That takes the time of a plain compilation, and the memory of the plain step, once.
+    `compare`: the second call compiles the step once more without a budget and runs both.
+    `rematlas.status(step).difference` says how far their outputs and gradients are apart. The call raises
+    Refused if the difference is more than rounding. It takes the time of a plain compilation and the memory
+    of the plain step, once.
     """
     backend = options.get("backend", "inductor")
     if backend != "inductor":
@@ -50,7 +53,7 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
 
 
 def compiled_status(made):
-    """Returns the CompiledStatus of what `compile` has returned, None for all else."""
+    """Returns the CompiledStatus of an object that `compile` has returned; None for any other object."""
     step = getattr(made, "__dict__", {}).get(STEP)
     if step is None:
         return None

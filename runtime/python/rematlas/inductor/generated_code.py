@@ -1,6 +1,6 @@
-"""What inductor generates for a forward and its backward: texts, which say what the step takes, and the code
-where it is wanted. The code is kept until torch asks for it: no graph is lowered twice. What this needs of
-torch is private there."""
+"""Has inductor generate texts for a forward and its backward, which show the memory of the step, and code for
+those that are wanted. The code is kept until torch asks for it, so that no graph is lowered twice. This file
+uses private parts of torch."""
 
 import dataclasses
 import hashlib
@@ -29,18 +29,18 @@ class GraphToLower:
 
     module: fx.GraphModule
     held: set[str]  # names of arguments that live on when the graph drops them
-    # Positions of a backward's arguments that it may write over; None says that the graph is a forward.
+    # Positions of a backward's arguments that it may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
-    returned: int = 0  # so many of a forward's first outputs are the caller's
-    larger: tuple = ()  # LargerSizes for which the memory is told, too
-    strides: dict = dataclasses.field(default_factory=dict)  # of arguments that forward has laid out, by name
+    returned: int = 0  # the number of a forward's first outputs that the caller gets
+    larger: tuple = ()  # LargerSizes for which the memory is computed, too
+    strides: dict = dataclasses.field(default_factory=dict)  # strides that forward has chosen, by argument
 
     @property
     def is_backward(self) -> bool:
         return self.given_away is not None
 
     def arguments(self) -> list:
-        """Returns what stands for the arguments while the graph is lowered."""
+        """Returns the fake tensors and sizes that stand for the arguments while the graph is lowered."""
         return [self.laid_out(node) for node in self.module.graph.find_nodes(op="placeholder")]
 
     def laid_out(self, node: fx.Node):
@@ -51,7 +51,8 @@ class GraphToLower:
             return value.as_strided(value.size(), strides)
 
     def copy(self) -> fx.GraphModule:
-        """Returns a copy that says which outputs keep their strides, as torch says before it lowers one."""
+        """Returns a copy whose metadata says which outputs keep their strides. Torch adds the same metadata
+        before it lowers a graph."""
         module = copied(self.module)
         output = output_of(module.graph)
         ends = output.args[0] if self.is_backward else output.args[0][: self.returned]
@@ -61,8 +62,8 @@ class GraphToLower:
 
 
 class BufferSizes:
-    """Of the buffers of the graph that inductor lowers. `held`: arguments that live on when it drops them.
-    `larger`: LargerSizes in place of those of the call that is compiled."""
+    """Answers the bytes of the buffers of the graph that inductor lowers. `held`: arguments that live on when
+    the graph drops them. `larger`: LargerSizes in place of the sizes of the call that is compiled."""
 
     def __init__(self, graph, held, larger=None):
         self.graph = graph
@@ -108,7 +109,7 @@ class BufferSizes:
 
 
 def kernel_node(buffer: ir.ExternKernel):
-    """Returns the node that an extern kernel runs, None where that is not known."""
+    """Returns the node that an extern kernel runs; None if it is not known."""
     node = buffer.get_origin_node()
     if node is not None:
         return node
@@ -121,18 +122,19 @@ class CodeAhead:
     """Compiled code of graphs that torch has not asked for yet."""
 
     codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by `key_of` the graph
-    seconds: float = 0.0  # of making them, which torch is spared
+    seconds: float = 0.0  # the time of making the code, which torch need not spend again
 
 
 class _Left(BaseException):
-    """Leaves inductor, whose handlers take exceptions of other classes."""
+    """Leaves inductor. It is no Exception, because inductor's handlers would catch one."""
 
 
 def memory_of_texts(
     forward: GraphToLower, backward: GraphToLower, is_wanted, ahead: CodeAhead
 ) -> list[TextMemory]:
-    """Lowers copies of both graphs as inductor does and reads the texts, before any compiler runs. Where
-    `is_wanted(first, second)` says so of what the two take, both are compiled, and `ahead` gets the code."""
+    """Lowers copies of both graphs as inductor does and reads the texts, before any compiler runs. If
+    `is_wanted(first, second)` is true for their memories, both graphs are compiled, and `ahead` gets the
+    code."""
     found = []
 
     def read_backward(memory) -> bool:
@@ -155,8 +157,8 @@ def memory_of_texts(
 
 
 def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
-    """Lowers a copy of the graph. Where `is_wanted(memory)` says so of its text, it is compiled, `ahead` gets
-    the code, and true is returned. Another graph may be lowered within `is_wanted`."""
+    """Lowers a copy of the graph. If `is_wanted(memory)` is true for its text, the graph is compiled and
+    `ahead` gets the code. Returns whether it was compiled. `is_wanted` may lower another graph."""
     is_compiled = False
 
     def read(text):
@@ -182,7 +184,8 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
             mock.patch.object(lowering, "get_donated_idxs", lambda: graph.given_away),
             mock.patch.object(compile_fx, "fx_codegen_and_compile", make),
             inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
-            V.set_distributed_autotune_state(NullHandler()),  # of the graph that is lowered around this one
+            # Hides the state of a graph that inductor lowers around this one.
+            V.set_distributed_autotune_state(NullHandler()),
         ):
             compile_fx.compile_fx_inner(
                 graph.copy(),
@@ -198,14 +201,16 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
 
 @dataclasses.dataclass
 class LaidOut:
-    """What forward saves, which inductor lays out as it likes, by the names of the module's nodes."""
+    """The layouts that inductor chooses for the tensors that forward saves, by the names of the module's
+    nodes."""
 
-    strides: dict[str, tuple]  # of tensors of fixed sizes
+    strides: dict[str, tuple]  # strides of the tensors of fixed sizes
     copies: set[str]  # arguments of forward that are saved as copies
 
     @classmethod
     def by_lowered(cls, module: fx.GraphModule) -> "LaidOut":
-        """Reads the graph that is lowered, whose outputs are those of the module."""
+        """Reads the layouts from the graph that inductor lowers now, whose outputs are those of the
+        module."""
         strides, copies = {}, set()
         for node, made in zip(outputs_of(module.graph), V.graph.graph_outputs, strict=True):
             if not (isinstance(node, fx.Node) and isinstance(made, ir.IRNode) and made.has_tensor_output()):
@@ -219,8 +224,8 @@ class LaidOut:
 
 
 def take_codes(codes_of) -> None:
-    """From here on torch takes the code of a graph from the dictionary `codes_of(partitioner)` where it is
-    there. The partitioner is that of the step that is compiled."""
+    """Makes torch take the code of a graph from the dictionary `codes_of(partitioner)` from here on, if the
+    code is there. The partitioner is that of the step that is compiled."""
     if getattr(compile_fx.fx_codegen_and_compile, "is_ours", False):
         return
     compile_by_others = compile_fx.fx_codegen_and_compile
@@ -235,8 +240,8 @@ def take_codes(codes_of) -> None:
 
 
 def key_of(module: fx.GraphModule, arguments, options) -> str | None:
-    """Returns what is equal for graphs of which inductor makes the same code; None for a graph that holds
-    tensors or other graphs, which the key would not tell apart."""
+    """Returns a key that is equal for graphs of which inductor makes the same code; None for a graph that
+    holds tensors or other graphs, because the key would not distinguish these."""
     if module.graph.find_nodes(op="get_attr"):
         return None
     digest = hashlib.sha256()

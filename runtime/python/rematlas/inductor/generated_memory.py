@@ -12,9 +12,9 @@ import dataclasses
 class TextMemory:
     """Bytes of tensors that the graph allocates, beside its arguments."""
 
-    peak_bytes: int  # the most; an argument that the graph drops counts as less from there on
-    end_bytes: int  # what is alive when it returns, the arguments that it dropped taken off
-    larger: tuple["TextMemory", ...] = ()  # the same where sizes that may change are larger, see larger_sizes
+    peak_bytes: int  # the most bytes; an argument that the graph drops is subtracted from there on
+    end_bytes: int  # bytes alive when the graph returns, minus the arguments that it has dropped
+    larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes that may change, see larger_sizes
 
 
 class Storage:
@@ -28,13 +28,14 @@ class _Reader:
     def __init__(self, sizes):
         self.sizes = sizes
         self.storages = {}  # by name
-        self.uses = {}  # by storage: how many names it has
+        self.uses = {}  # by storage: the number of its names
         self.alive = self.peak = 0
-        self.workspace = 0  # of the kernel whose outputs get their names
-        self.parts = {}  # of tuples that kernels return, by name: the expression of a part to its later name
+        self.workspace = 0  # bytes of the workspace of the kernel whose outputs get names now
+        # By the name of a tuple that a kernel returns: the later names of its parts, by expression.
+        self.parts = {}
 
     def bind(self, name, storage) -> None:
-        """Gives a storage one more name; a storage without one becomes alive."""
+        """Gives a storage one more name. With its first name a storage becomes alive."""
         if storage not in self.uses:
             self.uses[storage] = 0
             self.alive += storage.bytes
@@ -52,7 +53,7 @@ class _Reader:
             self.alive -= storage.bytes
 
     def give(self, name, size) -> None:
-        """An argument: its bytes are the caller's until the graph drops it."""
+        """Adds an argument. Its bytes count as the caller's until the graph drops it."""
         storage = Storage(size)
         self.uses[storage] = 1
         self.storages[name] = storage
@@ -83,12 +84,14 @@ class _Reader:
         self.bind_made(target)
 
     def bind_made(self, name) -> None:
-        """A tensor that a kernel or an allocation made, or the parts of a tuple."""
+        """Adds the tensor that a kernel or an allocation made, or the parts of the tuple that a kernel
+        made."""
         for made, size in self.made_by(name).items():
             self.bind(made, Storage(size))
 
     def made_by(self, name) -> dict[str, int]:
-        """Returns bytes by name."""
+        """Returns the bytes, by name, of the tensors that are made under this name: one, or a tuple's
+        parts."""
         sizes = {
             made: self.sizes.bytes_of(known_as)
             for made, known_as in self.parts.get(name, {name: name}).items()
@@ -100,8 +103,8 @@ class _Reader:
         return max((self.storages[name].bytes for name in names if name in self.storages), default=0)
 
     def run(self, call) -> None:
-        """A kernel runs: its workspace is there for its time. What is not known of one that changes its
-        arguments is taken to be as large as the largest of them."""
+        """Runs a kernel, whose workspace is alive while it runs. The unknown workspace of a kernel that
+        changes its arguments is assumed to be as large as the largest argument."""
         outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
         workspaces = [self.sizes.workspace_of(out.id) or 0 for out in outs if isinstance(out, ast.Name)]
         if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):
@@ -140,7 +143,7 @@ class _Reader:
 
 
 class UnreadText(Exception):
-    """The text is not of the form that is read here."""
+    """The text does not have the form that this file reads."""
 
 
 def call_of(text: str) -> ast.FunctionDef:
@@ -151,7 +154,8 @@ def call_of(text: str) -> ast.FunctionDef:
 
 
 def parts_of_tuples(statements) -> dict:
-    """Returns for each tuple's name what its parts are assigned to: `buf2[1]` to `buf4`."""
+    """Returns, for each tuple's name, the names that its parts are assigned to, by the expression of the
+    part: `buf4` by `buf2[1]`, say."""
     found = {}
     for statement in statements:
         value = getattr(statement, "value", None)
@@ -165,8 +169,9 @@ def parts_of_tuples(statements) -> dict:
 
 
 def memory_of(text: str, sizes) -> TextMemory:
-    """`sizes` answers `bytes_of(name)` of buffers, None where a name is none, `workspace_of(name)`, None
-    where an extern kernel does not run by itself, and `argument_bytes_of(name)`."""
+    """Returns the memory of the text. `sizes` answers three questions: `bytes_of(name)` of buffers (None if
+    the name is no buffer), `workspace_of(name)` (None if an extern kernel does not run by itself), and
+    `argument_bytes_of(name)`."""
     body = call_of(text).body
     reader = _Reader(sizes)
     reader.parts = parts_of_tuples(body)

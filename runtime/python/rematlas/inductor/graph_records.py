@@ -1,4 +1,4 @@
-"""What is told of compiled graphs, kept beside torch's cache for processes that take graphs from it."""
+"""Records of compiled graphs, kept beside torch's cache for processes that take graphs from the cache."""
 
 import dataclasses
 import hashlib
@@ -17,17 +17,17 @@ from .several_graphs import Decision, PausePerByte
 
 @dataclasses.dataclass
 class StepRecord:
-    """What is known of a step when its second call begins."""
+    """The facts that are known of a step when its second call begins."""
 
-    way: str  # part of the key of torch's cache
+    way: str  # a part of the key of torch's cache
     graphs: list[CompiledGraph]
-    decisions: list[Decision]  # none where the graphs stay as the first call has cut them
-    between: PausePerByte | None  # of a step of one graph
+    decisions: list[Decision]  # empty if the graphs keep the cuts of the first call
+    between: PausePerByte | None  # the pause between forward and backward in a step of one graph
 
 
 def key_of(partitioner: str, target, options, args, kwargs) -> str:
-    """Returns a digest of the budget, of what is compiled and how, and of the shapes that it is called
-    with."""
+    """Returns a digest of the budget, of the compiled target and its options, and of the shapes that it is
+    called with."""
     parts = [partitioner, torch.__version__, getattr(target, "__qualname__", type(target).__qualname__)]
     parts.append(repr(sorted(options.items())))
     tensors = list(pytree.tree_leaves((args, kwargs)))
@@ -44,7 +44,7 @@ def path_of(key: str) -> pathlib.Path:
 
 
 def write(key: str, record: StepRecord) -> None:
-    """A cache that cannot be written is left as it is."""
+    """Writes the record. If the cache cannot be written, nothing happens."""
     path = path_of(key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def write(key: str, record: StepRecord) -> None:
 
 
 def read(key: str) -> StepRecord | None:
-    """Returns what `write` was given, None where nothing is known."""
+    """Returns the record that `write` was given; None if there is none that can be read."""
     try:
         told = json.loads(path_of(key).read_text())
         return StepRecord(

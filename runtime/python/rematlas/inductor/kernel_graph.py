@@ -1,6 +1,6 @@
 """The joint graph of a compiled step as a training graph of kernels.
 
-A tensor of the training graph is a node whose value inductor puts into memory. A node that one kernel alone
+A tensor of the training graph is a node whose value inductor puts into memory. A node that only one kernel
 reads is computed within that kernel and takes no memory.
 """
 
@@ -14,7 +14,7 @@ from .node_classes import RANDOM_PACKETS, NodeClass, class_of, is_tensor, packet
 from .node_order import outputs_of
 
 MOST_INLINED = 30  # nodes, as inductor's realize_opcount_threshold
-SMALL = 8  # a tensor is small beside one that is so many times as large
+SMALL = 8  # a tensor is small beside a tensor that is at least so many times as large
 
 
 @dataclasses.dataclass
@@ -29,14 +29,14 @@ class Kernel:
 @dataclasses.dataclass
 class KernelGraph:
     kernels: list
-    inputs: list  # nodes of tensors that are there before the step
+    inputs: list  # nodes of tensors that exist before the step
     tangents: list  # nodes of tensors that the caller's backward makes between forward and backward
     forward_results: list  # nodes of tensors that forward returns to the caller
     backward_results: list  # nodes of tensors that backward returns
 
 
 def base_of(node: Node) -> Node:
-    """Returns the node whose memory the value of `node` lies in."""
+    """Returns the node in whose memory the value of `node` lies."""
     while class_of(node) is NodeClass.VIEW:
         node = node.args[0] if isinstance(node.args[0], Node) else node.all_input_nodes[0]
     return node
@@ -52,7 +52,7 @@ class _Builder:
         self.class_of = {node: class_of(node) for node in self.nodes}
         self.is_forward = is_forward
         self.in_memory = set()
-        self.reads_memory = set()  # all but sizes, and what is computed from sizes and constants alone
+        self.reads_memory = set()  # all nodes except sizes and values computed only from sizes and constants
         for node in self.nodes:
             kind = self.class_of[node]
             if kind in (NodeClass.FUSED, NodeClass.VIEW):
@@ -83,8 +83,8 @@ class _Builder:
         return found
 
     def find_tensors_in_memory(self, results) -> None:
-        """A fused node lies in memory where it is a result, where a kernel reads it that computes nothing
-        else, or where several kernels read it."""
+        """Finds the fused nodes that lie in memory: a node does if it is a result, if an extern kernel reads
+        it, or if several kernels read it."""
         readers = {node: set() for node in self.nodes}
         for node in results:
             readers[base_of(node)] |= {None, "result"}
@@ -114,9 +114,10 @@ class _Builder:
                 self.in_memory.remove(node)
 
     def follows_from_one(self, node: Node) -> bool:
-        """Says whether a fused node is computed from at most one tensor of its size in memory, and from small
-        ones besides: then whoever reads it computes it anew, for saving it saves nothing over saving that
-        one. Random numbers are drawn once."""
+        """Says whether a fused node is computed from at most one tensor in memory that is not small, no
+        larger than the node itself. Then each kernel that reads the node computes it anew, because saving the
+        node is no better than saving that tensor. Nodes with random numbers are excluded: these are drawn
+        once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
         large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]
@@ -149,7 +150,8 @@ class _Builder:
 
 
 def kernel_graph(graph: Graph, is_forward, forward_count: int) -> KernelGraph:
-    """`is_forward(node)`: forward's outputs need it. `forward_count`: how many outputs are forward's."""
+    """Returns the graph of kernels. `is_forward(node)`: whether forward's outputs need the node.
+    `forward_count`: the number of forward's outputs."""
     builder = _Builder(graph, is_forward)
     outputs = outputs_of(graph)
     results = [node for node in outputs if isinstance(node, Node) and is_tensor(node)]

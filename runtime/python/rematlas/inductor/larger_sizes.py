@@ -1,8 +1,8 @@
 """Sizes that differ from call to call: how large they may become within a budget.
 
-A graph of such sizes is planned for those of the call that is compiled. The text that inductor generates is
-read for larger ones, too, and dynamo compiles the graph anew for a call whose sizes are beyond the largest
-that keep the budget.
+A graph with such sizes is planned for the sizes of the call that is compiled. The memory of the generated
+text is computed for larger sizes, too. Dynamo compiles the graph anew for a call whose sizes are larger than
+the largest ones that keep the budget.
 """
 
 import sympy
@@ -15,7 +15,7 @@ FACTORS = (1.25, 1.5, 2, 3, 4)
 
 
 class LargerSizes:
-    """All sizes that may change, a factor times as large as in the call that is compiled."""
+    """All sizes that may change, multiplied by a factor."""
 
     def __init__(self, sizes: dict, factor: float):
         self.factor = factor
@@ -25,18 +25,18 @@ class LargerSizes:
         return expression.xreplace(self.values)
 
     def number(self, number) -> int:
-        """Returns what a size of a tensor, or a product of sizes, becomes."""
+        """Returns the value of a tensor's size, or of a product of sizes, for the larger sizes."""
         if isinstance(number, int):
             return number
         return int(self.put_into(number.node.expr))
 
     def workspace(self, measured: int) -> int:
-        """Returns at most what a kernel's workspace becomes that grows with each of the sizes."""
+        """Returns an upper estimate of a kernel's workspace: one that grows with each of the sizes."""
         return int(measured * self.factor ** len(self.values))
 
 
 def sizes_that_change(graph: fx.Graph) -> dict:
-    """Returns the sizes of the call that is compiled by symbol."""
+    """Returns the sizes of the call that is compiled, by their symbols."""
     return {value.node.expr: hint(value) for value in symbols(graph)}
 
 
@@ -52,4 +52,4 @@ def symbols(graph: fx.Graph) -> list[torch.SymInt]:
 def limit(graph: fx.Graph, factor: float) -> None:
     """Lets dynamo compile the graph anew for sizes that are more than a factor larger."""
     for value in symbols(graph):
-        bool(value <= int(hint(value) * factor))  # a comparison becomes a guard of what is compiled
+        bool(value <= int(hint(value) * factor))  # the comparison becomes a guard of the compiled code

@@ -1,4 +1,5 @@
-"""What inductor makes of a node of a joint graph: a view, a part of a fused kernel, or a kernel."""
+"""Classes of nodes of a joint graph, by what inductor makes of them: a view, a part of a fused kernel, or a
+kernel."""
 
 import enum
 import operator
@@ -35,9 +36,9 @@ FUSED_PACKETS = frozenset(
 RANDOM_PACKETS = frozenset({prims.inductor_random, prims.inductor_randint})
 # Ops that change how a tensor is indexed, though their schemas do not say that they return a view.
 VIEW_PACKETS = frozenset({aten._unsafe_view, aten._reshape_copy, aten.lift_fresh_copy})
-# Views that leave numbers in the order that they have in memory.
+# Views that keep the order of the numbers in memory.
 SAME_ORDER = frozenset({aten.view, aten._unsafe_view, aten.unsqueeze, aten.squeeze, aten.alias, aten.detach})
-# Kernels of which each run draws other numbers, or that tell the world: they run once.
+# Kernels that draw random numbers if their dropout is not zero, and the position of the argument dropout_p.
 ATTENTION_DROPOUT = {
     aten._scaled_dot_product_flash_attention_for_cpu: 3,
     aten._scaled_dot_product_flash_attention: 3,
@@ -74,7 +75,7 @@ def returns_a_view(target) -> bool:
 def class_of(node: Node) -> NodeClass:
     if node.op in ("placeholder", "get_attr"):
         return NodeClass.INPUT if is_tensor(node) else NodeClass.VALUE
-    if node.target is operator.getitem:  # of views, or of what a kernel returns
+    if node.target is operator.getitem:  # its argument is a tuple of views, or the result of a kernel
         of_views = class_of(node.args[0]) is NodeClass.VIEW
         return NodeClass.VIEW if of_views else NodeClass.VALUE
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
@@ -94,7 +95,7 @@ def class_of(node: Node) -> NodeClass:
 
 
 def runs_once(node: Node) -> bool:
-    """Says whether a second run of the node may give another value, or is seen outside the graph."""
+    """Says whether a second run of the node may give another value, or has effects outside of the graph."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
         return node.op == "call_function" and target is not operator.getitem

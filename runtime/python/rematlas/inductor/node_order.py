@@ -9,13 +9,13 @@ def output_of(graph: fx.Graph) -> fx.Node:
 
 
 def outputs_of(graph: fx.Graph) -> tuple:
-    """Returns what the graph returns: nodes, and None where there is no tensor."""
+    """Returns the outputs of the graph: nodes, and None for an output that is no tensor."""
     return tuple(output_of(graph).args[0])
 
 
 def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
-    """Returns the module with the named nodes in the order of the names, each right behind what it reads, and
-    all others behind them in the order that they had."""
+    """Returns the module with the named nodes in the order of the names. The nodes that a named node reads
+    come right before it, and all other nodes follow in their former order."""
     new, made = fx.Graph(), {}
     nodes = {node.name: node for node in module.graph.nodes}
 
@@ -41,5 +41,5 @@ def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
 
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """Returns the module with a graph of its own, for passes of torch change graphs in place."""
+    """Returns the module with a graph of its own, because passes of torch change graphs in place."""
     return in_order(module, ())

@@ -1,4 +1,5 @@
-"""What a training graph of kernels tells people of a node: its layout, its module, its line of the model."""
+"""The origin of a node, which a training graph of kernels shows: its layout, its module, its line of the
+model."""
 
 import re
 
@@ -26,8 +27,8 @@ OF_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def layout_of(node: Node) -> dict:
-    """Returns the type, the sizes, and the strides of a tensor that is not contiguous, as a graph file has
-    them."""
+    """Returns the type and the sizes of a tensor, and its strides if it is not contiguous, in the form of a
+    graph file."""
     value = node.meta["val"]
     shape = [hint(size) for size in value.shape]
     strides = [hint(stride) for stride in value.stride()]
@@ -56,8 +57,8 @@ def module_of(node: Node) -> tuple[str, str]:
 
 
 def source_of(node: Node) -> str:
-    """Returns the line of the model that the node was traced from, "model.py:41": the innermost that is not
-    torch's. A node of backward has the line of its forward node. Empty where nothing is known."""
+    """Returns the line of the model that the node was traced from, "model.py:41": the innermost line that is
+    not torch's. A node of backward has the line of its forward node. Empty if no line is known."""
     frames = OF_FRAME.findall(node.meta.get("stack_trace") or "")
     for file, line in reversed(frames):
         if "/torch/" not in file and not file.startswith("<"):

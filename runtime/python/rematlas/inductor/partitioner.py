@@ -1,4 +1,4 @@
-"""What torch.compile calls with the joint graph of forward and backward."""
+"""The partitioner that torch.compile calls with the joint graph of forward and backward."""
 
 import functools
 import hashlib
@@ -19,7 +19,8 @@ from .several_graphs import SeveralGraphs, WhatIsLeft
 
 @functools.cache
 def digest_of_sources() -> str:
-    """Graphs that other versions of this package have cut are not taken from torch's cache."""
+    """Returns a digest of this package's sources. As a part of the cache key it keeps torch from taking
+    graphs that another version of this package has cut."""
     digest = hashlib.sha256()
     for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
@@ -35,27 +36,27 @@ class Partitioner(CustomPartitionerFn):
         self.seconds = seconds
         self.way = way
         self.graphs = []
-        self.refusal = None  # Infeasible or SeveralGraphs
-        self.codes = {}  # of graphs that are cut, until torch asks for them
+        self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
+        self.codes = {}  # the code of graphs that are cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
-        self.beside_bytes = 0  # when the step was called first: part of the key of torch's cache
-        # The most bytes of the call before planning, whose samples of kernels do not count
+        self.beside_bytes = 0  # MiB beside the step at its first call; a part of the key of torch's cache
+        # The peak bytes of the call before planning. Kernels that planning measures do not count.
         self.peak_before = 0
-        self.passing_bytes = 0  # of what is kept for the time of the first call
+        self.passing_bytes = 0  # bytes of the state that is kept only during the first call
 
     def __deepcopy__(self, memo):
-        """torch copies the options that it is given, and the graphs are told here."""
+        """Returns itself: torch copies its options, but this object must hear of the graphs."""
         return self
 
     def __getstate__(self):
-        """torch pickles its options for the key of its cache."""
+        """Returns the state that torch pickles for the key of its cache."""
         return {"uuid": self.uuid()}
 
     def uuid(self):
         return f"{self.step_key()} {self.way.key}"
 
     def step_key(self) -> str:
-        """Returns what all ways of a step have in common."""
+        """Returns the part of the cache key that all ways to cut a step have in common."""
         return f"rematlas {digest_of_sources()} {self.budget.text} {self.seconds} {self.beside_bytes}"
 
     def __call__(self, gm, joint_inputs, **kwargs):

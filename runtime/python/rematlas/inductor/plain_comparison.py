@@ -1,4 +1,4 @@
-"""A compiled step beside the same step as torch.compile alone compiles it: outputs and gradients."""
+"""Compares outputs and gradients of a compiled step with those of the same step under torch.compile alone."""
 
 import dataclasses
 
@@ -7,7 +7,8 @@ from torch.utils import _pytree as pytree
 
 from ..errors import Refused
 
-# Kernels that are fused otherwise round otherwise. Entries may differ by so much of the largest entry.
+# Kernels that are fused in another way round in another way. Entries may differ by this share of the largest
+# entry.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
@@ -20,16 +21,16 @@ class Difference:
 
 
 def difference(ours, plain, state) -> Difference:
-    """Runs both functions from one state on, with the same numbers in place of the gradients that the loss
-    would give, and returns how far they are apart. `state`: a StepState, which is put back after each. Raises
-    Refused where outputs or gradients differ by more than rounding."""
+    """Runs both functions from the same state, with the same numbers in the place of the loss's gradients,
+    and returns their difference. `state`: a StepState, which is put back after each run. Raises Refused if
+    outputs or gradients differ by more than rounding."""
     wanted, found = outcome(plain, state), outcome(ours, state)
     return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
 
 
 def outcome(function, state) -> dict[str, dict]:
-    """Returns outputs by their number and gradients by the identity of their tensor, in the memory of the
-    host."""
+    """Runs the function and its backward. Returns the outputs by number and the gradients by the id of their
+    tensor, copied to the host."""
     outputs = [value for value in pytree.tree_leaves(function()) if isinstance(value, torch.Tensor)]
     ends = [output for output in outputs if output.requires_grad]
     leaves = leaves_of(ends)
@@ -49,12 +50,14 @@ def outcome(function, state) -> dict[str, dict]:
 
 
 def on_host(tensor):
-    """Returns a copy, for a buffer that is returned is put back."""
+    """Returns a copy on the host. It is always a copy, because an output may be a buffer, which is put
+    back."""
     return tensor.detach().to("cpu", copy=True)
 
 
 def farthest(what: str, found: dict, wanted: dict) -> float:
-    """Returns the largest distance of two tensors with the same key. Raises Refused."""
+    """Returns the largest distance of two tensors with the same key. Raises Refused if a distance is more
+    than rounding, or if the keys differ."""
     advice = "train without a budget, and please report it"
     if found.keys() != wanted.keys():
         raise Refused(
@@ -89,8 +92,9 @@ def leaves_of(ends) -> list:
 
 
 def distance(a, b) -> float:
-    """Returns the largest difference of two tensors, relative to the largest entry of the second; infinite
-    where one has what is no number, or another shape."""
+    """Returns the largest difference of two tensors, relative to the largest entry of the second one. It is
+    infinite if shapes or types differ, if integers differ, or if the tensors are not finite at the same
+    places."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return float("inf")
     if a.numel() == 0:

@@ -1,4 +1,4 @@
-"""Which tensors forward saves, and in which order backward computes: the solver's answer."""
+"""The solver's answer: which tensors forward saves, and in which order backward computes."""
 
 import dataclasses
 import json
@@ -14,22 +14,23 @@ GAP = 0.005
 
 @dataclasses.dataclass(frozen=True)
 class SaveSet:
-    """`saved` and `backward`: names of nodes. The bytes and the overhead are those that the solver says."""
+    """A save set, by the names of nodes. The bytes and the overhead are the solver's predictions."""
 
-    saved: tuple
-    backward: tuple  # of kernels, in the order in which backward runs them
-    in_memory: tuple  # of fused kernels
+    saved: tuple  # nodes that forward saves
+    backward: tuple  # nodes of kernels, in the order in which backward runs them
+    in_memory: tuple  # nodes of fused kernels
     planned_bytes: int
     overhead: float
-    bound: float | None
-    extra_seconds: float  # of what runs again
+    bound: float | None  # the bound on the overhead
+    extra_seconds: float  # the time of the recomputation
     graph_text: str
     schedule_text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class NoSaveSet:
-    """No save set keeps the budget. `needed_bytes`: what the smallest that was found takes."""
+    """No save set keeps the budget. `needed_bytes`: the peak of the smallest save set that was found; if
+    `is_proven`, a bound that every save set needs."""
 
     needed_bytes: int
     is_proven: bool
@@ -42,7 +43,7 @@ class KernelStep:
         self.kernels = kernels
         self.name = name
         self.tensors, self.number = [], {}
-        self.module_classes = {}  # by path
+        self.module_classes = {}  # class names of modules by path
         for node in kernels.inputs:
             self.add_tensor(node, "input")
         forward = [kernel for kernel in kernels.kernels if kernel.is_forward]
@@ -53,7 +54,7 @@ class KernelStep:
         for node in (*kernels.tangents, *(node for kernel in backward for node in kernel.makes)):
             self.add_tensor(node, "gradient")
         costs = KernelCosts(are_channels_last)
-        self.ran = [*forward, None, *backward]  # by op: its kernel; None: the boundary
+        self.ran = [*forward, None, *backward]  # the kernel of each op; None: the boundary
         self.ops = [
             self.boundary(number) if kernel is None else self.op(number, kernel, costs.of(kernel))
             for number, kernel in enumerate(self.ran)
@@ -109,7 +110,8 @@ class KernelStep:
         return made
 
     def overwritten(self, kernel):
-        """Returns the tensors that a fused kernel makes and may write it into, where there is such a one."""
+        """Returns the tensor that a fused kernel makes and the tensor that it may overwrite with it; None if
+        there is none that it may overwrite."""
         if class_of(kernel.node) is not NodeClass.FUSED:
             return None
         out = kernel.makes[0]
@@ -120,8 +122,8 @@ class KernelStep:
         return None
 
     def text(self, reserved: int = 0) -> str:
-        """Returns the text of a graph file. `reserved`: bytes that what comes between forward and backward
-        takes."""
+        """Returns the text of a graph file. `reserved`: bytes that must be free between forward and
+        backward."""
         boundary = self.ran.index(None)
         self.ops[boundary]["workspace_bytes"] = reserved
         made = {node for kernel in self.kernels.kernels for node in kernel.makes}
@@ -149,7 +151,8 @@ class KernelStep:
         return self.save_set(answer, graph, text)
 
     def save_set(self, schedule, graph, text) -> SaveSet:
-        """What is alive at the boundary and read before it is freed or made again is saved."""
+        """Reads the save set from a schedule. A tensor is saved if it is alive at the boundary and backward
+        reads it before it is freed or made again."""
         steps = schedule["steps"]
         start = steps.index(["run", self.ran.index(None)])
         saved, gone, backward = {}, set(), []
@@ -178,7 +181,7 @@ class KernelStep:
 
 
 def read_in_order(kernel) -> list:
-    """Returns the tensors that a fused kernel reads number by number in the order of their memory alone."""
+    """Returns the tensors that a fused kernel reads only number by number, in the order of their memory."""
     in_order, other = set(), set()
     for computed in kernel.computes:
         for read in computed.all_input_nodes:

@@ -1,10 +1,10 @@
-"""A step that dynamo cuts into several graphs, or of which a part runs op by op, under one budget.
+"""A step under one budget that dynamo cuts into several graphs, or that partly runs op by op.
 
-While a graph runs, what the graphs before it have saved is alive, so graphs cannot be cut one by one. The
-first call of such a step is compiled with each graph at its least memory. Then all graphs are known, and
-what eager code takes between them, and the second call is compiled with the cuts that are chosen for them
-together. A step of one graph is compiled anew only where eager code, as a loss outside of the graph, takes
-it beyond the budget.
+While a graph runs, the tensors that the graphs before it have saved are alive. So graphs cannot be cut one by
+one. The first call of such a step is compiled with each graph at its least memory. After that call all graphs
+are known, and so is the memory of eager code between them; the second call is compiled with the cuts that are
+chosen for all graphs together. A step of one graph is compiled anew only if eager code, such as a loss
+outside of the graph, takes it beyond the budget.
 """
 
 import dataclasses
@@ -14,17 +14,19 @@ from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
 from .eager_pauses import EagerPauses, Pause
 from .save_set import NoSaveSet, SaveSet
 
-# Between the fewest bytes that a graph can save and what torch.compile alone saves
+# Positions between the fewest bytes that a graph can save (0) and the bytes that torch.compile alone saves
+# (1)
 LEVELS = (0.25, 0.5, 0.75)
 
 
 class SeveralGraphs(Exception):
-    """The first graph of a step took the whole budget, and it runs again or another one is to be cut."""
+    """The first graph of a step was cut for the whole budget, but it runs once more, or there is another
+    graph."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PausePerByte:
-    """A pause of eager code that works on what a graph returns, and takes more where that is more."""
+    """A pause of eager code that works on the results of a graph. Its memory grows with their bytes."""
 
     peak_bytes: int
     kept_bytes: int
@@ -36,15 +38,15 @@ class PausePerByte:
 
 
 class WhatIsLeft:
-    """Each graph takes the budget that the graphs before it have left. `between`: what eager code takes
-    between forward and backward of a step of one graph, by how much forward returns."""
+    """Each graph takes the budget that the graphs before it have left. `between`: the memory of eager code
+    between forward and backward of a step of one graph, in proportion to the bytes that forward returns."""
 
     def __init__(self, key: str = "", between: PausePerByte | None = None):
         self.key = key
         self.between = between
 
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
-        """Returns forward and backward, and what is told of them where it is not told already."""
+        """Returns forward and backward, and their CompiledGraph; None instead if that is known already."""
         if self.between is not None:
             graph.between = self.between.of(graph)
         return graph.cut()
@@ -52,16 +54,17 @@ class WhatIsLeft:
 
 @dataclasses.dataclass
 class Decision:
-    """How a graph is cut. `save_set`: None where it is cut as torch.compile alone does."""
+    """How a graph is cut. `save_set`: None if the graph is cut as torch.compile alone does."""
 
-    graph: str  # its digest
+    graph: str  # the graph's digest
     save_set: SaveSet | None
     told: CompiledGraph
-    growth: float = 1.0  # for sizes that may change: the graph is compiled for such as are so much larger
+    growth: float = 1.0  # sizes that may change: the graph is compiled for sizes up to this factor larger
 
 
 class MeasuredStep(WhatIsLeft):
-    """A step whose graphs are kept to be cut again, with what eager code takes between their runs."""
+    """A step whose graphs are kept to be cut again. It measures the memory of eager code between their
+    runs."""
 
     def __init__(self, device, key):
         super().__init__(key)
@@ -70,8 +73,8 @@ class MeasuredStep(WhatIsLeft):
         self.order = []  # numbers of graphs, as they run
 
     def decisions(self, pauses: list[Pause]) -> list[Decision]:
-        """Returns how the graphs are cut anew now that the pauses of the step are known; none where they stay
-        as they are. Raises Infeasible."""
+        """Returns how the graphs are cut anew, now that the pauses of the step are known; an empty list if
+        the graphs keep their cuts. Raises Infeasible."""
         return StepOfGraphs(self, pauses).decide()
 
     def run_begins(self, code: int, is_backward: bool) -> None:
@@ -83,7 +86,8 @@ class MeasuredStep(WhatIsLeft):
 
 
 class OneGraph(MeasuredStep):
-    """The first graph takes the budget, and there must be no other, nor a second run of it."""
+    """The first graph takes the whole budget. If there is another graph, or a second run of the first one, it
+    raises SeveralGraphs."""
 
     def cut(self, graph):
         if self.graphs:
@@ -94,7 +98,7 @@ class OneGraph(MeasuredStep):
         except Infeasible:
             if graph.budget.share is None:
                 raise
-            raise SeveralGraphs from None  # perhaps: the share is of all graphs
+            raise SeveralGraphs from None  # a share counts all graphs, and there may be others
         self.cuts.append(graph.best)
         self.told = told
         return modules, told
@@ -126,7 +130,7 @@ class LeastMemory(MeasuredStep):
 
     def __init__(self, device):
         super().__init__(device, "fewest bytes saved")
-        self.number_of = {}  # by code
+        self.number_of = {}  # the number of a graph by its code
 
     def cut(self, graph):
         cut = graph.least_saved()
@@ -139,7 +143,7 @@ class LeastMemory(MeasuredStep):
         return cut.modules, told
 
     def run_begins(self, code, is_backward):
-        """Code that is new is that of the first graph that has not run yet."""
+        """Notes the run. New code belongs to the first graph that has not run yet."""
         super().run_begins(code, is_backward)
         if is_backward:
             return
@@ -149,7 +153,7 @@ class LeastMemory(MeasuredStep):
 
 
 class Decided(WhatIsLeft):
-    """Graphs are cut as it was decided for them, others take what is left."""
+    """Graphs are cut by the decisions; graphs without a decision take the budget that is left."""
 
     def __init__(self, decisions: list[Decision], between: PausePerByte | None):
         self.by_graph = {decision.graph: decision for decision in decisions}
@@ -168,7 +172,7 @@ class Decided(WhatIsLeft):
 
 class StepOfGraphs:
     """All graphs of a step in the order of their runs, with the cuts that each may have, and with the pauses
-    between them as far as they are known."""
+    between the runs. Pauses that are not known yet count as zero."""
 
     def __init__(self, measured: MeasuredStep, known: list[Pause]):
         self.graphs, self.least, self.order = measured.graphs, measured.cuts, measured.order
@@ -178,8 +182,8 @@ class StepOfGraphs:
         self.pauses = [*known, *[Pause(0, 0)] * runs][: runs + 1]
 
     def peaks(self, cuts) -> list[int]:
-        """Returns the most bytes that are alive while each graph runs, forward or backward, and while eager
-        code runs before it."""
+        """Returns for each graph the most bytes that are alive while it runs, forward or backward, and while
+        eager code runs before it."""
         level, peaks = self.start, [0] * len(cuts)
         forward = [(number, cuts[number].forward) for number in self.order]
         backward = [(number, cuts[number].backward) for number in reversed(self.order)]
@@ -195,12 +199,13 @@ class StepOfGraphs:
         return [graph.cut_plainly() for graph in self.graphs]
 
     def budget(self) -> int:
-        """Returns bytes; a share is of the step as torch.compile alone cuts all its graphs."""
+        """Returns the budget in bytes. A share refers to the step as torch.compile alone cuts all its
+        graphs."""
         inputs = sum(self.graphs[number].input_bytes for number in self.order)
         return self.graphs[0].budget.of(max(self.peaks(self.plain())), max(0, self.start - inputs))
 
     def options(self, number: int) -> list[Cut]:
-        """Returns cuts of a graph, the fastest first."""
+        """Returns the cuts that a graph may have, the fastest first."""
         graph, least, plain = self.graphs[number], self.least[number], self.graphs[number].cut_plainly()
         found = [least, plain]
         asked = plain.lowered_bytes - graph.beside_bytes
@@ -212,7 +217,7 @@ class StepOfGraphs:
         return sorted(found, key=lambda cut: cut.extra_seconds)
 
     def check(self, budget: int) -> None:
-        """Raises Infeasible where even the least memory of all graphs is beyond the budget."""
+        """Raises Infeasible if even the least memory of all graphs is beyond the budget."""
         most = max(self.peaks(self.least))
         if most <= budget:
             return
@@ -229,7 +234,8 @@ class StepOfGraphs:
         )
 
     def decide(self) -> list[Decision]:
-        """Raises Infeasible where even the least memory of all graphs is beyond the budget."""
+        """Chooses the cuts of all graphs. Raises Infeasible if even the least memory of all graphs is beyond
+        the budget."""
         budget, cuts = self.budget(), list(self.least)
         self.check(budget)
         options = [self.options(number) for number in range(len(cuts))]
@@ -241,8 +247,8 @@ class StepOfGraphs:
         return self.decisions(cuts, options, budget)
 
     def best_change(self, cuts, options, budget):
-        """Returns the cuts with another of one graph: the change that saves most time for the bytes that it
-        adds to the peak. None where no change within the budget saves time."""
+        """Returns the cuts with another cut of one graph: the change that saves the most time per byte that
+        it adds to the peak. None if no change within the budget saves time."""
         now, best, best_rate = max(self.peaks(cuts)), None, 0.0
         for number, of_graph in enumerate(options):
             for cut in of_graph:

@@ -1,4 +1,4 @@
-"""What a step of a compiled program has changed, put back so that the step can begin anew."""
+"""Puts back the changes of a step of a compiled program, so that the step can begin anew."""
 
 import inspect
 import io
@@ -27,7 +27,7 @@ class StepState:
     def __init__(self, target, args, kwargs, device):
         modules = torch.nn.ModuleList(modules_of(target))
         self.buffers = list(modules.buffers())
-        self.text = io.BytesIO()  # is counted as no tensor
+        self.text = io.BytesIO()  # the saved buffers; bytes of Python do not count as memory of tensors
         torch.save([buffer.detach() for buffer in self.buffers], self.text)
         self.generators = Generators(str(device))
         self.kept = KeptState(modules, (args, kwargs), runs_itself=True)

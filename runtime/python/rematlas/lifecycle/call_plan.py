@@ -25,24 +25,25 @@ MOST_DISTURBED = 12
 
 
 class CallPlan:
-    """It goes from state to state, by methods that are named after what has happened."""
+    """The plan of one kind of call. It goes from state to state; each transition is a method that is named
+    after the event."""
 
     def __init__(self, owner, key, inputs):
         self._owner = weakref.ref(owner)  # see State
         self.key = key
-        self.base = key[0]  # without the state of the module
-        self.inputs = inputs  # in words
-        self.reason = ""  # why there is no plan yet, or none at all
+        self.base = key[0]  # the key without the state of the module
+        self.inputs = inputs  # descriptions of the input tensors, as text
+        self.reason = ""  # why there is no plan yet, or why there will be none
         self.open_steps = []  # Recorded and Compared ones whose backward has not run
         self.plan = None
-        self.answer = None  # of the planner, when it was asked last
-        self.watch = None  # of the module in a state of this kind, until there is a plan
+        self.answer = None  # the planner's last answer
+        self.watch = None  # the Watch of the module in the state of this key, until there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.shared_casts = 0  # regions of autocast in which its forwards shared casts with open ones
-        self.shared_region = None  # the last of these
+        self.shared_casts = 0  # autocast regions in which its forwards shared casts with open forwards
+        self.shared_region = None  # the last of these regions
         self.plans_by_use = {}  # plans from shapes with their answers, by the outputs that the loss uses
-        self.disturbed = 0  # steps that told nothing, for another thread took part in what was seen
+        self.disturbed = 0  # observed steps that are of no use, because another thread ran ops in them
         self.state = Recording(self)
 
     @property
@@ -73,8 +74,8 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Takes note of what has happened since the last call. Who asks for the status may be another
-        thread."""
+        """Takes note of what has happened since the last call. It takes the lock, because another thread may
+        ask for the status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
@@ -95,7 +96,8 @@ class CallPlan:
         self.state.settle_compared(step)
 
     def release_what_sums(self) -> bool:
-        """Gives the open forwards whose gradients are sums to the caller. Returns whether there were any."""
+        """Gives the open forwards whose gradients are sums back to autograd, as without a plan. Returns
+        whether there were any."""
         are_released = False
         for step in self.open_steps:
             are_released = step.release_if_shared() or are_released
@@ -131,17 +133,16 @@ class CallPlan:
         return {} if self.plan is None else self.plan.endings
 
     def to_bytes(self) -> bytes:
-        """Returns what a plan file of it holds."""
+        """Returns the contents of its plan file."""
         owner = self.owner
         packing = self.plan.packing(owner.module, owner.state.reads_kept, owner.options.budget_bytes)
         self.plan.compiled.pack(packing.text())
         return self.plan.compiled.to_bytes()
 
-    # What the original's step takes.
-
+    # The memory that the original's step takes.
     def fits(self, call):
-        """Says whether the original's step fits, with the plan beside it where the two are compared; None:
-        nobody knows."""
+        """Says whether the original's step fits in the budget; in a step that is compared, the plan must fit
+        beside it. None: this is not known."""
         owner, original = self.owner, self.original
         if original.is_too_large:
             return False
@@ -155,8 +156,9 @@ class CallPlan:
         return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
-        """The same of a step that may be of another course than what is known. Where one did not fit, none is
-        taken to: several forwards may be open before their backward."""
+        """Says the same as `fits` of a step that may take another course than the recorded steps. Once a step
+        did not fit, no later step counts as fitting, because several forwards may be open before their
+        backward. None: this is not known."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
@@ -168,12 +170,12 @@ class CallPlan:
         return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
 
     def other_bytes(self, call) -> int:
-        """Returns what lives beside the step now."""
+        """Returns the bytes of all tensors that live beside the step now."""
         return other_bytes(self.owner.state.watch.tensors_at_any_time(), call.inputs, call.device)
 
     def look_at_shapes(self, call):
-        """Learns before the first step what it takes, as far as shapes tell. Returns what was recorded from
-        shapes just now, if anything was."""
+        """Estimates from shapes, before the first step, how many bytes the step takes. Returns the step that
+        it records from shapes; None if it records none now."""
         if self.original.bytes is not None:
             return None
         self.original.note_from_shapes(0)
@@ -190,17 +192,19 @@ class CallPlan:
         self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
-        """The planner was asked. It knows what the caller's loss takes, whether there is a plan or not."""
+        """Takes the planner's answer. The answer contains the bytes of the caller's loss even if there is no
+        plan."""
         self.answer = answer
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))
 
     def note_failure(self, why) -> None:
-        """There is no plan so far."""
+        """Keeps the reason why there is no plan so far."""
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
-        """One of its forwards, which was open or begins, shares casts of weights with another one."""
+        """One of its forwards (an open one, or the one that begins) shares casts of weights with another
+        forward."""
         if region is self.shared_region:
             return
         self.shared_region = region
@@ -210,7 +214,8 @@ class CallPlan:
             log.info("rematlas: %s; this step runs the original", gate.SHARED_CASTS)
 
     def note_disturbed(self, op) -> None:
-        """Another thread ran this op in a step that was recorded or compared. There will be other steps."""
+        """Another thread ran this op in a step that was recorded or compared. A later step takes the place of
+        that step, unless too many steps were disturbed."""
         self.disturbed += 1
         if self.disturbed > MOST_DISTURBED:
             self.refuse(
@@ -218,17 +223,18 @@ class CallPlan:
                 " or compared: random numbers and memory are the process's, which cannot be told apart"
             )
 
-    # From state to state. These hold at once: what comes behind them may raise, and a wait be interrupted.
+    # Transitions between states. Each takes effect at once, because the code after it may raise and a wait
+    # may be interrupted.
 
     def refuse(self, why, error=None, room=None) -> None:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # Where shapes have told that the step does not fit, it is evicted also from now on.
+        # If shapes have told that the step does not fit, its steps run under eviction from now on, too.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
-        """Two recorded steps are of one course."""
+        """Begins to plan from two recorded steps that take the same course."""
         owner = self.owner
         try:
             compiled = CompiledPlan.of_recordings(first.recording, second.recording, owner.name)
@@ -252,7 +258,7 @@ class CallPlan:
         self.start_planning()
 
     def start_planning(self) -> None:
-        """Begins to solve, or to wait for the process that does."""
+        """Begins to solve, or to wait for the process that solves."""
         with self.owner.lock:
             if not isinstance(self.state, Planning):
                 self.state = Planning(self)
@@ -264,14 +270,15 @@ class CallPlan:
                 self.refuse(message(error))
 
     def passes_gate(self) -> bool:
-        """Refuses where the plan may not run the module's steps. Returns whether it may."""
+        """Refuses this kind of call if the plan may not run the module's steps. Returns whether the plan
+        may."""
         why = gate.why_no_plan(self.owner.sharing, self.plan)
         if why:
             self.refuse(why)
         return not why
 
     def bind(self) -> None:
-        """A plan is found. It is compared with the original where that fits."""
+        """Takes the plan that was found. The plan is compared with the original if both fit in the budget."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
             return
@@ -291,8 +298,8 @@ class CallPlan:
             self.note_success()
 
     def compare_later(self, others) -> None:
-        """The plan was used without its comparison so far. Compares it where this step, beside which `others`
-        bytes live, has room for both."""
+        """Compares a plan that was used without a comparison so far, if this step has room for plan and
+        original. `others`: bytes that live beside this step."""
         comparisons, original = self.comparisons, self.original
         is_missing = comparisons.identical < self.owner.options.verify and not comparisons.are_given_up
         has_room = self.owner.has_room_for(others + original.needed_for_comparison())
@@ -304,7 +311,7 @@ class CallPlan:
         self.owner.refusals.note_success(self.base)
 
     def skip_comparison(self) -> None:
-        """Uses the plan without what is left of its comparison."""
+        """Uses the plan without the comparisons that are still missing."""
         if isinstance(self.state, Comparing):
             self.use()
 
@@ -313,7 +320,8 @@ class CallPlan:
         self.plan, self.answer = plan, answer
 
     def use(self) -> None:
-        """The plan runs the steps from here on, unless it needs a comparison first that there was not."""
+        """Lets the plan run the steps from here on. Refuses the plan if it needs a comparison that has not
+        taken place."""
         why = gate.why_not_uncompared(self.answer, self.comparisons)
         if why:
             self.refuse(why)
@@ -321,8 +329,8 @@ class CallPlan:
             self.state = Planned(self)
 
     def plan_directly(self) -> str:
-        """Plans the step with the optimizer's updates alone. Says why there is no such plan; empty where
-        there is."""
+        """Plans the step only with the optimizer's updates as a part of it. Says why there is no such plan;
+        empty if there is one."""
         answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
@@ -333,29 +341,31 @@ class CallPlan:
         return ""
 
     def record_anew(self) -> None:
-        """The tensors of the call lie otherwise than planned."""
+        """Goes back to recording, because the layouts of the call's tensors differ from the planned ones."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
-        """The plan from shapes does not fit, and shapes may be wrong."""
+        """Goes back to recording, on real steps: the plan from shapes is unusable, and shapes may have told
+        something wrong."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.original.note_from_shapes(0)
 
     def forget_plan(self) -> None:
         self.plan, self.open_steps = None, []
 
-    # Planning within a step, which waits for the plan.
+    # Planning within a step: the step waits for the plan.
 
     def plan_beside(self, others) -> None:
-        """Makes the plan anew: more lives beside the step than when it was planned."""
+        """Makes the plan anew, because `others` bytes live beside the step now, more than when the step was
+        planned."""
         self.plan.be_for(other_bytes=others)
         self.comparisons.begin_anew()
         self.start_planning()
         self.state.finish()
 
     def plan_for_frames(self, frames) -> None:
-        """Makes the plan anew: more forwards are open at a time than it is for."""
+        """Makes the plan anew, because more forwards are open at a time than the plan is for."""
         plan, before = self.plan, self.plan.frames
         log.warning(
             "rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", frames, before
@@ -388,7 +398,8 @@ class CallPlan:
         if found is None or watch is None:
             return False
         found.recording.expect_loss(*self.original.loss_bytes)
-        # Ops are timed on parameters where these lie: timing would make on the device what lives on the host.
+        # Ops are timed on the parameters themselves. If parameters live on the host, timing would copy them
+        # to the device; so they are left out.
         there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors_at_any_time())
         try:
             with generators_put_back(call.device):
@@ -415,8 +426,8 @@ class CallPlan:
         return self.is_planned
 
     def take_known_plan(self, used) -> bool:
-        """Steps that use these outputs and such that use others may take turns: keeps the plan that there is,
-        and takes the one that was made for these. Returns whether there is one that fits."""
+        """Keeps the present plan, and takes the plan that was made earlier for a loss that uses the outputs
+        `used`: steps of several uses may take turns. Returns whether there is such a plan that fits."""
         self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:
@@ -428,8 +439,9 @@ class CallPlan:
         return True
 
     def replan_for(self, call, given, used):
-        """Gradients came to other outputs than the plan from shapes took them to. Returns the outputs of the
-        forward by a plan for these; None where that is not so, or where there is no such plan."""
+        """Replaces the plan from shapes if gradients came to other outputs than the plan assumes. Returns the
+        outputs of the forward by a plan for the outputs `used`; None if the assumption was right, or if there
+        is no such plan."""
         if not self.is_from_shapes or not used or used == self.plan.used:
             return None
         if not self.take_known_plan(used) and not self.plan_from_shapes(call, used):

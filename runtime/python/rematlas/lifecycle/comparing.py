@@ -67,7 +67,8 @@ class Comparing(Unplanned):
             self.note_identical(comparison)
 
     def note_identical(self, comparison) -> None:
-        """The two were the same."""
+        """Takes note that the plan and the original gave the same bits. Refuses the plan if its measured peak
+        is above the planned one."""
         call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
         peak = comparison.measured_peak()
         if peak > planned and comparison.other_thread():

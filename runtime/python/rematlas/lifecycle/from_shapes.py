@@ -1,10 +1,10 @@
-"""Records a step that does not fit, without running it: on a copy of the module whose parameters hold no
-data, and of the containers among the arguments.
+"""Records a step that does not fit, without computing it: on a copy of the module whose parameters hold no
+data, and on copies of the containers among the arguments.
 
-What the copy shares with the module and a forward could change (globals, closures, classes) is put back, as
-are generators; where something cannot be copied or put back, no forward is tried. Tensors among the arguments
-are the real ones, and small tensors that come from them alone are computed for real, so that programs which
-look at masks or lengths find their values.
+A forward could change objects that the copy shares with the module (globals, closures, classes). These are
+put back afterwards, and so are random generators. If something can neither be copied nor put back, no forward
+is tried. Tensors among the arguments are the real ones, and small tensors that come from them alone are
+computed for real, so that programs which look at masks or lengths find their values.
 """
 
 import copy
@@ -28,7 +28,7 @@ from . import gate
 from .observed import Recorded
 from .step_plan import Kept, Returned
 
-LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
+LARGEST_KEPT = 1 << 20  # bytes: the copies of buffers up to this size keep their contents
 MOST_STEPS = 6
 
 
@@ -63,12 +63,12 @@ def has_compiled_functions(module) -> bool:
 
 
 class Twin:
-    """A copy of the module, which takes the step. `known` is what its forward sets in each step: (place of
-    the dictionary, name). `shared`: what is not copied, see KeptState."""
+    """A copy of the module, which runs the step. `known`: the attributes that its forward sets in each step,
+    as (place of the dictionary, name). `shared`: the objects that are not copied, see KeptState."""
 
     def __init__(self, module, call, hooks, used, shared, recorded_as):
         self.module = module
-        self.memo = dict(shared)  # deepcopy's
+        self.memo = dict(shared)  # the memo of copy.deepcopy
         self.recorded_as = recorded_as  # the device, as the compiled part has it
         self.twin = copy_without_data(module, self.memo, recorded_as)
         self.call = call
@@ -76,24 +76,25 @@ class Twin:
         self.used = used
         self.known = frozenset()
         self.reads_kept = False  # see Walk
-        self.counted = frozenset()  # the same of what it counts or logs by
+        # The attributes that the forward counts or logs by, in the form of `known`
+        self.counted = frozenset()
         self.places = {}  # see `places_of`
 
     def record(self, settles=False) -> Recorded:
-        """Records two steps, which must be of one course. Steps in which attributes are set for the first
-        time come before them; and where the module `settles`, one that is refused."""
+        """Records two steps, which must take the same course. Steps that set an attribute for the first time
+        come before these two and do not count. `settles`: a first step that is refused does not count
+        either."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                renew_parameters(
-                    self.twin, self.recorded_as
-                )  # the region of autocast keeps what it has cast the last ones to
+                # The autocast region caches the casts of the old parameters; new ones are cast anew.
+                renew_parameters(self.twin, self.recorded_as)
             try:
                 found, set_now = when_free(self.step, evicting.in_force is not None)
             except Unknown:
                 if step > 0 or not settles:
                     raise
-                continue  # what a first forward decides is decided now
+                continue  # a first forward may decide things once; they are decided now
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
@@ -130,7 +131,8 @@ class Twin:
         return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])
 
     def step(self):
-        """Returns a recorded step; and what its forward has set, and what it has counted or logged by."""
+        """Returns a recorded step, and a pair: the attributes that its forward has set, and the attributes
+        that it has counted or logged by."""
         self.places = places_of(self.twin)
         self.begin_as_the_module()
         call, watch = self.call, self.look()
@@ -163,7 +165,7 @@ class Twin:
             returned = Returned(template, sources, kept, made)
             found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
-            del output, tensors, further, given  # views among them keep what their graph has saved
+            del output, tensors, further, given  # views among them keep the saved tensors of their graph
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
@@ -180,8 +182,8 @@ class Twin:
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
-        """Where the module holds None, say, in an attribute that its forward sets, so does each step's twin:
-        the forward may look at it."""
+        """Resets the twin's attributes that the forward sets to values without tensors (None, say) if the
+        module holds such values: the forward may look at them."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
             if own is self or is_kept(own):
@@ -198,7 +200,7 @@ class Twin:
         return frozenset((id(dictionary_at(self.twin, place)), name) for place, name in places)
 
     def counted_by(self, before, watch) -> frozenset:
-        """Returns what the forward counts or logs by, and never reads."""
+        """Returns the attributes that the forward counts or logs by, and never reads otherwise."""
         changed = before.effects.changed()
         found = [
             (self.places[id(values)], name)
@@ -208,7 +210,8 @@ class Twin:
         return self.counted | frozenset(found)
 
     def effects(self, before, log) -> tuple:
-        """Returns them, of the module; and what they are in the copy."""
+        """Returns the effects of the forward twice: as effects on the module, and as effects.Kept of the
+        copy."""
         known = self.places_in_twin(self.counted)
         made, why = before.effects.effects(known, log)
         if not why and not known.issuperset(log.places):
@@ -239,7 +242,8 @@ class Twin:
             raise Unknown(why)
 
     def assigned(self, made, outputs):
-        """Returns what the forward has set, as Returned has it of the module, and the tensors."""
+        """Returns the attributes that the forward has set, as the module's (see Returned.kept), and their
+        tensors."""
         kept, further, known = [], [], {id(output) for output in outputs}
         for values, name in in_order(self.twin, made):
             found, tensors = Kept.found(values, name)
@@ -250,7 +254,8 @@ class Twin:
         return tuple(kept), further
 
     def end(self, recording, tensors, further) -> tuple:
-        """Runs the backward. Returns which outputs the loss is taken to depend on."""
+        """Ends the forward and runs the backward. Returns for each output whether the loss is assumed to
+        depend on it."""
         recording.end(tensors + further)
         if recording.refusal():
             return tuple(self.used)
@@ -264,7 +269,8 @@ class Twin:
 
 
 def copy_without_data(module, memo, device):
-    """`memo` is deepcopy's. `device` is that of the copy, as the compiled part has it."""
+    """Copies the module; its parameters, and buffers above LARGEST_KEPT, get no data. `memo`: the memo of
+    copy.deepcopy. `device`: the device of the copy, as the compiled part names it."""
     parameters = list(module.parameters())
     buffers = list(module.buffers())
     for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0, device)):
@@ -311,8 +317,8 @@ def renew_parameters(twin, device):
 
 
 def used_by_a_loss(outputs):
-    """Guesses which outputs a loss depends on: on single numbers where there are any, for they are losses;
-    else on all that have a history."""
+    """Guesses which outputs a loss depends on: the outputs of one element if there are any, because these are
+    losses; otherwise all outputs that have a history."""
     history = [output.requires_grad and output.grad_fn is not None for output in outputs]
     losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
     return losses if any(losses) else history

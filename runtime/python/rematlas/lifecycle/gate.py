@@ -1,12 +1,18 @@
 """The gate that every plan passes before it may run a step, whichever way it was made: from steps that were
 recorded, from shapes, from a file, or by another process.
 
-There are six lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
-it did beside its tensors, which no plan repeats. Those of a step ask what is left of it when its backward is
-over. Those of a kind of call ask what its forwards share with others. Those of a plan look at the training
-that it is for, those of a plan that was not compared at where it comes from, and those of a planned step at
-what is open when it begins. What none can tell, whether the plan computes the same bits, a comparison with
-the original tells in the first steps that leave room for both (comparing.py).
+There are six lists of checks:
+
+- OF_FORWARDS looks at a forward that has run, for real or on shapes. It asks what the forward did beside
+  computing tensors, because no plan repeats that.
+- OF_STEPS asks what is left of a step when its backward is over.
+- OF_KINDS asks what the forwards of a kind of call share with other forwards.
+- OF_PLANS looks at the training that a plan is for.
+- OF_UNCOMPARED_PLANS asks where a plan comes from that was not compared with the original.
+- OF_PLANNED_STEPS asks which forwards are open when a planned step begins.
+
+No check can tell whether the plan computes the same bits. A comparison with the original tells that, in the
+first steps that leave room for both (comparing.py).
 """
 
 import gc
@@ -24,8 +30,8 @@ from .refusals import MOST_ATTEMPTS
 SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order"
 )
-MOST_SHARED = 4  # forwards that come while others are open, before that is taken for how the training is
-QUIET = 8  # forwards in a row after which it is not
+MOST_SHARED = 4  # if more forwards than these come while others are open, the training counts as sharing sums
+QUIET = 8  # forwards in a row without shared sums after which the count begins anew
 
 
 class RunForward(typing.NamedTuple):
@@ -33,12 +39,12 @@ class RunForward(typing.NamedTuple):
 
     call: Call
     before: BeforeForward
-    change_of_module: typing.Callable  # says how the forward has changed it; empty where it has not
+    change_of_module: typing.Callable  # says how the forward has changed the module; empty if it has not
 
 
 class Check(typing.NamedTuple):
     name: str
-    why_not: typing.Callable  # empty where nothing speaks against it
+    why_not: typing.Callable  # returns the reason against it; empty if there is none
 
 
 def draws_elsewhere(forward: RunForward) -> str:
@@ -63,7 +69,7 @@ OF_FORWARDS = (
 
 
 def why_no_forward(forward: RunForward) -> str:
-    """Says why no plan can repeat this forward; empty where one can."""
+    """Says why no plan can repeat this forward; empty if a plan can."""
     return first_reason(OF_FORWARDS, forward)
 
 
@@ -95,7 +101,7 @@ OF_STEPS = (
 
 
 def why_no_step(step) -> str:
-    """Says why no plan can repeat this recorded step, whose backward is over; empty where one can."""
+    """Says why no plan can repeat this recorded step, whose backward is over; empty if a plan can."""
     return first_reason(OF_STEPS, step)
 
 
@@ -107,26 +113,26 @@ OF_KINDS = (Check("casts of several forwards", shares_casts),)
 
 
 def why_no_kind(times, keeps_bytes) -> str:
-    """Says why no plan may run steps of a kind of call; empty where one may. `times`: in how many regions of
-    autocast its forwards shared casts of weights with others that were open. `keeps_bytes`: there is a budget
-    in bytes, for which each such step would be planned once more."""
+    """Says why no plan may run steps of a kind of call; empty if a plan may. `times`: the number of autocast
+    regions in which its forwards shared casts of weights with other open forwards. `keeps_bytes`: the budget
+    is in bytes, and each such step would be planned once more for it."""
     return first_reason(OF_KINDS, times, keeps_bytes)
 
 
 class Sharing:
-    """How often forwards came while others were open whose gradients are sums of their own, or who share
-    casts of weights with them. Each of these would be added as a whole, and without a plan its terms are
-    added one by one."""
+    """Counts the forwards that begin while other forwards are open whose gradients are sums, or that share
+    casts of weights with open forwards. A plan would add the sum of one forward as a whole; without a plan
+    autograd adds its terms one by one, in another order."""
 
     def __init__(self):
-        self.sums_now = False  # so came the last forward
-        self.casts_now = False
-        self.count = 0  # of sums
-        self.quiet = 0  # the last forwards that did not
+        self.sums_now = False  # the last forward shares sums with open ones
+        self.casts_now = False  # the last forward shares casts with open ones
+        self.count = 0  # forwards that shared sums
+        self.quiet = 0  # the number of last forwards in a row that shared no sums
 
     def note(self, sums_now, casts_now) -> None:
-        """A forward begins. Others were open, and were released to the caller: for their sums, or as they
-        share casts with it."""
+        """A forward begins. `sums_now`: open forwards were given back to autograd because of their sums.
+        `casts_now`: it shares casts with open forwards, which were given back, too."""
         self.sums_now, self.casts_now = sums_now, casts_now
         self.quiet = 0 if sums_now else self.quiet + 1
         self.count = self.count + sums_now if self.quiet < QUIET else 0
@@ -160,7 +166,8 @@ OF_PLANNED_STEPS = (
 
 
 def is_of_another_torch(answer, comparisons) -> str:
-    """A plan of a file may have been made with another version, whose ops may compute other bits."""
+    """Refuses a plan from a file that was made with another version of torch, because the ops of that version
+    may compute other bits."""
     mine, made_with = minor_of(torch.__version__), minor_of(answer.torch)
     if not made_with or made_with == mine or comparisons.identical > 0:
         return ""
@@ -174,17 +181,17 @@ OF_UNCOMPARED_PLANS = (Check("version of torch", is_of_another_torch),)
 
 
 def why_not_uncompared(answer, comparisons) -> str:
-    """Says why the plan may not run before it was compared with the original; empty where it may."""
+    """Says why the plan may not run before it was compared with the original; empty if it may."""
     return first_reason(OF_UNCOMPARED_PLANS, answer, comparisons)
 
 
 def why_no_plan(sharing, plan) -> str:
-    """Says why the plan may not run the module's steps; empty where it may."""
+    """Says why the plan may not run the module's steps; empty if it may."""
     return first_reason(OF_PLANS, sharing, plan)
 
 
 def why_not_now(sharing, plan) -> str:
-    """Says why the plan may not run the step that begins; empty where it may."""
+    """Says why the plan may not run the step that begins; empty if it may."""
     return first_reason(OF_PLANNED_STEPS, sharing, plan)
 
 

@@ -8,7 +8,7 @@ from .step_plan import Returned, StepPlan
 
 
 def take(call_plan) -> None:
-    """Makes it the plan of this kind of call, or refuses the kind."""
+    """Makes the given plan the plan of this kind of call, or refuses the kind of call."""
     owner = call_plan.owner
     compiled = owner.options.plan.compiled(owner.device())
     packing = Packing.of(compiled)
@@ -33,7 +33,7 @@ def take(call_plan) -> None:
     owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
     if packing.reads_kept:
         owner.state.note_reads_kept()
-    if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
+    if owner.state.watch is None:  # the attributes that the forward sets are watched, too, from now on
         owner.forget(call_plan)
         return
     plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
@@ -49,7 +49,7 @@ def take(call_plan) -> None:
 
 
 def why_no_updates(call_plan, ending) -> str:
-    """Takes a plan that ends with updates. Says why it cannot run; empty where it can."""
+    """Takes a plan that ends with the optimizer's updates. Says why the plan cannot run; empty if it can."""
     owner = call_plan.owner
     if not ending:
         return (

@@ -1,40 +1,42 @@
-"""What is known of the original's steps, and of those in which a plan was compared with it."""
+"""Measurements of the original's steps, and of the steps in which a plan was compared with the original."""
 
 
 class Original:
     """The memory that the original's step takes."""
 
     def __init__(self):
-        self.loss_bytes = (0, 0)  # what the caller's loss takes at most, and keeps for its backward
-        self.used_outputs = ()  # whether the loss depends on them, in order
-        self.bytes = None  # as far as its shapes tell; 0: they tell nothing
-        self.is_measured = False  # a real step has told
-        self.comparison_bytes = 0  # of a step in which the plan is compared with it
+        self.loss_bytes = (0, 0)  # peak bytes of the caller's loss; bytes that it keeps for its backward
+        self.used_outputs = ()  # for each output tensor, whether the loss depends on it
+        self.bytes = None  # peak bytes of the step; None: nobody has looked; 0: shapes tell nothing
+        self.is_measured = False  # a real step has told the bytes of the loss
+        self.comparison_bytes = 0  # peak bytes of a step in which the plan is compared with the original
         self.is_too_large = False  # a step that was recorded did not fit on the device
-        self.has_no_plan_from_shapes = False  # it was tried
+        self.has_no_plan_from_shapes = False  # planning from shapes was tried, in vain
 
     def note_from_shapes(self, number) -> None:
         self.bytes = number
 
     def note_loss(self, used_outputs, most, kept) -> None:
-        """A real step has told what its loss depends on and takes."""
+        """Takes what a real step has told of its loss: the outputs that it uses, its peak bytes, and the
+        bytes that it keeps."""
         self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
         self.is_measured = True
 
     def bytes_for_sure(self) -> int:
-        """Returns a quarter more than shapes tell where they alone do: of the caller's loss and of kernels
-        they tell nothing."""
+        """Returns the bytes of a step, with a quarter more if only shapes have told them: shapes tell nothing
+        of the caller's loss and of the workspaces of kernels."""
         return self.bytes if self.is_measured else self.bytes * 5 // 4
 
     def note_recorded(self, number) -> None:
-        """A step that ran tells what kernels take beside their tensors, which shapes do not."""
+        """Takes the bytes of a step that ran. These contain the workspaces of kernels, of which shapes tell
+        nothing."""
         self.bytes = max(self.bytes, number)
 
     def note_answer(self, number, answer, is_from_shapes) -> None:
         self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
-        # A comparison holds the original's gradients beside the replay, unless what is in the way can be
-        # evicted, and what the step writes to as it was before, after the original and after the replay.
+        # A comparison holds the original's gradients beside the replay, and three copies of each tensor that
+        # the step writes to: from before the step, from after the original, and from after the replay.
         held = answer.gradient_bytes + 3 * answer.written_bytes
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 
@@ -50,14 +52,14 @@ class Original:
 
 
 class Comparisons:
-    """The real steps in which the plan was compared with the original."""
+    """What the real steps have told in which the plan was compared with the original."""
 
     def __init__(self):
         self.identical = 0
         self.other_courses = 0
         self.measured_bytes = 0
-        self.is_at_most = False  # what is measured is less than what was planned
-        self.are_given_up = False  # there is no room for them, although it seemed so
+        self.is_at_most = False  # the measured peak is below the planned one
+        self.are_given_up = False  # a comparison that seemed to fit found no room
 
     def note(self, peak, planned) -> None:
         self.identical += 1
@@ -73,5 +75,5 @@ class Comparisons:
         self.are_given_up = True
 
     def begin_anew(self) -> None:
-        """The plan is another one now."""
+        """Forgets all comparisons, because there is another plan now."""
         self.__init__()

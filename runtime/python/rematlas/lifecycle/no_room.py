@@ -1,4 +1,4 @@
-"""Why no plan keeps the budget, and the budget that would."""
+"""Why no plan keeps the budget, and which budget a plan would keep."""
 
 import collections
 import dataclasses
@@ -10,48 +10,51 @@ FORWARDS = 6  # that may be open at a time
 
 
 def rounded_up(number: int) -> int:
-    """To three digits: what lives beside a step is not the same to the byte in each step."""
+    """Rounds up to three digits, because the bytes that live beside a step differ a little between steps."""
     unit = 10 ** max(0, len(str(number)) - 3)
     return -(-number // unit) * unit
 
 
 class NoRoom:
-    """The budget in bytes that it tells works also when the training is under way: what a training keeps from
-    step to step may come after the step was planned."""
+    """Says why no plan keeps the budget, and names a budget in bytes that works. That budget also holds later
+    in the training: it counts gradients and optimizer states that come after the step was planned."""
 
     def __init__(self, solver, answer):
         self.solver = solver
         self.answer = answer
-        self.beside = answer.beside_bytes  # the largest so far that was not for open forwards
+        self.beside = answer.beside_bytes  # the most bytes beside a step so far, without open forwards
         self.last_beside = collections.deque(maxlen=FORWARDS)
         self.about_updates = ""
         works = answer.infeasible.works
-        self.enough = 0 if works is None else works.bytes  # to the byte
+        self.enough = 0 if works is None else works.bytes  # the budget that works, not rounded
         self.leave(0, 0)
 
     def note_updates(self, why) -> None:
-        """`why` says why there is no plan with the updates either; empty where none was asked for."""
+        """`why` says why there is no plan with the updates either; empty if no such plan was asked for."""
         self.about_updates = f"; with the updates in the plan: {why}" if why else ""
 
     def foresee(self, kept_then, owner) -> None:
-        """`kept_then` was kept when the step was planned; None for a share, which is of the step alone."""
+        """Adds the gradients and optimizer states that will come to the budget that works. `kept_then`: what
+        the training kept between steps when the step was planned; None if the budget is a share, because a
+        share counts only the step."""
         if kept_then is None:
             return
         now = KeptBetweenSteps.of(owner.module)
         gradients, states = now.gradients.there, now.states.there + now.states.missing
         outputs = 0
-        # Who has trained some steps and has no gradients now lets them go before the forward.
+        # A program that has trained some steps and has no gradients now frees them before the forward.
         if owner.original + owner.replayed < 2:
             gradients += now.gradients.missing
-            outputs = self.answer.output_bytes  # of the step before, which the program has under its names
+            outputs = self.answer.output_bytes  # the program still holds the outputs of the step before
         to_come = max(0, gradients - kept_then.gradients.there) + max(0, states - kept_then.states.there)
         to_come += outputs
         self.leave(to_come, to_come)
         self.beside += to_come
 
     def note_beside(self, others) -> bool:
-        """So many bytes live beside a step that begins. Returns whether more live there now than was known,
-        apart from what is there at times: other forwards may be open."""
+        """Takes the bytes `others` that live beside a step that begins. Returns whether more bytes live there
+        in each of the last FORWARDS steps than was known. A larger number in some steps alone does not count,
+        because other forwards may be open there."""
         self.last_beside.append(others)
         if len(self.last_beside) < FORWARDS:
             return False
@@ -69,7 +72,7 @@ class NoRoom:
             self.answer = dataclasses.replace(self.answer, infeasible=dataclasses.replace(found, works=works))
 
     def bytes_that_work(self) -> int:
-        """Returns 0 where none are known."""
+        """Returns the budget in bytes that works; 0 if none is known."""
         works = self.answer.infeasible.works
         return 0 if works is None else works.bytes
 

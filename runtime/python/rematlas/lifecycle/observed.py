@@ -19,14 +19,12 @@ class Recorded:
     def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None, spare=0):
         self.recording = recording
         self.returned = returned
-        self.other_bytes = other_bytes  # that are neither the step's nor held by other open steps of its kind
-        self.spare = (
-            spare  # bytes that a plan leaves for its comparison, where there is one with so many left
-        )
+        self.other_bytes = other_bytes  # bytes of tensors outside of this step and of open steps of its kind
+        self.spare = spare  # bytes of the budget that a plan leaves for its comparison, if it can
         self.counted = counted  # effects.Kept, when the last forward was over
-        self.region = region  # of autocast, its forward was in; None: it shared no casts
+        self.region = region  # the autocast region of its forward; None: the forward shared no casts
         self.reads_kept = False  # see Walk
-        self.used = used  # from shapes: per output tensor, whether the loss was taken to depend on it
+        self.used = used  # from shapes: for each output tensor, whether the loss is assumed to depend on it
 
     def is_open(self) -> bool:
         return self.recording.is_open()
@@ -35,15 +33,15 @@ class Recorded:
         return self.recording.held_bytes()
 
     def release_if_shared(self) -> bool:
-        """A further forward begins. A step that cannot share its backward with it is given to the caller.
-        Returns whether it was."""
+        """A further forward begins. Gives this step back to autograd if it sums gradients and so cannot be
+        open beside that forward. Returns whether it was given back."""
         if not (self.is_open() and self.recording.sums_gradients()):
             return False
         self.release()
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Gives the step to the caller."""
+        """Gives the step back to autograd, which runs its backward as without us."""
         self.recording.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
@@ -55,9 +53,9 @@ class Compared:
 
     def __init__(self, comparison, sums, why, region):
         self.comparison = comparison
-        self.sums = sums  # of the plan
-        self.region = region  # of autocast, see Recorded
-        self.why = why  # the two are different, as far as the forward tells; empty: they are not
+        self.sums = sums  # whether the plan sums gradients, see StepPlan
+        self.region = region  # the autocast region, see Recorded
+        self.why = why  # how the forwards of plan and original differ; empty if they do not
 
     def is_open(self) -> bool:
         return self.comparison.is_open()
@@ -72,7 +70,7 @@ class Compared:
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Gives the step to the caller."""
+        """Gives the step back to autograd, which runs its backward as without us."""
         self.comparison.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
@@ -82,8 +80,8 @@ class Compared:
 class ObservedForward:
     """A forward of the original, and what it returns and changes.
 
-    `given`: the tensors that it is called with. Afterwards `tensors` are its outputs, `why` says why it
-    cannot be captured.
+    `given`: the tensors that it is called with. After `look_at`, `tensors` are its output tensors, and `why`
+    says why it cannot be captured (empty if it can).
     """
 
     def __init__(self, owner, call, bound):
@@ -96,7 +94,7 @@ class ObservedForward:
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 
     def run(self, given):
-        """Runs it, and returns what the caller gets."""
+        """Runs the forward, and returns the output that the caller gets."""
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
@@ -131,16 +129,16 @@ class ObservedForward:
         self.returned = Returned(template, sources, kept, made)
 
     def change_before_failure(self) -> str:
-        """The forward has failed. Says what it had changed by then that another run of it would change once
-        more; empty where it could begin again."""
+        """The forward has failed. Says what the failed forward had changed that another run of the forward
+        would change once more; empty if the forward can begin again."""
         change = self.call.change()
         return change or self.before.change_but_for_assigned(
             self.owner.module, self.watch, self.owner.state.look()
         )
 
     def add_kept(self, left) -> tuple:
-        """Attributes that the forward sets are outputs too: their tensors. Returns them, as Returned has
-        them."""
+        """Adds the tensors of the attributes that the forward sets to its outputs. Returns these attributes
+        as Kept."""
         known = {id(tensor) for tensor in self.tensors}
         found = []
         for values, name in left:

@@ -1,4 +1,5 @@
-"""A planned forward whose backward may come: what its original is called with, should it have to run."""
+"""A planned forward whose backward may come, with everything that the original's forward needs if it has to
+run in the plan's place."""
 
 import contextlib
 
@@ -13,15 +14,15 @@ class OpenForward:
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan that it ran by
-        self.region = owner.regions.now  # of autocast, see Recorded
-        self.kept = kept  # what it replaces, as it was: (dictionary, name, value)
+        self.region = owner.regions.now  # the autocast region, see Recorded
+        self.kept = kept  # the attributes that it replaces, before it ran: (dictionary, name, value)
         self.plan = call_plan.plan
 
     def run_original(self, given, used):
         """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
         its outputs. `used` says which outputs got gradients."""
         call = self.call.as_made()
-        # The program may be outside of the region of autocast by now that the forward was in.
+        # By now the program may have left the autocast region of the forward.
         with self.owner.regions.of(self), call.autocast.again():
             outputs = self.call_plan.replan_for(call, given, tuple(used))
             if outputs is not None:
@@ -41,7 +42,8 @@ class OpenForward:
 
 @contextlib.contextmanager
 def as_before(kept):
-    """The module has its former values again while a forward begins that reads and replaces them."""
+    """A context in which the module's attributes have their former values again, for a forward that reads and
+    replaces them."""
     now = [(values, name, values.get(name)) for values, name, _ in kept]
     for values, name, tensor in kept:
         values[name] = tensor

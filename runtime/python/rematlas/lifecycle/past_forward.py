@@ -1,4 +1,4 @@
-"""Sees that a module trains though nobody calls it: its parts are called past its own forward, say."""
+"""Detects that a module trains although nobody calls it: the program may call the module's parts, say."""
 
 import weakref
 
@@ -10,7 +10,7 @@ from .refusals import BY_COMPILE
 
 
 def how_and_advice():
-    """Says what such calls are, and what is to be done for a plan."""
+    """Returns a description of such calls, and an advice how to get a plan."""
     how = "of the module's parts, or of its forward, past the module itself"
     advice = "call the module (`model(...)`); or keep a budget within `rematlas.evict`"
     if has_compiled():
@@ -20,8 +20,8 @@ def how_and_advice():
 
 
 class PastForward:
-    """Tells `told` once in each backward in which a gradient comes to a parameter of the module, until it is
-    closed. `told` is a method, whose object may go before."""
+    """Calls `told` once in each backward in which a gradient comes to a parameter of the module, until it is
+    closed. `told` is a bound method; its object may be freed earlier."""
 
     def __init__(self, module, told):
         self.handles, self.nodes = [], []  # the hooks live as long as the nodes

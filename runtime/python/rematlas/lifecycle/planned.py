@@ -30,7 +30,7 @@ class Planned(State):
         owner.fallback.end()
         if opened:
             owner.note_frames(opened + 1)
-        else:  # what open forwards hold is counted by the plan
+        else:  # with open forwards the plan itself counts the bytes that they hold
             self.keep_plan_fitting(call_plan, tensors, call)
             if call_plan.state is not self:
                 return UNDECIDED
@@ -51,10 +51,10 @@ class Planned(State):
         )
         if why:
             owner.leave_plan(why)
-            if number < 0:  # tensors lie otherwise than planned
+            if number < 0:  # the layouts of the tensors differ from the planned ones
                 call_plan.record_anew()
                 return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
-            return owner.run_original(call.args, call.kwargs)  # nobody knows what another course takes
+            return owner.run_original(call.args, call.kwargs)  # the bytes of another course are unknown
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
@@ -68,7 +68,8 @@ class Planned(State):
     # Before the step begins.
 
     def keep_plan_fitting(self, call_plan, tensors, call) -> None:
-        """Makes a plan anew that is for less than this step."""
+        """Makes the plan anew if it is for fewer open forwards or fewer bytes beside the step than there are
+        now."""
         owner, plan = call_plan.owner, call_plan.plan
         if plan.frames < owner.frames and owner.options.budget is not None:
             call_plan.plan_for_frames(owner.frames)
@@ -79,7 +80,7 @@ class Planned(State):
                 call_plan.compare_later(others)
 
     def check_other_bytes(self, call_plan, others) -> None:
-        """Makes the plan anew where what else is alive now leaves it no room."""
+        """Makes the plan anew if the `others` bytes that live beside the step leave no room for it."""
         plan, answer = call_plan.plan, call_plan.answer
         planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
         if others > plan.other_bytes and not call_plan.owner.has_room_for(others + planned):

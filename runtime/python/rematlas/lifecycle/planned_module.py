@@ -1,4 +1,4 @@
-"""A module that trains by plans: what `apply` hangs on it.
+"""A module that trains by plans: the object that `apply` attaches to the module.
 
 Each kind of call (structure, shapes and types of the arguments, settings of torch, state of the module) has a
 plan of its own: see call_plan.py and, for the way from the first step to a plan, state.py.
@@ -40,7 +40,7 @@ PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
 class PlannedModule(InPlaceOfCall):
-    """It stands in the place of the module's own call. It counts steps and knows what all kinds of calls
+    """Takes the place of the module's own call. It counts steps and holds the state that all kinds of calls
     share."""
 
     def __init__(self, module, options, chunking):
@@ -55,27 +55,27 @@ class PlannedModule(InPlaceOfCall):
         self.updates = None if options.optimizer is None else Updates(module, options)
         self.hooks = PathHooks()
         self.call_plans = {}  # by key
-        self.states_seen = set()  # of the module, by number
-        self.frames = options.frames  # forwards that have been open at a time
-        self.several = False  # there have been several
+        self.states_seen = set()  # numbers of the module's states
+        self.frames = options.frames  # the most forwards that have been open at a time
+        self.several = False  # several forwards have been open at a time
         self.sharing = Sharing()
         self.regions = CastRegions()
-        self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
-        self.replayed = 0
-        self.original = 0
-        self.original_backwards = 0  # of planned forwards
-        self.why_original = ""  # why the last step that a plan should have run was not run by it
-        self.is_forwarding = False  # the original's forward runs
-        self.measures = False  # peaks of planned steps, see `measure_peaks`
-        # Until the first call.
+        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may come before it
+        self.replayed = 0  # steps that plans ran
+        self.original = 0  # steps that the original ran
+        self.original_backwards = 0  # planned forwards whose backward the original ran
+        self.why_original = ""  # why the plan did not run the last step that it should have run
+        self.is_forwarding = False  # the original's forward runs now
+        self.measures = False  # measures the peaks of planned steps, see `measure_peaks`
+        # It exists until the first call.
         self.past_forward = past_forward.PastForward(module, self.note_gradients_past_forward)
         self.lock = threading.RLock()
         planned_modules.add(self)
 
-    # The way of a call. nn.Module.__call__ comes here.
+    # The way of a call. nn.Module.__call__ calls this object.
 
     def __call__(self, *args, **kwargs):
-        compiler = set_eval_frame(None)  # of a torch.compile around the module: what is here is not for it
+        compiler = set_eval_frame(None)  # a torch.compile around the module must not trace this code
         try:
             if callable(compiler):
                 self.refusals.note_compiler_around()
@@ -120,7 +120,8 @@ class PlannedModule(InPlaceOfCall):
             raise
 
     def step(self, args, kwargs):
-        """Asks the state of this kind of call, until one has an output."""
+        """Asks the state of this kind of call for the output. A state that is undecided has become another
+        state, which is asked next."""
         while True:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
@@ -131,7 +132,7 @@ class PlannedModule(InPlaceOfCall):
                 return output
 
     def kind_of_call(self, args, kwargs):
-        """Returns the plan of this kind of call and the call, or two Nones where the original is to run."""
+        """Returns the CallPlan of this kind of call and the call; two Nones if the original must run."""
         if self.refusals.of_module:
             return None, None
         state = self.state
@@ -158,12 +159,12 @@ class PlannedModule(InPlaceOfCall):
         return call_plan, Call(args, kwargs, template, inputs, device, None, offloading)
 
     def add(self, key, inputs):
-        """Makes the plan of a kind of call that is new; returns None where there are too many."""
+        """Makes the CallPlan of a new kind of call; returns None if there are too many kinds."""
         base, number, _ = key
         is_new_state = number not in self.states_seen
         self.states_seen.add(number)
-        # The module has changed before this kind of call was recorded: what was begun leads nowhere, unless
-        # the module goes back and forth between states.
+        # The module has changed before the kinds of calls below were recorded. Their recordings lead nowhere,
+        # unless the module goes back and forth between states.
         begun = [
             k
             for k, plan in self.call_plans.items()
@@ -196,11 +197,10 @@ class PlannedModule(InPlaceOfCall):
         return call_plan
 
     def forget(self, call_plan) -> None:
-        """Drops a kind of call: it has another key from now on."""
+        """Drops a kind of call, because its key is another one from now on."""
         del self.call_plans[call_plan.key]
 
-    # The original.
-
+    # Steps of the original.
     def run_original(self, args, kwargs, fits=None):
         """`fits`: see Fallback.evicts."""
         self.count_original()
@@ -209,7 +209,7 @@ class PlannedModule(InPlaceOfCall):
 
     @contextlib.contextmanager
     def forwarding_original(self):
-        """While the original's forward runs, calls of the module within it are the original's own."""
+        """A context around the original's forward. Calls of the module within it go to the original, too."""
         self.is_forwarding = True
         try:
             yield
@@ -217,7 +217,7 @@ class PlannedModule(InPlaceOfCall):
             self.is_forwarding = False
 
     def leave_alone(self, bystander, args, kwargs):
-        """Runs the original, for somebody else watches or replaces its ops."""
+        """Runs the original, because the bystander watches or replaces its ops."""
         about = self.fallback.about_the_budget(None)
         if about and not bystander.allows_eviction:
             about = ", and may go beyond the budget"
@@ -228,7 +228,7 @@ class PlannedModule(InPlaceOfCall):
         return self.module.forward(*args, **kwargs)
 
     def note_gradients_past_forward(self) -> None:
-        """A parameter gets a gradient, and the module has not been called with gradients."""
+        """A parameter gets a gradient, although the module has not been called with gradients enabled."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 
@@ -241,7 +241,8 @@ class PlannedModule(InPlaceOfCall):
         self.tell_of_original(why, self.fallback.about_the_budget(None))
 
     def note_original_backward(self, why) -> None:
-        """The plan cannot run the backward of a step that it has begun. Such a step is not evicted."""
+        """The plan cannot run the backward of a step that it has begun. Such a step does not run under
+        eviction."""
         may_exceed = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.tell_of_original(why, f" in their backward{may_exceed}")
 
@@ -251,7 +252,7 @@ class PlannedModule(InPlaceOfCall):
         log.log(level, "rematlas: %s; such steps run the original%s", why, how)
 
     def leave_plan(self, why) -> None:
-        """The plan could not run the forward of a step, and the original does."""
+        """The plan could not run the forward of a step, so the original runs it."""
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
@@ -266,7 +267,7 @@ class PlannedModule(InPlaceOfCall):
         self.note_original_backward(why)
         self.count_original()
 
-    # What the states of calls ask for and tell of.
+    # Questions and notes of the states of calls.
 
     def device(self) -> str:
         """Returns the device with its index: "cpu", or "cuda:1"."""
@@ -275,11 +276,12 @@ class PlannedModule(InPlaceOfCall):
         return "cpu"
 
     def has_room_for(self, number) -> bool:
-        """Says whether so many bytes of all tensors keep the budget; a share of the step is always kept."""
+        """Says whether `number` bytes of all tensors keep the budget. A budget that is a share of the step is
+        always kept."""
         return self.options.budget_bytes is None or number <= self.options.budget_bytes
 
     def context(self, call=None, tensors=None) -> StepContext:
-        """`tensors` are the module's, where they are known."""
+        """`tensors`: the module's tensors, if they are known already."""
         watch = self.state.watch
         tensors = watch.tensors_at_any_time() if tensors is None else tensors
         inputs, device = ([], self.device()) if call is None else (call.inputs, call.device)
@@ -297,7 +299,7 @@ class PlannedModule(InPlaceOfCall):
         return outputs, why
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
-        """Its backward may come."""
+        """Keeps what the original would need for the backward of a planned forward, which may come."""
         places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
@@ -307,7 +309,8 @@ class PlannedModule(InPlaceOfCall):
         self.peaks.note_runner(Runner.PLANNED, answer)
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """The original runs a step, beside which arenas of plans that hold nothing need no memory."""
+        """The original runs a step. Arenas of plans that hold nothing give their memory back, because the
+        step does not need them."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())
@@ -324,8 +327,8 @@ class PlannedModule(InPlaceOfCall):
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
     def release_open_forwards(self) -> None:
-        """A further forward begins. Forwards that are open and cannot share their backward with it are given
-        to the caller: it runs as without us."""
+        """A further forward begins. Gives the open forwards that cannot be open beside it back to autograd,
+        which runs their backward as without us."""
         shares_casts, are_released = torch.is_grad_enabled() and self.release_shared_casts(), False
         for plan in self.plans_that_move_buffers:
             are_released = plan.abandon_open_forwards() or are_released
@@ -336,16 +339,17 @@ class PlannedModule(InPlaceOfCall):
         self.several = self.several or self.sharing.is_now
 
     def release_shared_casts(self) -> bool:
-        """The same of open forwards in the same region of autocast. Says whether it is shared."""
+        """Gives the open forwards in the same autocast region back, too. Returns whether the region is shared
+        by several forwards."""
         if self.regions.last is None:
             return False
         bystander = modes.bystander()
         if bystander is not None and not bystander.allows_eviction:
-            return False  # it would see what is asked here
+            return False  # it would see the op by which CastRegion looks at the region
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
-        """The original's forwards run now for what is released, whose gradients come to `.grad`."""
+        """The original runs the forwards of the released steps now, and their gradients go to `.grad`."""
         if self.updates is not None:
             self.updates.note_several()
         self.fallback.note_forward(True)
@@ -354,8 +358,8 @@ class PlannedModule(InPlaceOfCall):
     # Steps that may not fit.
 
     def record_from_shapes(self, call, used=()):
-        """Returns the recorded step; None, and the reason in the log, where shapes do not tell what it
-        does."""
+        """Returns the recorded step; None if shapes do not tell what the step does (the log has the
+        reason)."""
         try:
             found = from_shapes.record(self.module, call, self.hooks, used)
         except from_shapes.Unknown as error:
@@ -373,19 +377,21 @@ class PlannedModule(InPlaceOfCall):
         return found
 
     def original_bytes(self, answer) -> int:
-        """Returns what the original's step takes beside what open forwards of its kind hold."""
+        """Returns the peak bytes of the original's step, with the bytes that open forwards of its kind
+        hold."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )
 
     def recorded_bytes(self, recorded) -> int:
-        """Returns the same of a step that is recorded, and not planned."""
+        """Returns `original_bytes` of a step that is recorded, but not planned."""
         return self.original_bytes(CompiledPlan.from_shapes(recorded.recording, self.name).answer())
 
-    # What `api` asks for.
+    # Questions and requests of `api`.
 
     def measure_peaks(self) -> None:
-        """Also of planned steps on a GPU, where that resets what max_memory_allocated of torch.cuda tells."""
+        """Measures the peaks of planned steps, too. On a GPU each measurement resets
+        torch.cuda.max_memory_allocated."""
         self.measures = True
 
     def updates_in_each_backward(self) -> bool:
@@ -396,7 +402,7 @@ class PlannedModule(InPlaceOfCall):
 
     def graph_text(self):
         """Returns the graph file of the first step that was recorded, with the updates of an optimizer; None
-        where no step was. Raises Refused where the optimizer cannot be part of it."""
+        if no step was recorded. Raises Refused if the optimizer cannot be a part of the graph."""
         for call_plan in self.call_plans.values():
             plan = call_plan.plan
             if plan is None:
@@ -424,7 +430,7 @@ class PlannedModule(InPlaceOfCall):
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:
-        """Ends all that goes on in the background."""
+        """Ends all work in the background."""
         self.fallback.leave()
         self.peaks.close()
         for call_plan in self.call_plans.values():
@@ -437,7 +443,7 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Before the interpreter ends: nobody calls back into it any more, and no thread works for us."""
+    """Runs before the interpreter ends. Afterwards no thread calls into the interpreter or works for us."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()

@@ -1,4 +1,4 @@
-"""A plan is made in the background, here or by another process of the same training."""
+"""A plan is made in the background, by this process or by another process of the same training."""
 
 import dataclasses
 import logging
@@ -55,7 +55,7 @@ class Planning(Unplanned):
             self.conclude_infeasible()
 
     def can_take_updates(self) -> bool:
-        """Says whether the step may be planned with the optimizer's updates where it does not fit without."""
+        """Says whether a step that does not fit may be planned with the optimizer's updates."""
         updates = self.owner.updates
         return (
             updates is not None
@@ -76,7 +76,7 @@ class Planning(Unplanned):
                 return
         answer = plain if call_plan.answer.infeasible is None else call_plan.answer
         room = NoRoom(options.solver, answer)
-        if answer is plain:  # with updates, gradients and states are the plan's
+        if answer is plain:  # a plan with updates counts gradients and optimizer states itself
             room.foresee(call_plan.plan.kept_then, self.owner)
             room.note_updates(why_not_with_updates)
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
@@ -90,8 +90,8 @@ class Planning(Unplanned):
         call_plan.refuse(room.text(), room.error(), room)
 
     def receive(self, shared) -> None:
-        """Takes the plan of rank 0. This process plans alone where that has none, or where it does not fit
-        here."""
+        """Takes the plan of rank 0. This process plans alone if rank 0 has no plan, or if that plan does not
+        fit here."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(owner.device())
         if isinstance(found, str):

@@ -21,7 +21,7 @@ class Recording(Unplanned):
     def __init__(self, call_plan):
         super().__init__(call_plan)
         self.first = None  # the first recorded step, once its backward is over
-        self.changes_of_eviction = 0  # recorded steps in which it began or ended
+        self.changes_of_eviction = 0  # recorded steps in which online eviction began or ended
 
     def step(self, call):
         if self.owner.options.plan is not None and self.call_plan.plan is None:
@@ -61,7 +61,7 @@ class Recording(Unplanned):
         output, failure, change = self.try_to_record(call)
         if failure is None:
             return output
-        gc.collect()  # the error is gone, and with it what its frames hold of the forward
+        gc.collect()  # frees the tensors of the forward that the frames of the error held
         self.owner.fallback.leave()
         if not change:  # else another run of the forward would change it once more
             generators.put_back()
@@ -70,8 +70,8 @@ class Recording(Unplanned):
         raise torch.OutOfMemoryError(failure)
 
     def try_to_record(self, call):
-        """Returns the output, None and an empty text. Where the forward was out of memory: None, the message
-        of the error, and what the forward had changed by then."""
+        """Returns the output, None and an empty text. If the forward was out of memory, returns None, the
+        message of the error, and what the forward had changed before the error."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -96,8 +96,8 @@ class Recording(Unplanned):
         if forward.why:
             recording.refuse(forward.why)
         recording.end(forward.tensors)
-        # A comparison takes more than the plan alone. Where the original would not fit, plans leave about a
-        # batch for it.
+        # A comparison takes more memory than the plan alone. If the original runs under eviction, plans leave
+        # about the bytes of a batch for the comparison.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         others = recording.other_bytes() - sum(held)
         region = owner.regions.now
@@ -129,20 +129,21 @@ class Recording(Unplanned):
             self.call_plan.begin_planning(first, step)
             return
         if self.owner.state.note_difference(why):
-            return  # what is recorded next is another kind of call
+            return  # the next recorded step belongs to another kind of call
         self.fail(why)
         if self.call_plan.state is self:
             self.first = step
 
     def is_evicted_from_now_on(self) -> bool:
-        """Another module's step began or ended online eviction within this one. Returns whether there will be
-        other steps: under eviction from their forward on."""
+        """Another module's step began or ended online eviction within this step. From now on steps are
+        recorded under eviction from their forward on. Returns whether there will be such steps: not after too
+        many changes."""
         self.owner.fallback.note_does_not_fit()
         self.changes_of_eviction += 1
         return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
 
     def difference(self, first, second) -> str:
-        """Says why the two steps are not of one course; empty where they are."""
+        """Says why the two steps do not take the same course; empty if they do."""
         at_times = first.returned.kept_places() ^ second.returned.kept_places()
         if at_times:
             return f"the forward sets {min(name for _, name in at_times)} of a module at times"
@@ -153,7 +154,8 @@ class Recording(Unplanned):
         return second.recording.difference(first.recording)
 
     def fail(self, why) -> None:
-        """A recorded step leads to no plan. After a few of them in a row the original is left to itself."""
+        """A recorded step leads to no plan. After a few such steps in a row the kind of call, or the module,
+        is refused."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
         call_plan.note_failure(why)

@@ -1,4 +1,4 @@
-"""What cannot be planned, and how the user is told."""
+"""Calls and modules that cannot be planned, and how the user is told."""
 
 import logging
 import re
@@ -24,20 +24,20 @@ class Refusals:
         self.options = options
         self.fallback = fallback
         self.of_module = ""  # why nothing of the module can be planned
-        # Recorded steps that led to no plan, by the key of a call without the module's state
+        # The number of recorded steps that led to no plan, by the key of a call without the module's state
         self.attempts = {}
-        self.reasons = {}  # of the last one
+        self.reasons = {}  # why the last of these steps led to no plan, by the same key
         self.failures_in_a_row = 0  # for all keys
         self.has_warned = False
-        self.said = set()  # in the log
-        self.left_alone = {}  # what calls were left to the original: how many, and what becomes of them
+        self.said = set()  # messages that the log has already
+        self.left_alone = {}  # by description of the calls left to the original: (number, what is done)
 
     def refuse_module(self, why) -> None:
         self.of_module = why
         self.tell(why)
 
     def tell(self, why, error=None, fits=None) -> None:
-        """Warns once, or raises `error` or Refused where the user has asked for that. `fits`: as in
+        """Warns once; raises `error` or Refused instead if the user has asked for errors. `fits`: as in
         Fallback.evicts."""
         log.info("rematlas: %s", why)
         if self.options.on_refuse == "raise":
@@ -50,8 +50,8 @@ class Refusals:
         warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
     def note_left_alone(self, how, advice, about_the_budget) -> None:
-        """A call is left to the original. `how` is said behind "calls". Warns once for each `how`, or raises
-        Refused where the user has asked for that."""
+        """A call is left to the original. `how` describes such calls; the message has it behind the word
+        "calls". Warns once for each `how`; raises Refused instead if the user has asked for errors."""
         count, _ = self.left_alone.get(how, (0, ""))
         then = f"run the original{about_the_budget}; for a plan, {advice}"
         self.left_alone[how] = count + 1, then
@@ -66,7 +66,7 @@ class Refusals:
             log.warning("rematlas: %s; for a budget under torch.compile %s", said, BY_COMPILE)
 
     def note_replaced(self, name) -> None:
-        """Calls are planned for though hooks of this name are around them."""
+        """Logs once that calls are planned although hooks of this name are around them."""
         if self.is_first(name):
             log.info(
                 "rematlas: plans decide in the place of %s what is kept for the backward of the module; steps"
@@ -75,13 +75,14 @@ class Refusals:
             )
 
     def is_first(self, why) -> bool:
-        """Says whether this is said for the first time, whatever numbers are in it, and remembers it."""
+        """Says whether this text is said for the first time, and remembers it. Texts that differ in numbers
+        alone count as the same text."""
         kind = NUMBER.sub("0", why)
         is_first = kind not in self.said
         self.said.add(kind)
         return is_first
 
-    # Recorded steps that lead to no plan: a few of them, and the original is left to itself.
+    # Counts of recorded steps that led to no plan. After a few such steps nothing is recorded any more.
 
     def count_attempt(self, base, why) -> None:
         self.attempts[base] = self.attempts.get(base, 0) + 1
@@ -95,7 +96,7 @@ class Refusals:
         return self.attempts.get(base, 0) >= MOST_ATTEMPTS
 
     def is_module_hopeless(self) -> bool:
-        """Counts a failure more, and says whether these are too many."""
+        """Counts one more failure in a row, and says whether there are too many."""
         self.failures_in_a_row += 1
         return self.failures_in_a_row >= 2 * MOST_ATTEMPTS
 

@@ -5,9 +5,9 @@
         +---------------------------------> Refused <--------------+                      |
         +----------the original's step does not fit: recorded from shapes, planned at once+
 
-Until it is planned its steps are the original's own; what is recorded or compared on the way trains as the
-original does. A planned step runs the plan; where a value that the program reads is another one, the
-original.
+Until a kind of call is planned, the original runs its steps; steps that are recorded or compared train as the
+original does. The plan runs a planned step. If a value that the program reads differs from the recorded
+value, the original runs that step.
 """
 
 import enum
@@ -25,17 +25,17 @@ class StateName(enum.Enum):
     REFUSED = "refused"
 
 
-UNDECIDED = object()  # the output of a state that has become another one, which is to be asked
+UNDECIDED = object()  # the output of a state that has become another state, which must be asked instead
 
 
 class State:
-    """What is done with a call. Transitions are methods of CallPlan: they hold at once, for what a step runs
-    may raise, and a wait may be interrupted."""
+    """Decides what is done with a call. Transitions are methods of CallPlan. They take effect at once,
+    because the step's code may raise and a wait may be interrupted."""
 
     name = StateName.WAITING
 
     def __init__(self, call_plan):
-        # Weak, so that what is removed is freed at once: nothing goes in a circle.
+        # The reference is weak, so that there is no cycle and a removed CallPlan is freed at once.
         self._call_plan = weakref.ref(call_plan)
 
     @property
@@ -47,8 +47,8 @@ class State:
         return self._call_plan().owner
 
     def step(self, call):
-        """Returns what the call returns, or UNDECIDED where the state has become another one, which is to be
-        asked."""
+        """Returns what the call returns; UNDECIDED if the state has become another state, which must be asked
+        instead."""
         raise NotImplementedError
 
     def settle(self) -> None:
@@ -64,7 +64,7 @@ class State:
         """Waits for a plan that is being made, and takes it."""
 
     def needed_bytes(self, original) -> int:
-        """Returns the bytes that the original's step takes in this state, where it takes `original` by
+        """Returns the bytes that the original's step takes in this state, if it takes `original` bytes by
         itself."""
         return original
 
@@ -78,19 +78,19 @@ class Unplanned(State):
             found = call_plan.look_at_shapes(call)
             if owner.state.watch is not None and not call_plan.fits_by_shapes(call):
                 self.keep_budget(call, found)
-            # Shapes may have shown that the forward sets attributes: these are part of what is watched from
-            # now on.
+            # Shapes may have shown that the forward sets attributes. The watch must be made anew with these
+            # attributes.
             if owner.state.watch is None or call_plan.state is not self:
                 return UNDECIDED
         return self.step_within_budget(call, call_plan.fits(call))
 
     def keep_budget(self, call, found) -> None:
-        """Shapes tell that the original's step would go beyond the budget. `found` is what was recorded from
-        shapes just now, if anything was."""
+        """Shapes tell that the original's step would go beyond the budget. `found`: the step that was
+        recorded from shapes just now; None if none was."""
         if not self.owner.fallback.evicts(False):
             self.finish()
             self.call_plan.skip_comparison()
 
     def step_within_budget(self, call, fits):
-        """`fits` says whether the original's step fits; None: nobody knows."""
+        """`fits` says whether the original's step fits; None: this is not known."""
         raise NotImplementedError

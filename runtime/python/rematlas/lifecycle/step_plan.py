@@ -9,11 +9,13 @@ from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
-MOST_LEFT = 2  # steps of a plan from shapes whose backward the original ran, before a real one is recorded
+# After so many steps of a plan from shapes whose backward the original ran, real steps are recorded.
+MOST_LEFT = 2
 
 
 class Kept(typing.NamedTuple):
-    """What a forward leaves in an attribute: a tensor or a container of tensors, which is put there anew."""
+    """An attribute in which a forward leaves a tensor or a container of tensors. The plan sets it anew in
+    each step."""
 
     values: dict  # of a module
     name: str
@@ -22,8 +24,8 @@ class Kept(typing.NamedTuple):
 
     @classmethod
     def found(cls, values, name) -> tuple:
-        """Returns what is there, as a Kept and its tensors. Raises what pickle raises for named tuples whose
-        class cannot be found by its name."""
+        """Returns the attribute as a Kept, and its tensors. Raises the errors of pickle for named tuples
+        whose class cannot be found by its name."""
         template, tensors = structure.flatten(values[name])
         return cls(values, name, template, len(tensors)), tensors
 
@@ -32,7 +34,7 @@ class Kept(typing.NamedTuple):
 
 
 class Returned(typing.NamedTuple):
-    """What the forward returns. It is the same in each step of one kind of call."""
+    """The form of what the forward returns. It is the same in each step of one kind of call."""
 
     template: object  # see calls/structure.py
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
@@ -40,8 +42,8 @@ class Returned(typing.NamedTuple):
     effects: tuple = ()  # Effects; the numbers that are logged are the last outputs
 
     def rebuild(self, outputs, inputs, tensors):
-        """Returns what the caller gets, made of the plan's outputs, and sets the attributes that the forward
-        sets."""
+        """Returns the forward's return value, made of the plan's outputs, and sets the attributes that the
+        forward sets."""
         placed = [
             outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
             for source, place in self.sources
@@ -56,7 +58,7 @@ class Returned(typing.NamedTuple):
         return structure.rebuild(self.template, placed)
 
     def outputs(self) -> int:
-        """How many tensors the caller gets."""
+        """Returns how many tensors the caller gets."""
         return len(self.sources) - sum(kept.count for kept in self.kept) - effects.logs(self.effects)
 
     def kept_places(self) -> set:
@@ -65,8 +67,8 @@ class Returned(typing.NamedTuple):
 
     @classmethod
     def unpacked(cls, packing, module):
-        """Reads it from a plan file. Raises what pickle raises for classes that are not there, and
-        AttributeError for submodules that are not there."""
+        """Reads the form from the packing of a plan file. Raises the errors of pickle for missing classes,
+        and AttributeError for missing submodules."""
         template = structure.of_module(packing.template, module)
         kept = tuple(
             Kept(dictionary_at(module, place), name, structure.of_module(template, module), count)
@@ -80,7 +82,8 @@ class Returned(typing.NamedTuple):
 
 
 class StepPlan:
-    """`compiled` runs the step. Until it is bound, it is only the step's graph."""
+    """The plan of one kind of call. `compiled` runs the step; until it is bound, it is only the step's
+    graph."""
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
@@ -90,44 +93,47 @@ class StepPlan:
             and returned.template == "tensor"
             and returned.sources[0][0] == "plan"
         )
-        # The module uses some parameter several times: several open forwards cannot be planned
+        # The plan sums gradients, because the module uses some parameter several times. Several open forwards
+        # cannot be planned then.
         self.sums = sums
-        self.other_bytes = other_bytes  # that lived beside the step when it was planned
-        self.spare = 0  # of these, what is left for a comparison
-        self.kept_then = None  # KeptBetweenSteps, when it was planned for a budget in bytes
-        self.frames = frames  # forwards open at a time that it was made for
-        # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
+        self.other_bytes = other_bytes  # bytes that lived beside the step when it was planned
+        self.spare = 0  # the part of `other_bytes` that is left free for a comparison
+        self.kept_then = None  # KeptBetweenSteps at the time when it was planned for a budget in bytes
+        self.frames = frames  # the number of forwards open at a time that it was made for
+        # In a plan from shapes, for each output tensor, whether the loss is assumed to depend on it; None in
+        # other plans
         self.used = used
-        self.shared = None  # between the processes of one training, while it is made: ranks.Shared
+        self.shared = None  # ranks.Shared while the processes of one training wait for one plan
         self.moves_buffers_in_backward = None  # known after its first forward
-        self.endings = {}  # by role: plans that take the gradients themselves
+        self.endings = {}  # by role: plans with the optimizer's part, which take the gradients themselves
         self.without_updates = compiled
-        self.steps = 0  # that it has begun
-        self.left_steps = 0  # those among them whose backward the original ran
-        self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
+        self.steps = 0  # steps that it has begun
+        self.left_steps = 0  # the steps among these whose backward the original ran
+        self.is_direct = False  # all steps run by `endings`, and `compiled` is the ending with updates
 
     @property
     def is_from_shapes(self) -> bool:
         return self.used is not None
 
     def is_of_other_steps(self) -> bool:
-        """Says whether shapes have told of another step than that which really runs: the original has run
-        most of the backwards."""
+        """Says whether the steps from shapes differ from the real ones: the original has run at least half of
+        the backwards."""
         return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
-        """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
+        """Sets what the plan is solved for next: the number of forwards open at a time, or the bytes beside
+        the step."""
         self.frames = self.frames if frames is None else frames
         if other_bytes is not None:
             self.other_bytes, self.spare = other_bytes, 0
 
     def leave_spare(self, spare) -> None:
-        """It is solved with so many bytes left of the budget."""
+        """Has the plan solved so that `spare` bytes of the budget are left."""
         self.other_bytes += spare
         self.spare = spare
 
     def take_spare(self) -> bool:
-        """It is solved for the whole budget next. Returns whether it was not."""
+        """Has the plan solved for the whole budget next. Returns whether bytes were left free before."""
         spare, self.spare = self.spare, 0
         self.other_bytes -= spare
         return spare > 0
@@ -137,12 +143,12 @@ class StepPlan:
         self.shared = shared
 
     def take_shared(self):
-        """The plan is made: returns by what it was shared, None where it was not."""
+        """The plan is made. Returns the ranks.Shared that it was shared by; None if it was not shared."""
         shared, self.shared = self.shared, None
         return shared
 
     def start(self, owner) -> None:
-        """Begins to solve in the background, for the module of this PlannedModule."""
+        """Begins to solve in the background. `owner`: the PlannedModule."""
         if owner.options.budget_bytes is not None:
             self.kept_then = KeptBetweenSteps.of(owner.module)
         self.compiled.start(
@@ -156,7 +162,7 @@ class StepPlan:
         self.moves_buffers_in_backward = None
 
     def note_first_forward(self, compiled) -> None:
-        """`compiled` is the plan that the first forward ran by."""
+        """`compiled`: the plan that ran the first forward."""
         self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
 
     def be_replaced_by(self, compiled) -> None:
@@ -164,7 +170,8 @@ class StepPlan:
         self.compiled = self.without_updates = compiled
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
-        """From here on all steps run by plans with endings."""
+        """From here on all steps run by plans that take the gradients themselves; `ending` is one of
+        these."""
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 
@@ -175,8 +182,8 @@ class StepPlan:
         return all(id(values) in places for values, *_ in set_in)
 
     def packing(self, module, reads_kept, budget=None) -> Packing:
-        """Returns what a plan file keeps beside the graph and the schedule. `reads_kept`: see Walk. `budget`:
-        bytes that it is for."""
+        """Returns the Packing that a plan file keeps beside the graph and the schedule. `reads_kept`: see
+        Walk. `budget`: the bytes that the plan is for."""
         places = places_of(module)
         kept = [(places[id(values)], *others) for values, *others in self.returned.kept]
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]

@@ -1,4 +1,4 @@
-"""Whether a head treats each token by itself, tried on a few made-up ones."""
+"""Tries on a few made-up tokens whether a head treats each token by itself."""
 
 import contextlib
 import weakref
@@ -10,15 +10,17 @@ from ..errors import Refused
 from .heads import states_of_generators
 
 TRIED = 4  # tokens
-CLOSE = 2e-2  # of the largest logit: products of fewer rows may come from other kernels, in few bits
+# The tolerance, as a share of the largest logit: products of fewer rows may run in other kernels, and types
+# may have few bits.
+CLOSE = 2e-2
 INSTEAD = "compute its logits at once, without rematlas.chunked_loss"
 
 checked = weakref.WeakSet()  # heads
 
 
 def check_by_tokens(head, hidden) -> None:
-    """Raises Refused where the logits of a token depend on other tokens, or a call of the head changes its
-    buffers: a loss by chunks would be another loss. Each head is tried once, where values are known.
+    """Raises Refused if the logits of a token depend on other tokens, or if a call of the head changes its
+    buffers, because a loss by chunks would be another loss. Each head is tried once, when values are known.
     `hidden` has the shape (tokens, width)."""
     if head in checked or hidden.device.type == "meta":
         return
@@ -40,7 +42,7 @@ def compare(head, hidden) -> None:
         before = states_of_generators(hidden.device)
         whole = head(hidden)
         if states_of_generators(hidden.device) != before:
-            return  # its own call is refused for that
+            return  # the head draws random numbers; AnyHead.logits refuses that
         parts = torch.cat([head(half) for half in hidden.chunk(2)])
         changed = [where for where, buffer in head.named_buffers() if not is_same(buffer, kept[where])]
     finally:

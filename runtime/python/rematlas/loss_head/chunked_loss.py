@@ -8,21 +8,23 @@
         def forward(self, tokens, targets):
             return self.loss(self.body(tokens), targets)  # was: cross_entropy(self.head(...), ...)
 
-The logits (tokens x vocabulary) and their gradients are the most memory of many steps, and no schedule takes
-them away, for they are there at once. By chunks those of one chunk are there at a time.
+The logits (tokens x vocabulary) and their gradients take the most memory of many steps. No schedule can avoid
+that, because they are all alive at once. By chunks, only the logits and gradients of one chunk are alive at a
+time.
 
 The forward computes the loss of each chunk and drops its logits. The backward computes the logits of each
 chunk once more, and from them the chunk's gradients; those of the head's parameters are summed in one place.
-The gradients could be computed in the forward too, for a unit gradient of the loss, and be scaled in the
-backward: that saves the second product with the head's weights. It is not done, for three reasons. What the
-loss is multiplied by, as a GradScaler does for f16, would come after the gradients of the logits were rounded
-to f16, where small ones are zero by then. The gradient of the head's weights would be held from the forward
-to the backward, once for each open forward, and scaling it takes a copy of it. And forwards without a
-backward would compute it in vain. The second product takes about a third of the head's time, which is one or
-two percent of the step of a model of billions of parameters.
+The gradients could also be computed in the forward, for a unit gradient of the loss, and be scaled in the
+backward; that would save the second product with the head's weights. It is not done, for three reasons.
+First, the factor of the loss (of a GradScaler for f16, say) would be applied after the gradients of the
+logits are rounded to f16, and small ones would be zero by then. Second, the gradient of the head's weights
+would be held from the forward to the backward, once for each open forward, and scaling it would take a copy.
+Third, forwards without a backward would compute it in vain. The second product takes about a third of the
+head's time, which is one or two percent of the step of a model of billions of parameters.
 
-To who records the ops below autograd the second logits are others than the first ones: a plan does not hold
-the logits of all chunks for the backward, as it may do with what a checkpoint computes again.
+A recorder of the ops below autograd sees the second logits as other tensors than the first ones. So a plan
+cannot hold the logits of all chunks for the backward, as it may do with tensors that a checkpoint computes
+again.
 """
 
 import contextlib
@@ -38,7 +40,7 @@ from .heads import Sums, check_leaves, is_plain_linear, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
 AUTO = "auto"
-TENSORS_OF_LOGITS = 3  # that the cross entropy has at once: the log of the softmax and two gradients
+TENSORS_OF_LOGITS = 3  # alive at once in the cross entropy: the log of the softmax and two gradients
 
 
 def chunked_loss(
@@ -48,19 +50,19 @@ def chunked_loss(
     tokens.
 
     `hidden` has the shape (..., width) and `targets` the same leading dimensions; the result is one number.
-    `head` is a torch.nn.Module from (tokens, width) to (tokens, vocabulary), in most models a
-    torch.nn.Linear, which treats each token by itself; it stays where it is, and its weight may be that of
-    the embedding. `chunks` says how many: a whole number, or "auto" for the fewest, a power of two, with
-    which the logits of a chunk and their gradients take no more than the head's parameters do.
+    `head`: a torch.nn.Module from (tokens, width) to (tokens, vocabulary) that treats each token by itself,
+    in most models a torch.nn.Linear. It stays where it is, and its weight may be that of the embedding.
+    `chunks`: the number of chunks; "auto" takes the smallest power of two with which the logits of a chunk
+    and their gradients take no more memory than the head's parameters.
 
-    `loss` is "mean" or "sum" for the cross entropy with `ignore_index` and `label_smoothing`, where "mean" is
-    over the targets of all chunks that are not ignored, and logits of fewer bits become f32 first (`upcast`);
-    or a torch.nn.CrossEntropyLoss; or any callable of (logits, targets) that returns one number, with
-    `reduction` "sum" where the loss of all tokens is the sum of those of their parts, or "mean" where it is
-    their mean, each part counting by its number of tokens.
+    `loss`: "mean" or "sum" for the cross entropy with `ignore_index` and `label_smoothing`. "mean" is the
+    mean over all targets of all chunks that are not ignored. With `upcast`, logits of fewer bits become f32
+    first. `loss` may also be a torch.nn.CrossEntropyLoss, or any callable of (logits, targets) that returns
+    one number. Such a callable needs `reduction`: "sum" if the loss of all tokens is the sum of the losses of
+    their parts, "mean" if it is their mean, weighted by the number of tokens in each part.
 
-    The results differ from those of the plain computation as `ChunkedLoss.differences` says. There is no
-    gradient of a gradient. Raises TypeError and ValueError that say what is expected.
+    `ChunkedLoss.differences` says how the results differ from those of the plain computation. There is no
+    gradient of a gradient. Raises TypeError and ValueError, which say what is expected.
     """
     if not isinstance(head, torch.nn.Module):
         raise TypeError(
@@ -84,8 +86,8 @@ def chunked_loss(
 
 
 class ChunkedLoss:
-    """What `chunked_loss` returns. It keeps nothing between calls, and is no module: the parameters are those
-    of the head, which the model has, and of a loss that is a module."""
+    """The callable that `chunked_loss` returns. It keeps nothing between calls and is no module: its
+    parameters belong to the head, which is a part of the model, and to the loss if the loss is a module."""
 
     def __init__(self, head, loss, chunks):
         self.head = head
@@ -93,8 +95,8 @@ class ChunkedLoss:
         self.chunks = chunks
 
     def __call__(self, hidden, targets):
-        """Returns the loss, a tensor of one number. Raises ValueError where the shapes do not go together, or
-        targets need a gradient, and Refused for a head that does not treat each token by itself."""
+        """Returns the loss, a tensor of one number. Raises ValueError if the shapes do not match or if
+        targets need a gradient, and Refused if the head does not treat each token by itself."""
         tokens, width = hidden.shape[:-1], hidden.shape[-1]
         if targets.shape[: len(tokens)] != tokens:
             raise ValueError(
@@ -140,13 +142,14 @@ class ChunkedLoss:
 
 
 def head_bytes(tokens: int, vocabulary: int) -> int:
-    """Returns the bytes that the cross entropy of so many tokens has at once in f32."""
+    """Returns the peak bytes of the cross entropy of so many tokens in f32."""
     return TENSORS_OF_LOGITS * 4 * tokens * vocabulary
 
 
 def chunks_for(head, tokens: int) -> int:
-    """Returns the fewest chunks, a power of two, with which the logits and their gradients take no more than
-    the head's parameters. Raises ValueError for a head that does not say how large its vocabulary is."""
+    """Returns the fewest chunks, a power of two, with which the logits of a chunk and their gradients take no
+    more memory than the head's parameters. Raises ValueError for a head that does not say how large its
+    vocabulary is."""
     vocabulary = getattr(head, "out_features", None)
     if not isinstance(vocabulary, int):
         raise ValueError(
@@ -161,18 +164,18 @@ def chunks_for(head, tokens: int) -> int:
 
 
 def autocast_on(device) -> Autocast | None:
-    """Returns the settings of autocast now; None for devices that have none."""
+    """Returns the present settings of autocast; None for a device without autocast."""
     return Autocast(str(device)) if torch.amp.is_autocast_available(device.type) else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What one call computes, and how."""
+    """The computation of one call."""
 
     head: torch.nn.Module
     loss: typing.Any  # CrossEntropy or TokenLoss
     size: int  # tokens of a chunk
-    autocast: Autocast | None  # as it was in the forward
+    autocast: Autocast | None  # the settings in the forward
 
     def again(self):
         """Returns a context with the autocast of the forward."""
@@ -185,7 +188,7 @@ class Work:
 
 
 class HeadAndLoss(torch.autograd.Function):
-    """The loss of all chunks. The logits of each are gone before those of the next one are made."""
+    """The loss of all chunks. The logits of each chunk are freed before those of the next chunk are made."""
 
     @staticmethod
     def forward(ctx, work, hidden, targets, *parameters):
@@ -202,7 +205,8 @@ class HeadAndLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        """Casts as the forward did, and leaves the gradients to what is in force now, as autograd does."""
+        """Computes the gradients. Logits are computed again under the autocast of the forward; gradients are
+        computed under the autocast that is in force now, as autograd does."""
         if torch.is_grad_enabled():
             raise Refused(
                 "rematlas: a loss by chunks has no gradient of a gradient: leave create_graph out, or compute"

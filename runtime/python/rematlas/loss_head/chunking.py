@@ -11,7 +11,7 @@ log = logging.getLogger("rematlas")
 
 
 def check_chunk_loss(asked) -> None:
-    """Raises ValueError for what is no choice."""
+    """Raises ValueError if the option has none of its possible values."""
     is_count = isinstance(asked, int) and not isinstance(asked, bool) and asked >= 1
     if asked not in (None, AUTO) and not is_count:
         raise ValueError(
@@ -20,9 +20,8 @@ def check_chunk_loss(asked) -> None:
 
 
 class Chunking:
-    """It replaces the forward of the module where that is asked for, until it is removed. Where the head and
-    the loss of the module are not found it says why: as a warning, or as Refused where `on_refuse` is
-    "raise"."""
+    """Replaces the forward of the module if chunks are asked for, until it is removed. If the head and the
+    loss of the module are not found, it says why: by a warning, or by Refused if `on_refuse` is "raise"."""
 
     def __init__(self, module, asked, on_refuse):
         self.module = module
@@ -48,7 +47,7 @@ class Chunking:
         )
 
     def note(self, tokens, size, vocabulary) -> None:
-        """A loss of so many tokens is computed by chunks of `size`."""
+        """Notes a loss of so many tokens that is computed in chunks of `size` tokens."""
         found = tokens, size, vocabulary
         if self.largest is None or found > self.largest:
             self.largest = found
@@ -62,7 +61,7 @@ class Chunking:
         return head_bytes(tokens, vocabulary) - head_bytes(size, vocabulary)
 
     def text(self) -> str:
-        """Says how head and loss are computed; empty where nobody has asked for chunks."""
+        """Says how head and loss are computed; empty if no chunks were asked for."""
         if self.why_not:
             return f"head and loss are computed as ever: {self.why_not}"
         if self.forward is None:
@@ -82,6 +81,6 @@ class Chunking:
 
 
 def note_for(chunking):
-    """Returns a function, for what a module's forward may change is looked for in the objects that it holds:
-    these notes change nothing of its course."""
+    """Returns a function that takes the chunking's notes. It hides the Chunking from the walk over the
+    objects that the module's forward may change, because the notes do not influence the module's course."""
     return lambda *found: chunking.note(*found)

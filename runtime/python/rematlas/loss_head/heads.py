@@ -1,4 +1,4 @@
-"""Heads of language models, as chunks of the tokens run them: logits, and gradients that are summed."""
+"""Heads of language models that run on chunks of tokens: logits, and gradients that are summed."""
 
 import ctypes
 
@@ -12,7 +12,7 @@ OF_AUTOCAST = (torch.float32, torch.bfloat16, torch.float16)
 
 
 class Sums:
-    """The gradients of these parameters, summed over so many chunks."""
+    """The gradients of these parameters, summed over `count` chunks."""
 
     def __init__(self, parameters, count):
         self.places = {id(parameter): place for place, parameter in enumerate(parameters)}
@@ -28,7 +28,7 @@ class Sums:
         place = self.places[id(parameter)]
         if self.found[place] is not None:
             self.found[place].add_(gradient)
-        else:  # others may hold the first one, and the next ones are written to it
+        else:  # others may hold the first gradient, and later ones are added in its memory
             self.found[place] = gradient.clone() if self.are_several else gradient
 
     def add_product(self, parameter, left, right) -> None:
@@ -41,12 +41,12 @@ class Sums:
 
 
 def made_head(head, autocast):
-    """Returns what computes the head's logits by chunks."""
+    """Returns the object that computes the head's logits by chunks."""
     return LinearHead(head, autocast) if is_plain_linear(head, autocast) else AnyHead(head)
 
 
 def is_plain_linear(head, autocast) -> bool:
-    """Says whether a call of the head is one of torch.nn.functional.linear, and nothing else."""
+    """Says whether a call of the head does nothing else than a call of torch.nn.functional.linear."""
     return (
         type(head) is torch.nn.Linear
         and "forward" not in head.__dict__
@@ -61,7 +61,7 @@ def is_on(autocast) -> bool:
 
 
 class LinearHead:
-    """The gradient of its weights is summed by each product itself."""
+    """A plain linear head. The product that computes a chunk's gradient of the weights adds it to the sum."""
 
     def __init__(self, head, autocast):
         self.parameters = head.weight, head.bias
@@ -128,8 +128,8 @@ class AnyHead:
         return logits
 
     def part(self, hidden):
-        """Returns a chunk of hidden states to take gradients of. It is a copy, so that who records the ops
-        below autograd sees logits of their own, and none that the forward would have to hold for this."""
+        """Returns a chunk of hidden states to take gradients of. It is a copy, so that a recorder of the ops
+        below autograd sees new logits here, not those of the forward, which a plan could hold."""
         return hidden.detach().clone().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -137,19 +137,19 @@ class AnyHead:
 
 
 def states_of_generators(device) -> list:
-    """Returns their bytes. They are read where they lie: any op on the tensors, which hold other numbers in
-    each step, would be one of the step."""
+    """Returns the bytes of the states. They are read directly from memory, because any op on these tensors
+    would become an op of the step, and their numbers differ in each step."""
     states = [torch.get_rng_state()]
     if device.type == "cuda" and torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():
-            return []  # nobody may ask there
+            return []  # during a capture the state cannot be read
         states.append(torch.cuda.get_rng_state(device))
     return [ctypes.string_at(state.data_ptr(), state.nbytes) for state in states]
 
 
 def check_leaves(value, known) -> None:
-    """Raises Refused where the loss of a chunk depends on a tensor that needs a gradient and is none of
-    these."""
+    """Raises Refused if the loss of a chunk depends on a tensor that needs a gradient and is not in
+    `known`."""
     known = {id(tensor) for tensor in known}
     left, seen = [value.grad_fn], set()
     while left:

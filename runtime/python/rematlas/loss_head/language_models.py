@@ -1,9 +1,10 @@
-"""Causal language models of transformers, whose own forward computes logits and loss, by chunks of tokens.
+"""Computes head and loss by chunks of tokens in causal language models of transformers, whose own forward
+computes logits and loss.
 
-The forward runs as it is. While it does, its head returns what stands for logits (`LogitsToCome`), and its
-loss function, which gets that, computes head and loss by chunks. So nothing is known of a model's code but
-that it calls `get_output_embeddings()` and then `loss_function`. That this holds, and gives the same loss, a
-trial shows beforehand, on three tokens and without the model's body.
+The model's forward runs unchanged. Meanwhile its head returns a stand-in for the logits (`LogitsToCome`), and
+its loss function, which gets the stand-in, computes head and loss by chunks. So we assume only that the
+model's code calls `get_output_embeddings()` and then `loss_function`. A trial on three tokens, without the
+model's body, shows beforehand that this holds and that the loss is the same.
 """
 
 import contextlib
@@ -25,8 +26,9 @@ CLOSE = 2e-2  # the logits of a trial may be rounded to bf16
 
 
 class ChunkedForward:
-    """It stands in the place of the model's forward. In train mode, with labels, the output has the loss and
-    no logits; without labels, or in evaluation, it is as ever. `note` is told the tokens of each loss."""
+    """Takes the place of the model's forward. In train mode with labels, the output has the loss and no
+    logits; without labels, or in evaluation, the output is the usual one. `note` gets the tokens, the tokens
+    of a chunk, and the size of the vocabulary for each loss."""
 
     def __init__(self, model, chunks, note=None):
         self.model = model
@@ -47,7 +49,7 @@ class ChunkedForward:
 
     @contextlib.contextmanager
     def without_logits(self):
-        """Within it the head is asked once, and returns what stands for logits."""
+        """A context in which the first call of the head returns a stand-in for the logits."""
         head = self.model.get_output_embeddings()
         loss = LossOfLogitsToCome(head, self.chunks, self.model.loss_function, self.note)
 
@@ -69,7 +71,7 @@ class ChunkedForward:
 
 
 class LossOfLogitsToCome:
-    """It stands in the place of `ForCausalLMLoss` of transformers."""
+    """Takes the place of `ForCausalLMLoss` of transformers."""
 
     def __init__(self, head, chunks, original, note):
         self.head = head
@@ -96,7 +98,7 @@ class LossOfLogitsToCome:
                 f"rematlas: chunk_loss: the head makes {self.head.out_features} logits, and the loss is of"
                 f" {vocab_size} classes: {BY_HAND}"
             )
-        if shift_labels is None:  # each token is to tell the next one
+        if shift_labels is None:  # each token predicts the next one
             shift_labels = functional.pad(labels, (0, 1), value=ignore_index)[..., 1:]
         targets = shift_labels.reshape(logits.hidden.shape[:-1]).to(logits.device)
         reduction = "mean" if num_items_in_batch is None else "sum"
@@ -114,7 +116,8 @@ class LossOfLogitsToCome:
         return value / num_items_in_batch
 
     def output_of(self, output):
-        """Returns the model's output with logits where no loss took their place, and with None else."""
+        """Returns the model's output. Stand-ins become None if a loss was computed from them, otherwise real
+        logits."""
 
         def real(value):
             if not isinstance(value, LogitsToCome):
@@ -130,7 +133,7 @@ class LossOfLogitsToCome:
 
 
 class OfModel:
-    """What the model does to logits before the loss: it holds no tensor of the forward."""
+    """The changes that the model makes to logits before the loss. It holds no tensor of the forward."""
 
     def __init__(self, logits):
         self.changes = LogitsToCome(None, logits.vocabulary, logits.changes)
@@ -140,14 +143,14 @@ class OfModel:
 
 
 def chunks_of(module):
-    """Returns in how many chunks the module computes head and loss; None where it computes them as ever."""
+    """Returns in how many chunks the module computes head and loss; None if it does not use chunks."""
     forward = module.__dict__.get("forward")
     return forward.chunks if isinstance(forward, ChunkedForward) else None
 
 
 def found_forward(model, chunks, note=None) -> ChunkedForward:
-    """Returns what computes head and loss of the model by chunks. Raises Refused, in one sentence that says
-    why it cannot, and what to do."""
+    """Returns the forward that computes head and loss of the model by chunks. Raises Refused if there is
+    none; one sentence says why, and what to do."""
     why = why_not(model)
     if why:
         raise Refused(f"rematlas: chunk_loss: {why}: {BY_HAND}")
@@ -164,7 +167,7 @@ def found_forward(model, chunks, note=None) -> ChunkedForward:
 
 
 def why_not(model) -> str:
-    """Says why the head and the loss of a model cannot be found; empty where they may be."""
+    """Says why the head and the loss of a model cannot be found; empty if a trial may show that they can."""
     name = type(model).__name__
     library = sys.modules.get("transformers")
     if library is None or not isinstance(model, library.PreTrainedModel):
@@ -187,8 +190,8 @@ def is_own(loss) -> bool:
 
 
 def try_it(model, chunks) -> None:
-    """Compares the losses of a few tokens, computed as ever and by chunks. Raises Refused where they are
-    different, and what the model raises."""
+    """Compares the losses of a few tokens, computed in the usual way and by chunks. Raises Refused if they
+    differ, and the errors that the model raises."""
     head = model.get_output_embeddings()
     like = {"device": head.weight.device, "dtype": head.weight.dtype}
     hidden = torch.empty(1, TRIED, head.in_features, device="cpu")
@@ -215,7 +218,8 @@ def try_it(model, chunks) -> None:
 
 @contextlib.contextmanager
 def without_body(body, hidden):
-    """Within it the body returns these hidden states, and None for all else that is asked of its output."""
+    """A context in which the body returns these hidden states. All other attributes of its output are
+    None."""
     kind = type("Output", (types.SimpleNamespace,), {"__getattr__": lambda *_: None})
     had = body.__dict__.get("forward")
     body.__dict__["forward"] = lambda *_, **__: kind(last_hidden_state=hidden)

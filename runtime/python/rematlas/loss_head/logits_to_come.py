@@ -8,20 +8,20 @@ from ..errors import Refused
 
 
 class LogitsToCome:
-    """It stands for the logits that a head would make of these hidden states, of shape (..., width). What a
-    model does to logits number by number is noted, and done to those of each chunk; for anything else there
-    must be logits, and it raises Refused."""
+    """Stands for the logits that a head would make of these hidden states, of shape (..., width). Changes
+    that a model makes to each logit by itself are noted, and applied to the logits of each chunk later. Any
+    other use needs real logits, and raises Refused."""
 
     def __init__(self, hidden, vocabulary, changes=()):
         self.hidden = hidden
         self.vocabulary = vocabulary
-        self.changes = changes  # (name of a method of tensors, arguments) each
+        self.changes = changes  # the noted changes: (name of a tensor's method, arguments)
 
     def changed(self, name, *arguments):
         return LogitsToCome(self.hidden, self.vocabulary, (*self.changes, (name, arguments)))
 
     def made(self, logits):
-        """Returns what the model would have made of these logits so far."""
+        """Returns these real logits with all noted changes."""
         for name, arguments in self.changes:
             logits = getattr(logits, name)(*arguments)
         return logits
@@ -65,7 +65,7 @@ class LogitsToCome:
         raise needs_logits(f"calls {getattr(function, '__name__', function)} with them")
 
     def __getattr__(self, name):
-        if name.startswith("__"):  # Python and its libraries ask objects of any kind for these
+        if name.startswith("__"):  # Python and libraries ask any object for such names
             raise AttributeError(name)
         raise needs_logits(f"asks them for {name}")
 

@@ -1,4 +1,4 @@
-"""Losses that are sums over tokens, as a chunk of the tokens computes them."""
+"""Losses that are sums over tokens, computed for chunks of the tokens."""
 
 import dataclasses
 import typing
@@ -13,15 +13,15 @@ REDUCTIONS = ("mean", "sum")
 
 @dataclasses.dataclass(frozen=True)
 class CrossEntropy:
-    """Of logits (tokens, vocabulary) and targets (tokens), which are classes. With `upcast` logits of fewer
-    bits become f32 first. Raises ValueError for a reduction that is none."""
+    """The cross entropy of logits (tokens, vocabulary) and targets (tokens), which are classes. With
+    `upcast`, logits of fewer bits become f32 first. Raises ValueError for an unknown reduction."""
 
     reduction: str = "mean"
     ignore_index: int = -100
     label_smoothing: float = 0.0
-    weight: Tensor | None = None  # of each class
+    weight: Tensor | None = None  # the weight of each class
     upcast: bool = True
-    change: typing.Callable | None = None  # what is done to logits first
+    change: typing.Callable | None = None  # is applied to the logits first
 
     def __post_init__(self):
         check_reduction(self.reduction, "the loss")
@@ -38,13 +38,13 @@ class CrossEntropy:
         return ()
 
     def of_parts(self, targets, count) -> "Parts":
-        """Returns the loss for parts of these targets; so many there are."""
+        """Returns the loss for `count` parts of these targets."""
         if count <= 1 or self.reduction == "sum":
             return Parts(lambda logits, wanted: self.value(logits, wanted, self.reduction))
         return Parts(lambda logits, wanted: self.value(logits, wanted, "sum"), self.counted(targets))
 
     def counted(self, targets) -> Tensor:
-        """Returns what the mean divides by: the targets that are not ignored, each by the weight of its
+        """Returns the divisor of the mean: the number of targets that are not ignored, each weighted by its
         class."""
         is_counted = targets != self.ignore_index
         if self.weight is None:
@@ -68,8 +68,9 @@ class CrossEntropy:
 
 @dataclasses.dataclass(frozen=True)
 class TokenLoss:
-    """Any callable of (logits, targets), which returns one number. `reduction` says how the loss of all
-    tokens comes from those of their parts. Raises TypeError and ValueError where it does not."""
+    """Any callable of (logits, targets) that returns one number. `reduction` says how the losses of parts
+    give the loss of all tokens. Raises TypeError and ValueError if `loss` or `reduction` is wrong or
+    missing."""
 
     loss: typing.Callable
     reduction: str | None
@@ -89,7 +90,7 @@ class TokenLoss:
         check_reduction(self.reduction, "reduction")
 
     def check(self, targets, tokens) -> None:
-        """Takes targets of any shape and type."""
+        """Checks nothing: targets may have any shape and type."""
 
     def parameters(self):
         return self.loss.parameters() if isinstance(self.loss, torch.nn.Module) else ()
@@ -111,9 +112,9 @@ class TokenLoss:
 
 
 class Parts(typing.NamedTuple):
-    """The loss of all tokens is the sum of those of their parts over `divisor`."""
+    """The loss of all tokens: the sum of the losses of their parts, divided by `divisor`."""
 
-    of_part: typing.Callable  # of logits and targets
+    of_part: typing.Callable  # the loss of a part, from its logits and targets
     divisor: Tensor | None = None  # None: 1
 
     def finished(self, total) -> Tensor:
@@ -130,7 +131,8 @@ def check_reduction(reduction, name) -> None:
 
 
 def cross_entropy_of(loss) -> CrossEntropy | None:
-    """Returns what torch's own cross entropy computes, as a function or a module; None of other losses."""
+    """Returns the CrossEntropy that is equal to torch's own, given as a function or a module; None for any
+    other loss."""
     if loss is functional.cross_entropy:
         return CrossEntropy(upcast=False)
     if type(loss) is not torch.nn.CrossEntropyLoss:

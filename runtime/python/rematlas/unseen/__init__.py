@@ -4,7 +4,7 @@ from . import calls, compiled_regions, triton_launches
 
 
 def watch_for(recording) -> None:
-    """While its step runs, such work is an op of it, or is refused."""
+    """Makes such work an op of the recorded step, or refuses the recording."""
     calls.recordings.add(recording)
     compiled_regions.watch()
     triton_launches.watch()

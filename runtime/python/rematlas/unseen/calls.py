@@ -1,7 +1,7 @@
-"""Calls past the dispatcher become ops, so that they are recorded, planned and run again as others are.
+"""Calls past the dispatcher become ops, so that they are recorded, planned and rerun as other ops are.
 
-what = remember("the kernel and all that is no tensor", run)   # run(read, written) returns tensors
-results = as_op(what, read, written)
+what = remember("the kernel and its arguments that are no tensors", run)   # run(read, written) returns
+tensors results = as_op(what, read, written)
 """
 
 import json
@@ -14,8 +14,8 @@ from ..library import ops
 OWN_KEY = torch._C._parse_dispatch_key(ops.own_key())
 ONLY_OWN_KEY = torch._C.DispatchKeySet(OWN_KEY)
 
-remembered = {}  # what runs, by what the op has as its first argument; plans ask for it at any time
-recordings = weakref.WeakSet()  # that have begun
+remembered = {}  # the functions by the op's first argument; plans may look them up at any time
+recordings = weakref.WeakSet()  # recordings that have begun
 
 
 def run(what, read, written):
@@ -33,19 +33,20 @@ for _name, _tags in (("unseen", ()), ("unseen_with_draws", (torch.Tag.nondetermi
 
 
 def remember(what: str, function) -> str:
-    """`function(read, written)` returns a list of tensors, and gives the same for the same tensors wherever
-    `what` is equal."""
+    """Remembers the function by `what`, which it returns. `function(read, written)` returns a list of
+    tensors. For equal `what` it must compute the same from the same tensors."""
     remembered.setdefault(what, function)
     return what
 
 
 def as_op(what: str, read: list, written: list, draws: bool = False) -> list:
-    """`draws`: it may take random numbers from torch's generators."""
+    """Runs the remembered function as an op. `draws`: the function may take random numbers from torch's
+    generators."""
     return (ops.unseen_with_draws if draws else ops.unseen)(what, read, written)
 
 
 def are_missing(text: str) -> bool:
-    """Says whether a graph file with this text has such calls that this process does not know."""
+    """Says whether a graph file with this text contains such calls that this process has not remembered."""
     if "rematlas::unseen" not in text:
         return False
     ops_of_plan = json.loads(text)["replay"]["ops"]
@@ -54,15 +55,15 @@ def are_missing(text: str) -> bool:
 
 
 def ops_are_watched() -> bool:
-    """Says whether somebody watches the ops of this thread, and the call is not part of an op itself."""
+    """Says whether somebody watches the ops of this thread, and this code does not run within an op."""
     return torch._C._dispatch_tls_is_dispatch_key_included(
         OWN_KEY
     ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY)
 
 
 def is_recorded() -> bool:
-    """Says whether a call of this thread is one of a step that is recorded. Online eviction alone sees such
-    calls by what they ask of tensors."""
+    """Says whether a call of this thread belongs to a step that is recorded. Under online eviction without a
+    recording it does not; eviction sees such calls by the methods of tensors that they use."""
     return ops_are_watched() and any(recording.is_open() for recording in list(recordings))
 
 
@@ -77,8 +78,8 @@ def are_shapes_alone() -> bool:
 
 
 def refuse(why: str) -> None:
-    """The step that is recorded has a call that can be no op. Raises RuntimeError where it is recorded from
-    shapes: then the call must not run."""
+    """Refuses the recording, because its step has a call that cannot be an op. Raises RuntimeError if the
+    step is recorded from shapes, because then the call must not run."""
     if are_shapes_alone():
         raise RuntimeError(f"rematlas: {why}")
     for recording in list(recordings):

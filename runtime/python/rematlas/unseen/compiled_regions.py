@@ -1,7 +1,7 @@
-"""What inductor has compiled is one op in the forward of a step and one in its backward.
+"""A region that inductor has compiled is one op in the forward of a step, and one op in its backward.
 
-What torch calls private is here: the text of a compiled graph tells what it computes, and the class of
-autograd's node tells which of the saved tensors a backward graph writes over.
+This file uses private parts of torch: the text of a compiled graph tells what the graph computes, and the
+class of autograd's node tells which of the saved tensors a backward graph overwrites.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ with_constants = itertools.count()
 
 
 def watch() -> None:
-    """From here on graphs that run in a recorded step are ops."""
+    """Makes compiled graphs ops from here on, if they run in a recorded step."""
     compiled_code_calls.wrap(call)
 
 
@@ -42,7 +42,7 @@ def call_as_op(graph, inputs, run):
     what = calls.remember(region.name(), region.compute)
     region = calls.remembered[what].__self__
     read, written = region.tensors_of(inputs)
-    inputs.clear()  # as compiled code does: these are its alone
+    inputs.clear()  # compiled code clears its list of inputs, too, so that nobody else holds them
     made = calls.as_op(what, read, written, region.draws)
     return region.results(made, [*read, *written])
 
@@ -66,7 +66,7 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph with what is no tensor among its inputs."""
+    """A compiled graph with those of its inputs that are no tensors."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph
@@ -77,13 +77,13 @@ class Region:
             for place, value in enumerate(inputs)
         ]
         self.draws = may_draw(graph.source_code)
-        self.made = None  # Made of each result of the last run
+        self.made = None  # a Made for each result of the last run
 
     def name(self) -> str:
         return f"code of torch.compile {key_of(self.graph)} of {self.inputs}"
 
     def tensors_of(self, inputs):
-        """Returns those that it reads, and those that it writes to."""
+        """Returns the tensors that the graph reads, and the tensors that it writes to."""
         pairs = list(zip(self.inputs, inputs))
         return [value for how, value in pairs if how == "r"], [value for how, value in pairs if how == "w"]
 
@@ -96,18 +96,18 @@ class Region:
         return [result for result, made in zip(results, self.made) if made.is_new]
 
     def results(self, new, tensors) -> list:
-        """Returns what the graph returns. `new`: what the op has returned."""
+        """Returns the results of the graph. `new`: the tensors that the op has returned."""
         new = iter(new)
         return [next(new) if made.is_new else made.again(tensors) for made in self.made]
 
 
 class Made(NamedTuple):
-    """A result of a graph: a tensor that is new; one in the memory of an argument (what is saved of the
-    arguments, or lies where one has been used up), which no op may return; or no tensor."""
+    """A result of a graph. It is a new tensor; or a tensor in the memory of an argument (a saved argument,
+    say, or a result that reuses an argument's memory), which an op may not return; or no tensor."""
 
     is_new: bool
     value: object = None
-    of: int | None = None  # the argument
+    of: int | None = None  # the number of the argument
     geometry: tuple = ()
 
     @staticmethod
@@ -138,7 +138,8 @@ def storage_of(tensor) -> int:
 
 
 def donated(graph) -> set:
-    """Returns the places of the inputs that a backward graph may write over, for nobody else has them."""
+    """Returns the places of the inputs that a backward graph may overwrite, because nobody else holds
+    them."""
     if not graph.fx_kwargs.get("is_backward"):
         return set()
     function = getattr(torch._C._current_autograd_node(), "_forward_cls", None)
@@ -146,17 +147,19 @@ def donated(graph) -> set:
 
 
 def may_draw(text: str) -> bool:
-    """Says whether the code calls what takes random numbers from torch's generators. Kernels do not."""
+    """Says whether the generated code calls a function that draws from torch's generators. Only the code that
+    calls kernels is searched, because kernels do not draw."""
     calls_of_kernels = text.rpartition("async_compile.wait")[2]
     calls_of_kernels = calls_of_kernels.partition("def get_args")[0].partition("def benchmark")[0]
     return DRAWS.search(COMMENT.sub("", calls_of_kernels)) is not None
 
 
 def key_of(graph) -> str:
-    """Equal where graphs compute the same, in other processes and on other devices of one kind, too."""
+    """Returns a key that is equal for graphs that compute the same, also in other processes and on other
+    devices of one kind."""
     if KEY not in vars(graph):
         text = OF_A_DEVICE.sub("", graph.source_code)
         key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        # Constants are not in the text.
+        # The text does not contain constants, so graphs with constants get keys of their own.
         vars(graph)[KEY] = f"{key}-{next(with_constants)}" if graph.constants else key
     return vars(graph)[KEY]

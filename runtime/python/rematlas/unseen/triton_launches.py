@@ -1,7 +1,8 @@
 """Kernels of Triton that Python launches past the dispatcher (`kernel[grid](...)`) are ops.
 
-Which arguments a kernel writes to is read from its code by what torch.compile reads it by, which torch calls
-private; under Triton's interpreter (TRITON_INTERPRET=1), from a run of it on copies.
+The arguments that a kernel writes to are read from its code, by a private function of torch that
+torch.compile uses. Under Triton's interpreter (TRITON_INTERPRET=1) they are found by a run of the kernel on
+copies.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ class NoOp(Exception):
 
 
 def watch() -> None:
-    """From here on launches in a recorded step are ops."""
+    """Makes launches ops from here on, if they happen in a recorded step."""
     kernels = getattr(sys.modules.get("triton.runtime.jit"), "KernelInterface", None)
     if kernels is None or getattr(kernels.__getitem__, "is_ours", False):
         return
@@ -62,8 +63,8 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
 
 
 class Launch:
-    """A kernel with its grid and all arguments but the tensors. `written`: names of the tensors that it
-    writes to."""
+    """A kernel with its grid and all arguments that are no tensors. `written`: names of the tensors that the
+    kernel writes to; None until they are known."""
 
     def __init__(self, kernel, grid, args, kwargs, launcher_of):
         self.kernel = kernel
@@ -85,7 +86,7 @@ class Launch:
         return f"the kernel {name_of(self.kernel)} {code} on {told_grid(self.grid)} with {told_arguments}"
 
     def tensors_of(self, args, kwargs):
-        """Returns those that it reads, and those that it writes to."""
+        """Returns the tensors that the kernel reads, and the tensors that it writes to."""
         given = {**dict(zip(self.names, args)), **kwargs}
         tensors = {name: given[name] for name, is_tensor in self.is_tensor.items() if is_tensor}
         read = [tensor for name, tensor in tensors.items() if name not in self.written]
@@ -107,7 +108,8 @@ class Launch:
 
 
 def check_memory(read, written) -> None:
-    """What is read from memory that is written to depends on the order in which the kernel's threads run."""
+    """Raises NoOp if the kernel writes to a tensor in the same memory as another argument: the values read
+    there would depend on the order in which the kernel's threads run."""
     with calls.unwatched():
         places = [tensor.untyped_storage().data_ptr() for tensor in (*written, *read)]
     if any(places.count(place) > 1 for place in places[: len(written)]):
@@ -119,7 +121,7 @@ def name_of(kernel) -> str:
 
 
 def function_of(kernel):
-    """Returns the function of Python that the decorators of Triton are around."""
+    """Returns the Python function within the decorators of Triton."""
     while not inspect.isfunction(kernel) and hasattr(kernel, "fn"):
         kernel = kernel.fn
     return kernel
@@ -135,8 +137,8 @@ def hash_of_code(kernel) -> str:
 
 
 def named_arguments(kernel, args, kwargs) -> dict:
-    """Returns the arguments by name: first those that were given by place. Options of the compiler
-    (`num_warps`) are among them."""
+    """Returns the arguments by name, the positional ones first. Options of the compiler (`num_warps`) are
+    among them."""
     names = list(inspect.signature(function_of(kernel)).parameters)
     if len(args) > len(names):
         raise NoOp(f"with {len(args)} arguments for {len(names)}")
@@ -149,7 +151,7 @@ def with_defaults(kernel, named) -> dict:
 
 
 def fixed(grid, named):
-    """Returns the grid as numbers; as a function where it asks for what tuning decides."""
+    """Returns the grid as numbers; unchanged, as a function, if it needs values that tuning decides."""
     try:
         grid = grid(named) if callable(grid) else grid
     except KeyError:
@@ -172,7 +174,7 @@ def told_number(number) -> int:
 
 
 def told(value) -> str:
-    """Says what a value is, so that equal texts are equal values."""
+    """Returns a text of a value; equal texts mean equal values."""
     if isinstance(value, PLAIN):
         return repr(value)
     if isinstance(value, tuple | list):
@@ -189,7 +191,7 @@ def geometry(tensor) -> tuple:
 
 
 def written_by(launch, kernel, args, kwargs) -> frozenset:
-    """Returns the names of the tensors that it writes to."""
+    """Returns the names of the tensors that the kernel writes to."""
     named = {**dict(zip(launch.names, args)), **kwargs}
     if is_interpreted(kernel):
         return written_in_interpreter(launch, named)
@@ -224,12 +226,13 @@ def written_by_code(kernel, named) -> frozenset:
 
 
 def raise_again(*_, **__):
-    """Torch takes an argument that it knows nothing of to be written to, and warns."""
+    """Raises the error that torch was about to log as a warning: torch would assume that the kernel writes to
+    each argument."""
     raise sys.exc_info()[1]
 
 
 class Stores:
-    """Stands for the interpreter's memory, and notes where a kernel writes."""
+    """Takes the place of the interpreter's memory, and notes the addresses that a kernel writes to."""
 
     def __init__(self, own):
         self.own = own
@@ -276,7 +279,7 @@ def written_in_interpreter(launch, named) -> frozenset:
 
 
 def copied(tensor):
-    """Returns it in a storage of its own."""
+    """Returns a copy of the tensor in a storage of its own."""
     storage = tensor.untyped_storage().clone()
     return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
         storage, tensor.storage_offset(), tensor.shape, tensor.stride()

@@ -1,5 +1,5 @@
-"""What stands for gradients that a planned step has used: whoever looks at them is told that they are
-gone."""
+"""The stand-in for a gradient that a planned step has used up. Any op on the stand-in raises an error which
+says that the gradient is gone."""
 
 import torch
 
@@ -8,12 +8,11 @@ FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (
 
 
 class ConsumedGradient(torch.Tensor):
-    """It stands in the place of a gradient that the planned step has used and freed, until somebody zeroes
-    it."""
+    """Takes the place of a gradient that the planned step has used and freed, until somebody zeroes it."""
 
-    spent = False  # optimizer.step() was called since
-    zeroed = False  # in place, after that
-    found_inf = None  # of a scaled loss, whether its step was left out
+    spent = False  # optimizer.step() was called since the backward
+    zeroed = False  # the stand-in was zeroed in place after that
+    found_inf = None  # under a GradScaler, whether gradients were not finite and the update was left out
 
     @staticmethod
     def __new__(cls, parameter):
@@ -71,5 +70,5 @@ class ConsumedGradient(torch.Tensor):
 
 
 def is_real(gradient) -> bool:
-    """Says whether there is a gradient, and not what stands for one."""
+    """Says whether there is a gradient, and not only a stand-in."""
     return gradient is not None and type(gradient) is not ConsumedGradient

@@ -1,8 +1,8 @@
-"""The backward that used up its gradients last: what stands for them, and whether that was the training it
-would have been.
+"""The last backward that used up its gradients: their stand-ins, and checks that the training is the same as
+without a plan.
 
-What is done between the forward and `optimizer.step()` would have changed the updates, which are done
-already. It is looked for, and told by the next call that can raise.
+The updates are done already when the backward is over. If the program does something between the forward and
+`optimizer.step()` that would have changed the updates, the next call that can raise reports that.
 """
 
 import logging
@@ -16,29 +16,30 @@ log = logging.getLogger("rematlas")
 
 
 class ConsumedStep:
-    """The parameters whose gradients are gone, and all that tells whether they were meant to be."""
+    """The parameters whose gradients are gone, and the facts that show whether the updates were right."""
 
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
-        self.role = Role.UPDATE  # of the plan that runs
-        self.parameters = []  # whose gradients it takes
-        self.forward = None  # the number of the forward whose backward takes them, while it goes on
+        self.role = Role.UPDATE  # the role of the plan that runs
+        self.parameters = []  # parameters whose gradients the plan takes
+        self.forward = None  # the number of the forward whose backward is taking gradients now; None: none is
         self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
-        self.count = 0  # backwards that updated
+        self.count = 0  # backwards that updated parameters
         self.without_gradient = []  # parameters whose gradient is gone
-        self.options_read = None  # of the groups, as the last forward found them
-        self.versions = []  # of the parameters, when they had been updated
-        self.state_versions = []  # of the states, then
-        self.sums_taken = []  # and the sums with their versions, when the backward had added to them
-        self.was_interrupted = False  # the last backward that took gradients
+        self.options_read = None  # the options of the groups when the last forward began
+        self.versions = []  # the versions of the parameters after their update
+        self.state_versions = []  # the versions of the states after the update
+        self.sums_taken = []  # (sum, its version) after the backward had added to the sums
+        self.was_interrupted = False  # the last backward that took gradients was interrupted
         self.was_reloaded = False  # optimizer.load_state_dict was called since the last forward
-        self.fault = ""  # why it was not the training that it would be without us
+        self.fault = ""  # why the training differs from the one without a plan; empty if it does not
 
     # The forward.
 
     def begin(self) -> bool:
-        """A forward begins. Returns whether the step before it was left in its midst, and counts as done."""
+        """A forward begins. Returns whether the program left the step before it unfinished; such a step
+        counts as done."""
         for parameter in self.without_gradient:
             if type(parameter.grad) is ConsumedGradient and parameter.grad.zeroed:
                 parameter.grad = None
@@ -55,7 +56,7 @@ class ConsumedStep:
         return is_left_out
 
     def expect(self, role, parameters) -> None:
-        """The plan that runs takes the gradients of these parameters."""
+        """Notes that the plan that runs takes the gradients of these parameters, in this role."""
         self.role, self.parameters = role, parameters
 
     # The backward.
@@ -63,7 +64,8 @@ class ConsumedStep:
     def has_hooks(self) -> bool:
         return any(map(is_hooked, self.parameters))
 
-    # The backward has taken the gradients. Each of these may be called again where it was interrupted.
+    # The backward has taken the gradients. Each of the following methods may be called again after an
+    # interrupt.
 
     def note_faults(self, forward) -> None:
         self.forward = forward
@@ -90,11 +92,12 @@ class ConsumedStep:
         self.count += 1
 
     def note_interrupts(self, forward) -> None:
-        """A backward that was interrupted goes on to its end, and raises then."""
+        """Notes an interrupt: an interrupted backward goes on to its end, and raises then."""
         self.was_interrupted = bool(kept)
 
     def end_backward(self, forward) -> None:
-        """The backward is over. What came to `.grad` from elsewhere in it was added behind the sums."""
+        """The backward is over. If the sums have changed since the plan added to them, gradients came to
+        `.grad` from elsewhere, too."""
         if self.forward != forward:
             return
         self.forward = None
@@ -108,7 +111,7 @@ class ConsumedStep:
         self.was_reloaded = True
 
     def check(self) -> None:
-        """Raises where `optimizer.step()` would do other updates now than were done."""
+        """Raises RuntimeError if `optimizer.step()` without a plan would do other updates than were done."""
         if self.is_done:
             self.fault = self.fault or self.change_since_backward()
         elif any(type(parameter.grad) is ConsumedGradient for parameter in self.without_gradient):
@@ -116,7 +119,7 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Says what would change the updates; empty where nothing would."""
+        """Says which change since the backward would change the updates; empty if there is none."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
@@ -143,7 +146,7 @@ class ConsumedStep:
         return ""
 
     def raise_fault(self) -> None:
-        """Raises what the last backward could not."""
+        """Raises the errors that the last backward could not raise."""
         raise_kept()
         fault, self.fault = self.fault, ""
         if fault:
@@ -155,7 +158,8 @@ class ConsumedStep:
             )
 
     def end(self) -> None:
-        """The step is over: the optimizer finds no gradients, and so has nothing to do."""
+        """The step is over. Removes the stand-ins, so that the optimizer finds no gradients and does
+        nothing."""
         self.give_back()
         self.is_done = False
 
@@ -165,7 +169,8 @@ class ConsumedStep:
                 parameter.grad = None
 
     def note_spent(self) -> None:
-        """Gradients that are gone are still not zeroed. Whoever adds to them, or uses them again, is told."""
+        """Puts stand-ins for the gradients that are gone, because the program has not zeroed them yet. Adding
+        to them, or using them again, raises an error."""
         for parameter in self.without_gradient:
             if parameter.grad is None:
                 parameter.grad = ConsumedGradient(parameter)

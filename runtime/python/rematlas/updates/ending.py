@@ -1,4 +1,4 @@
-"""Plans of one kind of call that end with what becomes of the gradients."""
+"""Endings: plans of one kind of call that take the gradients themselves, for an update or for a sum."""
 
 import typing
 
@@ -9,18 +9,18 @@ from .update_rule import Role
 
 
 class StepContext(typing.NamedTuple):
-    """What the updates need to know of the step that begins, or for which plans are made."""
+    """The facts that updates need about the step that begins, or about the step that is planned."""
 
-    options: object  # of `apply`
-    owner: str  # the module, in plans' messages
+    options: object  # the options of `apply`
+    owner: str  # the module's name in the messages of plans
     watch: object
     tensors: list  # parameters and buffers
     inputs: list
     device: str
-    several: bool  # forwards have been open at a time
+    several: bool  # several forwards have been open at a time
 
     def parameters(self) -> dict:
-        """Returns the parameters by name."""
+        """Returns the parameters by their names."""
         return dict(zip(self.watch.names[: len(self.watch.parameters)], self.tensors))
 
 
@@ -34,14 +34,14 @@ class Ending:
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
         self.text = text  # see UpdateRule.text
-        self.fixed = fixed  # the groups that it was made for, without their numbers
-        self.other_bytes = other_bytes
-        self.numbers = []  # that it updates by, of each group, but for learning rates
+        self.fixed = fixed  # text of the groups that the plan was made for, without their numbers
+        self.other_bytes = other_bytes  # bytes that lived beside the step when it was planned
+        self.numbers = []  # for each group, the numbers that the plan updates by, except learning rates
         self.is_bound = False
         self.answer = None
 
     def settle(self, solver) -> str:
-        """Planning has ended. Says why there is no plan; empty where there is one."""
+        """Planning has ended. Says why there is no plan; empty if there is one."""
         if self.answer is None:
             self.answer = self.plan.answer()
         if self.answer.infeasible is not None:
@@ -84,7 +84,8 @@ class Endings:
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """Returns an ending that is ready to run, or None and why there is none yet. Raises NoEnding."""
+        """Returns an ending that is ready to run and an empty text; None and the reason if there is none yet.
+        Raises NoEnding."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -114,9 +115,9 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
-        """Binds the ending and says why it cannot run; empty where it can. One that fits no longer beside
-        what else is alive is dropped: it is planned anew for the next step, or for this one where that has no
-        other plan. Raises NoEnding."""
+        """Binds the ending. Says why the ending cannot run; empty if it can. Drops an ending that does not
+        fit any more beside the other tensors that are alive. The caller plans it anew: for this step if the
+        step has no other plan, otherwise for the next step. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
@@ -135,14 +136,14 @@ class Endings:
         return ""
 
     def other_bytes(self, context, role) -> int:
-        """Returns what lives beside the step and the tensors of its end."""
+        """Returns the bytes of tensors that belong neither to the step nor to its ending."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )
 
     def plan_directly(self, context, step_plan):
-        """The step cannot be planned without its end. Waits for plans with it, before the step runs. Returns
-        the planner's answer and why there are no plans; empty where there are."""
+        """Plans a step that cannot be planned without its ending, and waits for the plans before the step
+        runs. Returns the planner's answer, and why there are no plans (empty if there are)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -157,7 +158,7 @@ class Endings:
         return step_plan.endings[Role.UPDATE].answer, ""
 
     def ended(self, context, step_plan):
-        """Returns the step with its updates, which is not planned, and its `UpdateRule.text`. Raises
+        """Returns the graph of the step with its updates, unplanned, and its `UpdateRule.text`. Raises
         RuntimeError."""
         groups, fixed = self.rule.groups(context.parameters())
         told = [told for _, told in groups]
@@ -165,8 +166,8 @@ class Endings:
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """Takes a plan from a file that ends with updates; it is the only one. Says why it is not for this
-        optimizer; empty where it is."""
+        """Takes a plan from a file that ends with updates, as the only plan of the step. Says why the plan is
+        not for this optimizer; empty if it is."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):
             return (

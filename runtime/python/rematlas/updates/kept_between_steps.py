@@ -1,4 +1,4 @@
-"""What a training keeps between two steps beside its parameters: gradients, and the states of its
+"""The tensors that a training keeps between two steps beside its parameters: gradients, and the states of its
 optimizers. Both are missing in the first steps, in which a budget is judged."""
 
 import collections
@@ -9,13 +9,13 @@ import inspect
 
 import torch
 
-BLOCK_BYTES = 512  # of libtorch's allocator on a GPU; those of the CPU are smaller
+BLOCK_BYTES = 512  # the block size of libtorch's allocator on a GPU; blocks of the CPU are smaller
 
 
 @dataclasses.dataclass(frozen=True)
 class KeptBytes:
-    there: int  # bytes that live now
-    missing: int  # bytes that will
+    there: int  # bytes that are alive now
+    missing: int  # bytes that the next steps will add
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +37,8 @@ def gradients(parameters) -> KeptBytes:
 
 
 def states(parameters) -> KeptBytes:
-    """Returns the bytes that the optimizers of the process keep for these parameters, on their device. What
-    is missing is known of the optimizers of `torch.optim`."""
+    """Returns the bytes that the optimizers of the process keep for these parameters, on their device. The
+    missing bytes are counted only for the optimizers of `torch.optim`."""
     mine = {id(parameter): parameter for parameter in parameters}
     there = missing = 0
     for optimizer in optimizers():
@@ -57,20 +57,20 @@ def optimizers() -> list:
 
 
 def state_bytes(state, device) -> int:
-    """Returns the bytes of the tensors of this state on the device, those without memory included."""
+    """Returns the bytes of the state's tensors on the device. Tensors on the meta device count, too."""
     there = [value for value in state.values() if isinstance(value, torch.Tensor)]
     return sum(in_blocks(value) for value in there if value.device == device or value.is_meta)
 
 
 def in_blocks(tensor) -> int:
-    """Returns the bytes that the tensor takes at most: an allocator hands out whole blocks."""
+    """Returns the most bytes that the tensor takes, because an allocator hands out whole blocks."""
     return -(-tensor.nbytes // BLOCK_BYTES) * BLOCK_BYTES
 
 
 def first_bytes(optimizer, group, parameters) -> int:
-    """Returns the bytes that the first step of this optimizer makes for these parameters of the group: the
-    step runs on tensors that have a shape alone, as far as it comes. Zero for optimizers that are not
-    torch's, whose steps may do anything."""
+    """Returns the bytes of the states that the first step of this optimizer makes for these parameters of the
+    group. The step runs on tensors of the meta device; if it raises, the states made so far count. Zero for
+    optimizers that are not torch's, because their steps may do anything."""
     if not parameters or not f"{type(optimizer).__module__}.".startswith("torch.optim."):
         return 0
     shapes = [torch.empty_like(parameter, device="meta") for parameter in parameters]

@@ -1,10 +1,10 @@
-"""Which optimizers of torch.optim can be part of a plan, and what a plan is told of them."""
+"""The optimizers of torch.optim that can be part of a plan, and their description for a plan."""
 
 import torch
 
 
 def unfit(optimizer):
-    """Says why the updates of this optimizer cannot be part of a plan; None where they can."""
+    """Says why the updates of this optimizer cannot be part of a plan; None if they can."""
     if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
         return f"a torch.optim.SGD, Adam or AdamW can be part of a plan, this is a {type(optimizer).__name__}"
     for group in optimizer.param_groups:
@@ -18,7 +18,7 @@ def unfit(optimizer):
 
 
 def of_another_model(optimizer, module):
-    """Says why an optimizer has nothing to do with this module; None where it has."""
+    """Says that an optimizer has no parameters of this module; None if it has some."""
     mine = {id(parameter) for parameter in module.parameters()}
     if any(id(parameter) in mine for group in optimizer.param_groups for parameter in group["params"]):
         return None
@@ -26,8 +26,8 @@ def of_another_model(optimizer, module):
 
 
 def without_numbers(described):
-    """Returns what a plan is made for. Numbers may change from step to step; whether there is momentum makes
-    a state more or less."""
+    """Returns the part of the description that a plan is made for. Numbers may change from step to step and
+    are left out; but whether momentum is zero stays, because momentum needs a state."""
     kept = {
         name: value
         for name, value in described.items()
@@ -55,8 +55,8 @@ def described(optimizer, group):
 
 
 def described_states(optimizer, group):
-    """Returns name and first value of each state that lies as its parameter does, as the optimizer has them
-    when it begins. Momentum begins with the gradient as it is: that is a step on negative zeros."""
+    """Returns the first value, by name, of each state that has its parameter's layout. Torch sets momentum to
+    the first gradient; a step that adds the gradient to negative zeros gives the same bits."""
     if type(optimizer) is torch.optim.SGD:
         return {"momentum_buffer": -0.0} if group["momentum"] else {}
     return dict.fromkeys(("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2], 0.0)

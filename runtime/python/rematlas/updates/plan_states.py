@@ -1,5 +1,5 @@
-"""The tensors that a plan with updates works on beside parameters: the optimizer's states, sums of gradients,
-numbers."""
+"""The tensors other than parameters that a plan with updates works on: the optimizer's states, sums of
+gradients, and single numbers."""
 
 import torch
 
@@ -7,12 +7,13 @@ from .consumed_gradient import is_real
 from .optimizers import described_states
 from .update_rule import Role, inverse_of
 
-# states that are of no parameter; learning rates are others
+# States that belong to no parameter. Learning rates belong to none either, but have names of their own.
 NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Returns the number of the group whose learning rate this state of a plan is; None for other states."""
+    """Returns the number of the group if this state of a plan is the group's learning rate; None for other
+    states."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
@@ -25,24 +26,24 @@ def names_of_parameters(plan) -> set:
 
 
 def version_of(tensor):
-    """The version is another one when the tensor is replaced or written to."""
+    """Returns a value that changes when the tensor is replaced or written to."""
     return id(tensor), None if tensor is None else tensor._version
 
 
 class PlanStates:
-    """It finds these tensors, and makes those that the optimizer has not made yet."""
+    """Finds the states of plans, and makes the states that the optimizer has not made yet."""
 
     def __init__(self, rule, copies):
         self.rule = rule
         self.copies = copies
-        self.rates = {}  # per group of the plan, what its ops read
-        self.sums = {}  # per parameter, by id: memory for its gradients' sum
-        self.numbers = {}  # memory of NUMBERS, and the norm of the gradients before they were clipped last
-        self.scale_read = None  # the version of the scale, as the last forward found it
+        self.rates = {}  # the tensor of the learning rate, which ops read, by the number of the group
+        self.sums = {}  # the tensor for the sum of gradients, by the id of the parameter
+        self.numbers = {}  # the tensors of NUMBERS; "norm" is that of the gradients before the last clipping
+        self.scale_read = None  # the version of the scale when the last forward began
 
     def of_plan(self, plan, role, groups, parameters, makes_missing):
-        """Returns them in the order of the plan; None where the optimizer has not made them yet. `groups` are
-        those of UpdateRule, `parameters` are by name. With `makes_missing` those are made that the optimizer
+        """Returns the states in the order of the plan; None if the optimizer has not made them all yet.
+        `groups`: see UpdateRule. `parameters`: by name. `makes_missing`: makes the states that the optimizer
         would make in its first step."""
         if makes_missing:
             trained = names_of_parameters(plan)
@@ -73,13 +74,14 @@ class PlanStates:
         return self.rule.optimizer.state.get(parameters[name], {}).get(state)
 
     def number(self, name, parameter):
-        """The number lies where `parameter` does; the norm is of its type, too."""
+        """Returns the tensor of a number, on the device of `parameter`. The norm also has its type."""
         if name not in self.numbers:
             self.numbers[name] = parameter.new_zeros((), dtype=torch.float32 if name != "norm" else None)
         return self.numbers[name]
 
     def read_scale(self, parameter) -> None:
-        """The scaler makes its scale when it scales the first loss; it is asked to before that."""
+        """Reads the scaler's scale. A scaler makes its scale when it scales the first loss, so it scales a
+        zero here if it has none yet."""
         scaler = self.rule.scaler
         if scaler._scale is None:
             scaler.scale(parameter.new_zeros(()))
@@ -93,8 +95,8 @@ class PlanStates:
             self.numbers["inverse_scale"].copy_(inverse_of(scaler._scale))
 
     def make_states(self, trained, groups, parameters) -> None:
-        """Makes the states that are missing, as the optimizer itself begins. Where weights live on the host,
-        they live there too."""
+        """Makes the missing states with the values that the optimizer begins with. If weights live on the
+        host, the states live there, too."""
         optimizer, new = self.rule.optimizer, {}
         for group, told in groups:
             for name in told["parameters"]:
@@ -110,8 +112,8 @@ class PlanStates:
                     kept["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
 
     def make_sums(self, parameters) -> None:
-        """Makes the sums that are missing. A gradient that an earlier backward of this step has left goes on
-        as the sum, for a second one would lie beside it."""
+        """Makes the missing sums. If an earlier backward of this step has left a gradient, that gradient
+        becomes the sum, so that there is no second tensor beside it."""
         for parameter in parameters:
             if id(parameter) not in self.sums and self.can_be_sum(parameter):
                 self.sums[id(parameter)] = parameter.grad
@@ -120,7 +122,7 @@ class PlanStates:
             self.sums[id(parameter)] = tensor
 
     def can_be_sum(self, parameter) -> bool:
-        """Says whether the gradient that is there lies as its parameter does, in memory of its own."""
+        """Says whether there is a gradient that has its parameter's layout, in memory of its own."""
         gradient = parameter.grad
         if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
             return False
@@ -129,17 +131,18 @@ class PlanStates:
         return same and gradient.untyped_storage().nbytes() == parameter.nbytes
 
     def sum_of(self, parameter):
-        """Returns what the gradient is added to. Adding to negative zeros changes no bit."""
+        """Returns the tensor that the gradient is added to: `.grad` if it is a real gradient, otherwise the
+        sum, filled with negative zeros. Adding to negative zeros changes no bit."""
         return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
 
     def versions(self, parameters) -> list:
-        """Returns the versions of what the optimizer keeps of these parameters."""
+        """Returns the versions of the optimizer's states of these parameters."""
         kept = [self.rule.optimizer.state.get(parameter, {}).values() for parameter in parameters]
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Returns the tensors of the step's end that there are now. `tensors` are the parameters, whose
-        gradients may be sums."""
+        """Returns the tensors of the ending that are alive now. `tensors`: the parameters, whose gradients
+        may be sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()

@@ -1,4 +1,5 @@
-"""How a step of the training loop ends: by which optimizer, and what is said to come before its steps."""
+"""How a step of the training loop ends: its optimizer, and the operations that the user has announced before
+the optimizer's steps."""
 
 import enum
 import json
@@ -9,14 +10,15 @@ from .optimizers import described, without_numbers
 
 
 class Role(enum.Enum):
-    """What becomes of the gradients of a backward."""
+    """What a plan does with the gradients of a backward: it updates parameters, or adds the gradients to
+    sums."""
 
     UPDATE = "update"
     SUM = "sum"
 
 
 class UpdateRule:
-    """The optimizer, and what the user has announced of its steps."""
+    """The optimizer, and the operations that the user has announced before its steps."""
 
     def __init__(self, optimizer, accumulate, clip_norm, scaler):
         self.optimizer = optimizer
@@ -25,7 +27,7 @@ class UpdateRule:
         self.scaler = scaler
 
     def is_announced(self) -> bool:
-        """Says whether the user has announced what comes before steps."""
+        """Says whether the user has announced operations before the optimizer's steps."""
         return self.accumulate > 1 or self.clip_norm is not None or self.scaler is not None
 
     def roles(self):
@@ -38,7 +40,7 @@ class UpdateRule:
         return set(map(id, self.parameters()))
 
     def options(self) -> list:
-        """Returns learning rates and the like of each group, as they are now."""
+        """Returns the present options (learning rates and the like) of each group."""
         return [
             {
                 name: float(v) if isinstance(v, torch.Tensor) else v
@@ -49,8 +51,8 @@ class UpdateRule:
         ]
 
     def groups(self, parameters):
-        """Returns the optimizer's groups with what the compiled part is told of each, and the text of what
-        makes another plan necessary. `parameters` are by name."""
+        """Returns the optimizer's groups, each with its description for the compiled part, and a text of the
+        facts that need another plan when they change. `parameters`: by name."""
         names_of = {}
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)
@@ -64,7 +66,8 @@ class UpdateRule:
         return groups, fixed
 
     def ending(self, role) -> dict:
-        """Tells the compiled part what becomes of the gradients of a backward."""
+        """Returns the description, for the compiled part, of what is done with the gradients of a
+        backward."""
         ending = {"sums": self.accumulate > 1, "updates": role is Role.UPDATE}
         if self.clip_norm is not None and role is Role.UPDATE:
             ending["clip_norm"] = float(self.clip_norm)
@@ -73,13 +76,13 @@ class UpdateRule:
         return ending
 
     def text(self, role, fixed) -> str:
-        """Tells the same in a plan file, together with the `fixed` part of the groups."""
+        """Returns the same as text for a plan file, with the `fixed` text of the groups."""
         return json.dumps([json.loads(fixed), self.ending(role)], sort_keys=True)
 
-    # What the optimizer's own steps take over from the loop.
-
+    # Operations before the optimizer's own steps: the loop leaves these to us, because they were announced.
     def clip(self, module):
-        """Clips as announced, and returns the norm of all gradients before; None where nothing is clipped."""
+        """Clips as announced. Returns the norm of all gradients before clipping; None if nothing is
+        clipped."""
         if self.clip_norm is None:
             return None
         mine = self.parameter_ids()
@@ -90,8 +93,8 @@ class UpdateRule:
         return torch.nn.utils.clip_grad_norm_(parameters, self.clip_norm)
 
     def unscale(self, parameters) -> None:
-        """Does what the optimizer was about to do with gradients that are still scaled, for they are clipped
-        after that."""
+        """Unscales gradients that are still scaled, in the optimizer's place, because clipping comes after
+        unscaling."""
         scale = getattr(self.optimizer, "grad_scale", None)
         if scale is not None:
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -102,5 +105,5 @@ class UpdateRule:
 
 
 def inverse_of(scale):
-    """The inverse is computed as torch.amp.GradScaler does."""
+    """Returns the inverse, computed as torch.amp.GradScaler computes it."""
     return scale.double().reciprocal().float()

@@ -1,17 +1,18 @@
 """An optimizer whose updates are part of the planned step: `apply(model, budget, optimizer=optimizer)`.
 
-The updates run within the backward, each as soon as its gradient is final, which is freed with it. That is
-the same training only where every backward is followed by `optimizer.step()`, and where nothing reads or
-changes gradients in between. So it is watched first, on planned steps that the optimizer itself ends; where
-it is otherwise (accumulation, clipping, a GradScaler, a closure) the optimizer goes on to do its own steps.
-Later, whoever looks at a gradient that is gone is told so: `ConsumedGradient` stands in its place until
-`optimizer.step()`, which has nothing left to do.
+The updates run within the backward: each parameter is updated as soon as its gradient is final, and the
+gradient is freed then. The training stays the same only if `optimizer.step()` follows every backward, and if
+nothing reads or changes gradients in between. So we first watch planned steps that the optimizer itself ends.
+If they are otherwise (accumulation, clipping, a GradScaler, a closure), the optimizer goes on to do its own
+steps. Once updates are part of the plan, `ConsumedGradient` takes the place of each gradient until
+`optimizer.step()`, which has nothing left to do. It raises an error if the program looks at a gradient that
+is gone.
 
-What comes between backward and step can be told beforehand instead: `accumulate` backwards before each step,
-`clip_norm` before it, and a `scaler` by which the loss is multiplied. Then nothing has to be watched.
-Backwards before the last one of a step run by a plan of their own, which adds the gradients to sums: the
-parameters' `.grad`, as ever, which lives on the host where weights do. Where the step does not fit without
-its updates there are such plans alone (`StepPlan.is_direct`).
+The user can also announce the operations between backward and step: `accumulate` backwards before each step,
+clipping by `clip_norm`, and a `scaler` by which the loss is multiplied. Then nothing has to be watched. The
+backwards before the last one of a step run by a plan of their own, which adds the gradients to sums. The sums
+are the parameters' `.grad`, as usual; they live on the host if the weights do. If the step does not fit
+without its updates, all its plans have endings (`StepPlan.is_direct`).
 """
 
 import logging
@@ -27,11 +28,11 @@ from .plan_states import PlanStates
 from .update_rule import Role, UpdateRule
 
 log = logging.getLogger("rematlas")
-WATCHED_STEPS = 2  # of the expected course, before updates move into the backward
+WATCHED_STEPS = 2  # steps of the expected course before updates move into the backward
 
 
 class Updates:
-    """It hears of forwards, backwards and the optimizer's steps, and says which steps run by plans with
+    """Follows forwards, backwards and the optimizer's steps, and decides which steps run by plans with
     updates."""
 
     def __init__(self, module, options):
@@ -40,13 +41,14 @@ class Updates:
         self.states = PlanStates(self.rule, options.copies)
         self.consumed = ConsumedStep(self.rule, self.states)
         self.endings = Endings(self.rule, self.states)
-        # Nothing has to be watched
+        # Steps need not be watched: the user has announced the operations before them, or the plan moves
+        # weights
         self.is_declared = self.rule.is_announced() or options.copies.moves_weights
         self.refused_for_good = ""  # why the optimizer does its own steps from here on
-        self.refused_this_step = ""  # why it does the next one
-        self.why = ""  # the last forward could not take its gradients itself
-        self.watched = 0  # steps of the expected course
-        self.forwards = 0  # in train mode, since the last step
+        self.refused_this_step = ""  # why the optimizer does its next step itself
+        self.why = ""  # why the plan of the last forward does not take the gradients itself
+        self.watched = 0  # watched steps of the expected course
+        self.forwards = 0  # forwards in train mode since the optimizer's last step
         self.replayed = None  # the plan whose gradients the optimizer takes next, and the parameters by name
         self.open = None  # the plan with an ending whose forward may be open
         optimizer = self.rule.optimizer
@@ -56,7 +58,7 @@ class Updates:
 
     @property
     def steps(self) -> int:
-        """How many steps did their updates during backward."""
+        """The number of steps whose updates ran during backward."""
         return self.consumed.count
 
     @property
@@ -69,8 +71,8 @@ class Updates:
         self.consumed.give_back()
 
     def be_last(self) -> None:
-        """The hook is to run last: hooks of others see the gradients, or that they are gone, before this one
-        hands them over."""
+        """Makes our hook before the optimizer's step the last one. Other hooks must see the gradients, or
+        their stand-ins, before ours removes the stand-ins."""
         if next(reversed(self.rule.optimizer._optimizer_step_pre_hooks)) != self.before.id:
             self.before.remove()
             self.before = self.rule.optimizer.register_step_pre_hook(self.before_step)
@@ -82,19 +84,18 @@ class Updates:
         self.refused_for_good = why
 
     def refuse_this_step(self, why) -> None:
-        """What comes before steps was announced, and this step is otherwise: the optimizer does this one
-        itself. Where nothing was announced it does all."""
+        """This step differs from the announced ones, so the optimizer does it itself. If nothing was
+        announced, the optimizer does all steps itself from here on."""
         if self.is_declared:
             self.refused_this_step = why
         else:
             self.refuse_for_good(why)
 
     def note_several(self) -> None:
-        """A forward begins while another one is open, which was given to the caller."""
+        """A forward begins while another one is open, which was given back to autograd."""
         self.refuse_this_step("several forwards are open at a time")
 
-    # What training does.
-
+    # Events of the training.
     def before_forward(self) -> None:
         self.be_last()
         self.consumed.raise_fault()
@@ -116,10 +117,10 @@ class Updates:
         self.open = None
 
     def count_forward(self) -> None:
-        """Counts the forwards of a step. Raises RuntimeError where there are more than announced."""
+        """Counts the forwards of a step. Raises RuntimeError if there are more than announced."""
         accumulate = self.rule.accumulate
         if accumulate > 1 and self.forwards and not any(is_real(p.grad) for p in self.module.parameters()):
-            self.forwards = 0  # what was begun was given up: an interrupt, say, and then zero_grad
+            self.forwards = 0  # the program gave the step up: after an interrupt, say, it called zero_grad
         self.forwards += 1
         if accumulate > 1 and self.forwards > accumulate:
             raise RuntimeError(
@@ -133,13 +134,14 @@ class Updates:
         self.open = None
 
     def note_original(self) -> None:
-        """The plan could not run the step that has begun: gradients come to `.grad`."""
+        """The plan could not run the step that has begun, so gradients come to `.grad`."""
         self.open = None
 
     def has_hooks(self) -> bool:
         return self.consumed.has_hooks()
 
-    # A backward has taken the gradients. Each of these may be called again where it was interrupted.
+    # A backward has taken the gradients. Each of the following methods may be called again after an
+    # interrupt.
 
     def note_taken(self, forward) -> None:
         self.open = None
@@ -157,7 +159,7 @@ class Updates:
         self.consumed.end_backward(forward)
 
     def before_step(self, optimizer, args, kwargs) -> None:
-        """Called by `optimizer.step()` at its beginning."""
+        """Runs at the beginning of `optimizer.step()`."""
         self.consumed.check()
         if not self.consumed.is_done:
             if not self.refused_for_good:
@@ -174,11 +176,12 @@ class Updates:
         self.consumed.note_spent()
 
     def after_loading(self, optimizer) -> None:
-        """Who goes back to a checkpoint leaves the step out that had begun."""
+        """The optimizer has loaded states: a program that goes back to a checkpoint leaves the present step
+        out."""
         self.consumed.note_reloaded()
 
     def watch_step(self, optimizer, has_closure) -> None:
-        """Looks whether the optimizer's own step is of the expected course."""
+        """Checks whether the optimizer's own step takes the expected course, and counts it."""
         if ranks.store() is not None:
             self.refuse_for_good("gradients are reduced between processes first")
         elif has_closure:
@@ -199,8 +202,8 @@ class Updates:
             self.watched += 1
 
     def gradients_are_as_handed_out(self) -> bool:
-        """Looks at the optimizer's parameters alone: other gradients may be collected by whom they belong
-        to."""
+        """Says whether the gradients are the tensors that the plan has handed out. Only the optimizer's
+        parameters count, because others may take the gradients of theirs."""
         plan, parameters = self.replayed
         nothing, mine, gradients = torch.empty(0), self.rule.parameter_ids(), []
         for name in plan.gradient_names():
@@ -215,7 +218,8 @@ class Updates:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
-        """Returns the plan that takes the gradients itself where this step may run it; else None, and why."""
+        """Returns the plan that takes the gradients itself and an empty text if this step may run that plan;
+        otherwise None and the reason."""
         plan, self.why = self.find_plan(context, step_plan)
         return plan, self.why
 
@@ -238,7 +242,7 @@ class Updates:
         return ending.plan, ""
 
     def why_not_now(self, context, step_plan, parameters) -> str:
-        """Says why this step may not take its gradients itself; empty where it may."""
+        """Says why the plan may not take the gradients of this step itself; empty if it may."""
         if self.refused_for_good or self.refused_this_step:
             return self.refused_for_good or self.refused_this_step
         if step_plan.compiled.open_forwards() or (context.several and not self.is_declared):
@@ -258,7 +262,7 @@ class Updates:
         return unfit(self.rule.optimizer) or ""
 
     def why_gradients_are_wanted(self, parameters) -> str:
-        """Says why gradients must be there after this backward; empty where they need not."""
+        """Says why gradients must be there after this backward; empty if they need not."""
         mine = self.rule.parameter_ids()
         for parameter in parameters.values():
             if id(parameter) not in mine:
