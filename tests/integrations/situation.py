@@ -35,7 +35,7 @@ class Situation:
     budget: str = "85% of activations"
     in_bytes: float | None = None
     steps: int = 10
-    observed: Callable[[], Any] = tuple  # what else must be the same after each step
+    observed: Callable[[], Any] = tuple  # returns further state that must be the same after each step
 
     def modules(self) -> list[nn.Module]:
         return [self.model] if self.planned is None else self.planned

@@ -81,7 +81,7 @@ class Trap:
     # Forward, loss and backward; returns the loss
     body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
-    observe: Callable[[nn.Module], object] = lambda model: None  # what else must be the same after each step
+    observe: Callable[[nn.Module], object] = lambda model: None  # further state that must be the same
     around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # for the whole training
     keeps_gradients: bool = False  # gradients are set to zero in place, not dropped
     least_replayed: int = 0  # the fewest replayed steps, whatever the final state: some traps need a replay

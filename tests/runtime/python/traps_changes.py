@@ -14,7 +14,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-factor = 1.0  # of global_number, which starts with 1
+factor = 1.0  # the factor of global_number, which sets it to 1 first
 in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
