@@ -1,4 +1,4 @@
-"""What a model of the table is: how it is built, what a user passes to it, and what it is trained for."""
+"""A model of the table: how it is built, the inputs that a user passes to it, and its loss."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from registry import Registry
 
 @dataclasses.dataclass
 class Batch:
-    """The arguments of one forward; `target` goes to the loss alone."""
+    """The arguments of one forward. Only the loss gets `target`."""
 
     args: tuple = ()
     kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -21,16 +21,17 @@ class Batch:
 
 
 def own_loss(output, _target) -> torch.Tensor:
-    """Of models that are given labels and return their loss."""
+    """Returns the loss of a model that gets labels and returns its loss."""
     return output.loss
 
 
 @dataclasses.dataclass
 class Case:
-    """`batch(step)` gives the same shapes in every step and draws from a generator of its own: the global one
-    is left to the model.
+    """A model with its inputs and its loss.
 
-    `context` makes the context in which forward and loss run, such as autocast.
+    `batch(step)` gives the same shapes in every step. It draws from a generator of its own, because only the
+    model draws from the global one. `context` makes the context in which forward and loss run, such as
+    autocast.
     """
 
     model: nn.Module

@@ -1,5 +1,5 @@
-"""The examples, each plain and with rematlas in processes of their own: losses and weights are the same, bit
-by bit."""
+"""Runs each example plainly and with rematlas, in processes of their own. Losses and weights are the same,
+bit by bit."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ PEAK = re.compile(r"peak (\d+) of (\d+) bytes")
 
 class Examples(unittest.TestCase):
     def lines_of(self, name: str, *arguments: str) -> list[str]:
-        """What the example prints."""
+        """Returns the lines that the example prints."""
         paths = [str(ROOT / "runtime" / "python"), os.environ.get("PYTHONPATH", "")]
         done = subprocess.run(
             [sys.executable, str(ROOT / "resources" / "examples" / f"{name}.py"), *arguments],

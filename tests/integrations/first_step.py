@@ -1,12 +1,13 @@
-"""A model's first step, recorded from shapes before it runs, compared with its real recording."""
+"""Compares a recording from shapes of a model's first step, made before the step runs, with its real
+recording."""
 
 from rematlas.lifecycle import from_shapes
 from rematlas.lifecycle.recording import Recording
 
 
 class FirstStep:
-    """Of the model that is called next. `verdict`: "same", "other", or "unknown" where shapes do not tell
-    what the step does; `why`."""
+    """The comparison for the model that is called next. `verdict`: "same", "other", or "unknown" if shapes do
+    not tell what the step does. `why`: the reason of the verdict."""
 
     def __init__(self):
         self.verdict, self.why = "unknown", "not recorded"

@@ -1,10 +1,10 @@
-"""Files of a table that need libraries."""
+"""Imports files of a table whose libraries may be missing."""
 
 import importlib
 
 
 def load(package: str, files: list[str]) -> list[str]:
-    """Imports those files of the package whose libraries are installed; returns a line for each other one."""
+    """Imports the files of the package whose libraries are installed. Returns a line for each other file."""
     missing = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""What a table is of: functions that build something, by name, and what is expected of each."""
+"""The entries of a table: functions that build a model or a program, by name, with the expected result."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import torch
 
 @dataclasses.dataclass
 class Entry:
-    """`essential`: it belongs to the quick tests, too."""
+    """An entry of a table. `essential`: it belongs to the quick tests, too."""
 
     name: str
     builder: Callable[[], Any]
@@ -18,7 +18,7 @@ class Entry:
     essential: bool
 
     def build(self):
-        """The same weights every time."""
+        """Builds the model or program, with the same weights every time."""
         torch.manual_seed(0)
         return self.builder()
 
@@ -27,10 +27,10 @@ class Registry(dict):
     """The entries of a table, by name."""
 
     def register(self, name: str, expected: str = "planned", reason: str = "", essential: bool = False):
-        """Registers the function that it decorates, which builds what is trained.
+        """Returns a decorator that registers a function, which builds the model or program.
 
-        `expected` is "planned", "refused", or "either" where both would be right; `reason` says why it need
-        not be planned.
+        `expected` is "planned", "refused", or "either" if both would be right. `reason` says why the entry
+        need not be planned.
         """
         if expected not in ("planned", "refused", "either") or (expected == "planned") == bool(reason):
             raise ValueError(f"{name}: expected is planned, or else it has a reason")
@@ -44,7 +44,8 @@ class Registry(dict):
         return register
 
     def chosen(self, options, parser) -> list[Entry]:
-        """Those that the command line asks for; `parser` ends the program where it names others."""
+        """Returns the entries that the command line asks for. If it names unknown ones, `parser` ends the
+        program."""
         unknown = [name for name in options.only if name not in self]
         if unknown:
             parser.error(f"nothing is called {', '.join(unknown)}; there are {', '.join(sorted(self))}")

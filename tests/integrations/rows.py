@@ -1,4 +1,4 @@
-"""The rows of a table, each of which is made in a process of its own."""
+"""Makes the rows of a table, each in a process of its own."""
 
 import csv
 import faulthandler
@@ -12,11 +12,13 @@ import torch
 
 from registry import Entry
 
-WIDTHS = {"name": 34, "state": 9, "identical": 9}  # of 10 otherwise; the last column is as wide as it must be
+# Widths of columns; other columns have 10 characters, and the last one is as wide as its text.
+WIDTHS = {"name": 34, "state": 9, "identical": 9}
 
 
 def make_here(entry: Entry, make: Callable[[Entry], dict], results) -> None:
-    """In the child: sends its row. It leads a group of processes, so that what it starts ends with it."""
+    """Makes the row in the child and sends it. The child leads a process group, so that processes which it
+    starts end with it."""
     os.setsid()
     faulthandler.enable()  # a row that takes too long says where it was
     torch.set_num_threads(1)
@@ -29,7 +31,8 @@ def make_here(entry: Entry, make: Callable[[Entry], dict], results) -> None:
 
 
 def make_apart(entry: Entry, make: Callable[[Entry], dict], time_limit: float) -> dict:
-    """In a child that has the libraries already and nothing else of another row. `time_limit` in seconds."""
+    """Makes the row in a child, which has the imported libraries and nothing of other rows. `time_limit` is
+    in seconds."""
     processes = multiprocessing.get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
     child = processes.Process(target=make_here, args=(entry, make, sender))

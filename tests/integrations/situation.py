@@ -1,4 +1,4 @@
-"""What a situation is: a program that trains, as people describe them in tutorials, threads and issues."""
+"""A situation: a program that trains, as in tutorials, discussions and issues."""
 
 import dataclasses
 from collections.abc import Callable
@@ -14,13 +14,16 @@ AfterStep = Callable[[Any], None]
 
 @dataclasses.dataclass
 class Situation:
-    """`step(number)` is one step of the training, the first is 0; it returns what is to be compared beside
-    the state, such as the loss. A program that has a loop of its own gives `loop` instead: it is called with
-    the number of steps and with what it is to call after each of them, with the same.
+    """A program that trains.
 
-    `planned`: the modules that `rematlas.apply` is given, with `options`; the model where none are named.
-    `in_bytes`: the budget is one in bytes, and so large that this share of what steps take beside what they
-    leave behind fits; None: it is `budget`, a share of each step.
+    `step(number)` is one step of the training; the first number is 0. It returns a value that is compared
+    beside the state, such as the loss. A program with a loop of its own gives `loop` instead. It is called
+    with the number of steps and with a function; the loop must call the function after each step with the
+    same kind of value.
+
+    `planned`: the modules that `rematlas.apply` gets, with `options`; the model if none are named.
+    `in_bytes`: the budget is in bytes, and holds this share of the bytes that steps take beyond those that
+    they leave behind; None: the budget is `budget`, a share of each step.
     """
 
     model: nn.Module
@@ -32,7 +35,7 @@ class Situation:
     budget: str = "85% of activations"
     in_bytes: float | None = None
     steps: int = 10
-    observed: Callable[[], Any] = tuple  # what else must be the same after each step
+    observed: Callable[[], Any] = tuple  # returns further state that must be the same after each step
 
     def modules(self) -> list[nn.Module]:
         return [self.model] if self.planned is None else self.planned

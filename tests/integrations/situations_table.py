@@ -47,7 +47,7 @@ SEARCH = {"format": "rematlas.config", "version": 1, "type": "atlas", "options":
 
 
 class Told(logging.Handler):
-    """What the user is told, in warnings and in the log."""
+    """Collects the messages to the user, in warnings and in the log."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -76,12 +76,13 @@ class Told(logging.Handler):
 
 @dataclasses.dataclass
 class Training:
-    """`peak`: the largest number of bytes of all tensors in any step; `left`: that after any step."""
+    """The record of a training. `peak`: the largest number of bytes of all tensors in any step. `left`: the
+    largest number after any step."""
 
     steps: list[Step] = dataclasses.field(default_factory=list)
     peak: int = 0
     left: int = 0
-    broken: bool = False  # a budget in bytes, in the last step
+    broken: bool = False  # the last step broke a budget in bytes
     broke_silently: bool = False
 
     def note_peak(self, peak: int, budget: int | None, told: Told) -> None:
@@ -93,7 +94,7 @@ class Training:
 
 
 def state_of(situation: Situation):
-    """The tensors that a step leaves behind, by name."""
+    """Yields the tensors that a step leaves behind, with their names."""
     for name, parameter in situation.model.named_parameters():
         yield f"parameter {name}", parameter
         if parameter.grad is not None:
@@ -106,8 +107,8 @@ def state_of(situation: Situation):
 
 
 def train(situation: Situation, budget: int | None = None, told: Told | None = None) -> Training:
-    """`told`: planning is waited for after each step. A step that breaks a budget in bytes is to be told of
-    by the end of the next one."""
+    """Trains. With `told`, it waits for planning after each step, and a message must report a step that
+    breaks a budget in bytes by the end of the next step."""
     from rematlas import status
     from rematlas.library import ops
 
@@ -130,14 +131,14 @@ def train(situation: Situation, budget: int | None = None, told: Told | None = N
     situation.run(after_step)
     if told is not None:
         for module in situation.modules():
-            str(status(module))  # who asks learns of the last step, too
+            str(status(module))  # the status also measures the last step
         training.note_broken(told)
     return training
 
 
 def train_planned(entry: Entry, plain: Training, before: int) -> dict:
-    """The row of a run under `rematlas.apply`, compared with the plain one. `before`: the bytes of all
-    tensors when the plain one began."""
+    """Returns the row of a run under `rematlas.apply`, compared with the plain run. `before`: the bytes of
+    all tensors when the plain run began."""
     import rematlas
     from rematlas.library import ops
 

@@ -23,7 +23,7 @@ from rows import rows_of, write_csv
 from training import first_difference, train
 
 LEAST_PLANNED = 45
-LEAST_FROM_SHAPES = 70  # recorded from shapes as the real step is
+LEAST_FROM_SHAPES = 70  # models whose recording from shapes equals that of the real step
 COLUMNS = [
     "name",
     "ops",
@@ -45,7 +45,7 @@ def mebibytes(count: int | None) -> str:
 
 
 def train_plainly(entry: Entry, options) -> tuple[list, dict]:
-    """Twice. What differs between two plain runs cannot be asked of a plan either."""
+    """Trains twice. A plan need not be the same where two plain runs differ."""
     started = time.monotonic()
     case = entry.build()
     steps = train(case, options.steps)
@@ -64,7 +64,7 @@ def train_plainly(entry: Entry, options) -> tuple[list, dict]:
 
 
 def train_planned(entry: Entry, options, plain: list) -> dict:
-    """The row of a run under `rematlas.apply`, compared with the plain one."""
+    """Returns the row of a run under `rematlas.apply`, compared with the plain run."""
     import rematlas
     from first_step import FirstStep
 

@@ -1,4 +1,4 @@
-"""Models of diffusers, trained as its examples do: noise is drawn outside, the model predicts it."""
+"""Models of diffusers, trained as in its examples: the loop draws noise, and the model predicts it."""
 
 import diffusers
 import torch

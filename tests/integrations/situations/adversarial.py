@@ -16,7 +16,7 @@ def convolved(channels: int) -> list[nn.Module]:
 
 
 def generator(noise: int = 16, channels: int = 16) -> nn.Sequential:
-    """Of DCGAN, for images of 16 by 16."""
+    """Returns the generator of DCGAN, for images of 16 by 16."""
     return nn.Sequential(
         nn.ConvTranspose2d(noise, 2 * channels, 4, bias=False),
         nn.BatchNorm2d(2 * channels),
@@ -57,7 +57,7 @@ def says(found: torch.Tensor, real: bool) -> torch.Tensor:
 
 
 def both(g: nn.Module, d: nn.Module, step_of, **options) -> Situation:
-    """`step_of(g, d, optimizers, real, noise)` is a step."""
+    """Returns a situation with both networks. `step_of(g, d, optimizers, real, noise)` runs a step."""
     optimizers = [adam(g), adam(d)]
 
     def step(number):

@@ -34,7 +34,7 @@ class Blocks(nn.Module):
 
 
 def trained(model: nn.Module, around=lambda call: call(), **options) -> Situation:
-    """`around` is given a forward with its loss to call."""
+    """Returns a situation. `around` gets a function that computes a forward and its loss, and calls it."""
     optimizer = adamw(model)
 
     def step(number):

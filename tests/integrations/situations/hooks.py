@@ -1,4 +1,4 @@
-"""Hooks, threads, functions of weights: what programs put around a network."""
+"""Hooks, threads and functions of weights that programs put around a network."""
 
 import queue
 import threading

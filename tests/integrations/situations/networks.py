@@ -36,7 +36,7 @@ def perceptron(*widths: int, activation=nn.ReLU) -> nn.Sequential:
 
 
 def convolutions(channels: int = 8, outputs: int = 10, dropout: float = 0.0) -> nn.Sequential:
-    """For images of 32 by 32."""
+    """Returns a convolutional network for images of 32 by 32."""
     layers = []
     for before, after, stride in [(3, 1, 1), (1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 2, 2)]:
         before = before if not layers else before * channels
@@ -54,7 +54,7 @@ def adamw(*modules: nn.Module, rate: float = 1e-3) -> torch.optim.AdamW:
 
 
 def next_word_loss(model: nn.Module, number: int, **shape) -> torch.Tensor:
-    """Of a language model of transformers."""
+    """Returns the loss of a language model of transformers."""
     ids = tokens(number, **shape)
     return model(input_ids=ids, labels=ids).loss
 
@@ -65,7 +65,7 @@ def class_loss(model: nn.Module, number: int, **shape) -> torch.Tensor:
 
 
 def minimize(optimizer: torch.optim.Optimizer, loss_of) -> torch.Tensor:
-    """An ordinary step; gradients stay until the next one."""
+    """Runs an ordinary step. Gradients stay until the next step."""
     optimizer.zero_grad()
     loss = loss_of()
     loss.backward()

@@ -158,7 +158,7 @@ def soft_actor_critic():
 
 
 def chance_of(model, ids, mask) -> torch.Tensor:
-    """Of the answers, whose words have mask 1."""
+    """Returns the log-probability of each answer, whose words have mask 1."""
     logs = model(input_ids=ids).logits[:, :-1].log_softmax(2)
     return (logs.gather(2, ids[:, 1:].unsqueeze(2)).squeeze(2) * mask[:, 1:]).sum(1)
 

@@ -1,8 +1,8 @@
-"""Programs whose forward changes what the caller owns, or what lies beside the module: arguments, attributes,
-globals, defaults, classes. Each is a class of modules; `PROGRAMS` has all.
+"""Programs whose forward changes objects of the caller or beside the module: arguments, attributes, globals,
+defaults, classes. Each program is a class of modules; `PROGRAMS` has all.
 
-`batch(step)` makes the arguments of a step, `seen(args)` says what plain Python leaves of all that the
-forward could change.
+`batch(step)` makes the arguments of a step. `seen(args)` describes the objects that the forward could change,
+in the state that plain Python leaves them in.
 """
 
 import collections
@@ -23,7 +23,7 @@ from torch.nn import functional
 
 ROWS, WIDTH = 256, 64
 PROGRAMS = {}
-BUDGET = 2_200_000  # bytes that no plain step fits
+BUDGET = 2_200_000  # bytes in which no plain step fits
 
 
 def rows(number, **how):
@@ -31,7 +31,7 @@ def rows(number, **how):
 
 
 class Program(nn.Module):
-    state = "refused"  # what `status` says in the end; None: either
+    state = "refused"  # the final state in `status`; None: any state
 
     def __init_subclass__(cls):
         PROGRAMS[cls.__name__] = cls
@@ -60,7 +60,7 @@ class Program(nn.Module):
 
 
 def described(value, depth=0):
-    """A text that is another one wherever a bit or a structure is."""
+    """Returns a text that differs if any bit or structure of the value differs."""
     if depth > 9:
         return "..."
     if isinstance(value, torch.Tensor):
@@ -177,7 +177,7 @@ class FrozenDataClass(Program):
 
 
 class Output(collections.OrderedDict):
-    """As the outputs of transformers: entries that are attributes too."""
+    """A dictionary whose entries are also attributes, as in the outputs of transformers."""
 
     def __init__(self, **entries):
         super().__init__(entries)
@@ -282,7 +282,7 @@ class ReturnsItsBatch(Program):
 
 
 class Fills(Program):
-    """It changes an argument only where something is missing in it, which is so in the first step alone."""
+    """Changes an argument only if an entry is missing in it. That is so only in the first step."""
 
     state = "planned"
 
@@ -334,7 +334,7 @@ class FeaturesTaken(Program):
 
 
 class FeaturesKept(Program):
-    """Nothing is changed, and the same containers come back."""
+    """Changes nothing, and returns the same containers."""
 
     state = "planned"
 
@@ -502,7 +502,7 @@ class LongGlobalList(Program):
         return self.loss(batch["x"], batch["y"])
 
     def seen(self, args):
-        return described(args)  # what a plan does not repeat is not seen in a list that is not watched
+        return described(args)  # the list is not watched, and no plan repeats its changes
 
 
 class GlobalArray(Program):
@@ -575,7 +575,7 @@ class OfTheThread(Program):
 
 
 class SendsLetters(Program):
-    state = None  # the queue itself tells nothing of what is in it
+    state = None  # the contents of the queue cannot be seen
 
     def forward(self, batch):
         LETTERS.put(len(batch["x"]))
@@ -640,7 +640,7 @@ class Closure(Program):
 
 
 class KnownByIdentity(Program):
-    """A value that code compares with a global: a copy of it would be another one."""
+    """Compares a value with a global by identity, so a copy of the value would not be equal."""
 
     state = "planned"
 

@@ -137,7 +137,7 @@ def case_of(name, budget, **options):
 for _name in PROGRAMS:
     setattr(CallersObjects, f"test_{_name}_beyond_the_budget", case_of(_name, BUDGET))
     setattr(CallersObjects, f"test_{_name}_ahead", lambda self, name=_name: self.expect_left_alone(name))
-for _name in list(PROGRAMS)[: list(PROGRAMS).index("FromGenerator")]:  # those that change their arguments
+for _name in list(PROGRAMS)[: list(PROGRAMS).index("FromGenerator")]:  # programs that change their arguments
     setattr(CallersObjects, f"test_{_name}_within_a_share", case_of(_name, "70% of activations"))
 for _name in EVICTED:
     setattr(CallersObjects, f"test_{_name}_evicted", case_of(_name, BUDGET, unplanned="evict"))

@@ -6,14 +6,14 @@ from torch import nn
 
 
 def wide(batch=256, width=256):
-    """A chain whose memory is of its activations."""
+    """A chain whose memory is mostly activations."""
     with torch.device("meta"):
         model = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(12)))
         return model, (torch.zeros(batch, width),)
 
 
 def limited(batch=16):
-    """It is a model of batches up to 100."""
+    """A model that takes batches up to 100."""
     if batch > 100:
         raise IndexError(f"{batch} is too many")
     return wide(batch)

@@ -1,4 +1,4 @@
-"""Five models that return their loss, with a batch each: what selective checkpointing is tested on."""
+"""Five models that return their loss, each with a batch, for the tests of selective checkpointing."""
 
 import timm
 import torch
@@ -74,7 +74,7 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """Without dropout, with RMSNorm made of small ops, rotary positions and a gated MLP."""
+    """A Llama without dropout, with RMSNorm made of small ops, rotary positions and a gated MLP."""
 
     def __init__(self, layers=6):
         super().__init__()

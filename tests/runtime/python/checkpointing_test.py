@@ -182,7 +182,7 @@ class OtherSteps(Case):
         steps += [do(self.step) for _ in range(2)]  # no further warning, or it would be raised
         for step in steps:
             self.assertTrue(step.same_as(plain))
-        rng = 64 * 1024  # what a policy itself and the states of the generator take
+        rng = 64 * 1024  # bytes of the policy itself and of the generator's states
         self.assertLess(abs(steps[-1].peak - plain.peak), rng)
         for _ in range(2):
             step = self.step(self.batch)

@@ -1,5 +1,5 @@
-"""Counts of a training step's memory that use no graph: the sizes of what a module holds, and what autograd
-says it keeps for the backward.
+"""Counts of a training step's memory that use no graph: the sizes of the tensors that a module holds, and of
+those that autograd keeps for the backward.
 
 The counts run on the fake tensors of torch, whose shapes, strides and devices come from the formulas of torch
 itself, so that they share nothing with the shapes of a captured step. All numbers are bytes.
@@ -24,14 +24,14 @@ def rounded(size: int) -> int:
 
 
 def total(tensors) -> int:
-    """Returns the bytes of these tensors, where one that comes several times counts once."""
+    """Returns the bytes of these tensors. A tensor that comes several times counts once."""
     return sum(rounded(tensor.nbytes) for tensor in {id(tensor): tensor for tensor in tensors}.values())
 
 
 class Counted(NamedTuple):
-    """What the counts say of a step. `kept`: what autograd keeps of activations, either when the forward has
-    returned, or when the gradient of a module's output is there. `trained`: the names of parameters with a
-    gradient. `output`: what the model has returned."""
+    """The counts of a step. `kept`: the bytes of activations that autograd keeps, either when the forward has
+    returned, or when the gradient of a module's output exists. `trained`: the names of parameters with a
+    gradient. `output`: the output of the model."""
 
     kept: int
     trained: frozenset
@@ -39,7 +39,8 @@ class Counted(NamedTuple):
 
 
 class Kept:
-    """It stands in autograd for a tensor that is kept for the backward, and dies when autograd lets it go."""
+    """Stands in autograd for a tensor that is kept for the backward, and is freed when autograd frees that
+    tensor."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -68,11 +69,11 @@ class Keeper:
 
 @contextlib.contextmanager
 def fake_card(card: str):
-    """Within it torch makes fake tensors on the card.
+    """A context in which torch makes fake tensors on the card.
 
-    For a fake tensor transformers takes the way of a trace, with a mask of attention of its own and with keys
-    and values repeated for each head; told that there is no trace, and that each row is one text, it takes
-    the way of an eager step.
+    With fake tensors, transformers assumes a trace: it makes an attention mask of its own, and repeats keys
+    and values for each head. In this context it takes the course of an eager step, because it is told that
+    there is no trace, and that each row is one text.
     """
     eager = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
     with mock.patch.multiple(transformers.masking_utils, **eager):

@@ -1,5 +1,5 @@
-"""Courses for the tests of online eviction: models of many kinds at small sizes, and models whose course
-changes from step to step. Each function builds one; weights come from the generator as it is."""
+"""Courses for the tests of online eviction: small models of many kinds, and models whose course changes from
+step to step. Each function builds a course; the weights come from the present state of the generator."""
 
 import functools
 import sys
@@ -42,7 +42,8 @@ DYNAMIC = {}
 
 
 def course(fits: float, table=MODELS):
-    """`fits`: the share of what can be evicted at which all steps fit; smaller ones may fail."""
+    """Registers a course. `fits`: the share of the bytes that can be evicted at which all steps fit; under
+    smaller shares steps may fail."""
 
     def register(build):
         table[build.__name__] = (build, fits)
@@ -213,8 +214,7 @@ def autocast():
 
 
 class Quadratic(nn.Module):
-    """Quantities that a program computes with numbers of its own: cumulative products, sorting, gathering,
-    einsum."""
+    """A model with cumulative products, sorting, gathering and einsum."""
 
     def __init__(self):
         super().__init__()
@@ -273,7 +273,7 @@ def tree_lstm():
 
 
 class UntilSmall(nn.Module):
-    """How often the layer is applied depends on what it makes of the data, with dropout in between."""
+    """The number of times that the layer is applied depends on its results. Dropout comes in between."""
 
     def __init__(self):
         super().__init__()
@@ -338,7 +338,8 @@ def variable_lengths():
 
 
 class Routed(nn.Module):
-    """Each token goes to the expert that it scores highest; how many an expert gets depends on the data."""
+    """Each token goes to the expert with the highest score, so the number of tokens of an expert depends on
+    the data."""
 
     def __init__(self):
         super().__init__()

@@ -10,7 +10,7 @@ import unittest
 import warnings
 
 import torch
-import torch._dynamo  # which the first optimizer imports
+import torch._dynamo  # the first optimizer would import it later
 
 import rematlas
 import traps
@@ -21,7 +21,7 @@ torch.set_num_threads(1)
 gc.freeze()  # so that collections do not look at all objects of PyTorch each time
 atexit.register(gc.unfreeze)
 
-SHARES = (0.6, 0.75, 0.9, 1.0)  # of the peak of plain training
+SHARES = (0.6, 0.75, 0.9, 1.0)  # shares of the peak of plain training
 
 
 class TrapCase(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Courses of training, and how they are run with and without online eviction and compared bit by bit."""
+"""Courses of training. They run with and without online eviction, and are compared bit by bit."""
 
 import contextlib
 import dataclasses
@@ -18,7 +18,7 @@ THRASHES = re.compile(r"rematlas: eviction thrashes at \S")
 MESSAGE = re.compile(
     r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing"
 )
-# Costs that follow from bytes: each run of a test evicts the same.
+# Costs follow from bytes, so that each run of a test evicts the same tensors.
 SAME = dict(costs_from_bytes=True)
 
 
@@ -34,7 +34,7 @@ def train_one(course: "Course", number: int) -> torch.Tensor:
 
 @dataclasses.dataclass
 class Course:
-    """Of training: a module, the loss of a step, and how it is updated."""
+    """A course of training: a module, the loss of a step, and its update."""
 
     module: nn.Module
     loss: Callable[[nn.Module, int], torch.Tensor]
@@ -48,7 +48,7 @@ class Course:
         self.trained = self.optimizer([p for p in self.module.parameters() if p.requires_grad])
 
     def run(self, number: int) -> dict:
-        """A step, and digests of all that is there afterwards."""
+        """Runs a step. Returns digests of all tensors that exist afterwards."""
         self.trained.zero_grad(set_to_none=not self.keeps_gradients)
         loss = self.step(self, number)
         found = {"loss": digest(loss)}
@@ -67,7 +67,7 @@ class Course:
         return found | {"generator": digest(torch.get_rng_state())}
 
     def snapshot(self) -> tuple:
-        """What a step may change, outside of counted memory."""
+        """Returns a copy of the state that a step may change, outside of counted memory."""
         kept = [(value, value.detach().numpy().copy()) for value in self.lasting()]
         return kept, {p: dict(state) for p, state in self.trained.state.items()}, torch.get_rng_state()
 
@@ -122,15 +122,16 @@ class Evicted:
     records: list[dict]
     budget: int
     peak: int
-    # The message of a step for which the budget was too small; it ran again outside
+    # The message of a step for which the budget was too small; the step ran again outside of the context
     failed: str | None = None
     evictions: int = 0
     reruns: int = 0
 
 
 def evicting(build: Callable[[], Course], eager: Eager, share: float, **options) -> Evicted:
-    """The same steps within that share of what can be evicted. The course ends within the context where all
-    fits; the first step that doesn't fit, and those after it, run outside."""
+    """Runs the same steps within that share of the bytes that can be evicted. If all steps fit, the course
+    ends within the context. Otherwise the first step that does not fit, and the steps after it, run
+    outside."""
     gc.collect()
     before = ops.counted_bytes()
     torch.manual_seed(1)
@@ -140,7 +141,7 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
     found = Evicted([], budget, 0)
     ops.reset_counted_peak()
     saved = course.snapshot()
-    # Closing has all there again, beyond the budget where it must be; that is no part of what is measured.
+    # Closing the context makes all evicted tensors again, even beyond the budget. It is not measured.
     context = rematlas.evict(course.module, budget, **(SAME | options))
     with context:
         try:
@@ -163,7 +164,7 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
 
 @contextlib.contextmanager
 def unlimited(model=None, **options):
-    """Eviction that never has to evict."""
+    """A context of eviction that never has to evict."""
     with rematlas.evict(model, 1 << 40, **options) as context:
         yield context
 
@@ -177,7 +178,8 @@ def expect_as_eager(
     eager: Eager | None = None,
     **options,
 ):
-    """`fits`: the least share at which no step may fail."""
+    """Checks that the course under eviction is the eager one. `fits`: the least share at which no step may
+    fail."""
     eager = eager or eagerly(build, steps)
     found = []
     for share in shares:

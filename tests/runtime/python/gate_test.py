@@ -177,7 +177,7 @@ class GateCase(unittest.TestCase):
         plain, peaks = train(built(), loss_of)
         needed = max(peaks) - alive
         module = built()
-        gradients = STEPS * sum(parameter.nbytes for parameter in module.parameters())  # that `train` returns
+        gradients = STEPS * sum(parameter.nbytes for parameter in module.parameters())  # `train` returns them
         rematlas.apply(module, models.reset_peak() + gradients + int(share * needed), time_limit=0.2)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -140,7 +140,7 @@ class Budgets(Case):
         plain = in_parts()
         wanted = steps(torch.compile(plain), plain, 4)
         found = []
-        for _ in range(2):  # as a new process: the second takes all graphs from the cache
+        for _ in range(2):  # the second run is like a new process, which takes all graphs from the cache
             torch._dynamo.reset()
             module = in_parts()
             compiled = rematlas.compile(module, "90%")

@@ -34,27 +34,27 @@ WORKSPACE = 32 << 20  # bytes that the library of matrix products holds on Hoppe
 
 
 def beside_log_softmax(_, output) -> int:
-    """The loss is computed in f32 and from logits of all words, so it outweighs any layer: at the backward of
-    the log-softmax, which autograd keeps, the gradients of its result and of its input are there, and the
-    logits in bf16, which the model returns."""
+    """Returns the bytes beside the kept tensors at the backward of the log-softmax. The loss is computed in
+    f32 and from logits of all words, so it outweighs any layer. Alive are the gradients of the log-softmax's
+    result and of its input, and the logits in bf16, which the model returns."""
     logits = output.logits
     return 2 * rounded(4 * logits.numel()) + rounded(logits.nbytes)
 
 
 def beside_head(model, output) -> int:
-    """The loss is computed in bf16 and of few words, so that the gradient of the head's weights outweighs it:
-    at the products of the head the logits, which the model returns, and their gradient are there, the
-    gradient of the weights, which waits for the part of the embedding that they are too, and the gradient of
-    the head's input."""
+    """Returns the bytes beside the kept tensors at the products of the head. The loss is computed in bf16 and
+    of few words, so the gradient of the head's weights outweighs it. Alive are the logits, which the model
+    returns, and their gradient; the gradient of the weights, which waits for its part from the embedding,
+    because the weights are shared; and the gradient of the head's input."""
     weights, logits = model.proj_out.weight, output.logits
     inputs = rounded(logits.numel() // weights.shape[0] * weights.shape[1] * logits.itemsize)
     return 2 * rounded(logits.nbytes) + rounded(weights.nbytes) + inputs
 
 
 def beside_last_layer(model, _) -> int:
-    """The loss is computed from a small image, so the peak lies where the backward first meets the widest
-    layer: the gradients of the stream and of the layer's output are there, that of its input, which is four
-    times as wide, and that of its weights."""
+    """Returns the bytes beside the kept tensors where the backward first meets the widest layer. The loss is
+    computed from a small image, so the peak lies there. Alive are the gradients of the stream and of the
+    layer's output, of its input, which is four times as wide, and of its weights."""
     weights = model.blocks[-1].layers[0][2].weight
     width, inner = weights.shape
     places = model.places.shape[1]
@@ -84,7 +84,7 @@ NUMBERS = {
     large.gemma2_9b: {0, 4096, 1.0, 1e-6, 256**-0.5, 50.0, 30.0},  # window, scale of scores, two caps beside
     large.qwen3_30b_a3b: {0, 1.0, 1e-6, 8},  # experts of a token beside
     large.phi4_mini: {0, 1.0, 1e-5},
-    large.gpt2_xl: {0, 0.5, 0.044715, (2 / torch.pi) ** 0.5, 1.0},  # those of its GELU
+    large.gpt2_xl: {0, 0.5, 0.044715, (2 / torch.pi) ** 0.5, 1.0},  # the numbers of its GELU
     large.whisper_large: {0, 64**-0.5},  # scale of queries
     large.sd3_like: {1},
 }

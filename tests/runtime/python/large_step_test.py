@@ -282,7 +282,7 @@ class LargeSteps(unittest.TestCase):
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
         """Trains plainly, then under a budget: the bytes that stay between steps, and a share of the further
         bytes of plain training."""
-        gc.collect()  # of other tests
+        gc.collect()  # frees tensors of other tests
         alive = models.reset_peak()
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer=optimizer)

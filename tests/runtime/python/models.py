@@ -16,11 +16,12 @@ sys.modules["export"] = export  # so that its classes can be pickled
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
-gc.freeze()  # collections then do not look at all that PyTorch has made each time
+gc.freeze()  # so that collections do not look at all objects of PyTorch each time
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 if DEVICE.type != "cpu":
     torch.set_default_device(DEVICE)
-    # What libraries hold for good, for this thread and for autograd's, is there before anything is measured.
+    # Libraries allocate their lasting memory here, for this thread and for autograd's, before anything is
+    # measured.
     (torch.ones(8, 8, requires_grad=True) @ torch.ones(8, 8)).sum().backward()
 
 
@@ -78,7 +79,7 @@ def text_loss(output, target):
 
 
 def reset_peak() -> int:
-    """Returns the bytes alive."""
+    """Begins a new measurement of the peak. Returns the bytes that are alive."""
     if DEVICE.type == "cpu":
         torch.ops.rematlas.reset_counted_peak()
         return torch.ops.rematlas.counted_bytes()
@@ -113,8 +114,8 @@ def train(
 
 
 def by_moves(moves: int = 1000) -> dict:
-    """For `config` of apply: the default solver, which its moves end and no clock, so that how far it comes
-    is the same on each machine."""
+    """Returns a `config` for `apply`: the default solver, limited by its moves instead of a clock, so that it
+    finds the same on each machine."""
     return {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": moves}}
 
 

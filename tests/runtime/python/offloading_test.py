@@ -16,7 +16,7 @@ from models import DEVICE
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-STEP_BYTES = 3_600_000  # in which no plain step fits
+STEP_BYTES = 3_600_000  # bytes in which no plain step fits
 STEPS = 8
 TRL = "trl.models.activation_offloading"
 

@@ -57,7 +57,7 @@ class Records(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.name = pathlib.Path(folder.name) / "step"
-        gc.collect()  # of other tests
+        gc.collect()  # frees tensors of other tests
         self.alive = ops.counted_bytes()
         self.model = Net()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
@@ -117,7 +117,7 @@ class Records(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "no step is over"):
                 eviction.save(self.name)
             train(self.model, self.optimizer, 1)
-            self.model(torch.randn(8, 64))  # of a step that goes on
+            self.model(torch.randn(8, 64))  # this step is not over
             eviction.save(self.name)
         graph, _ = self.read()
         self.assertEqual(sum(op["name"] == "aten::addmm" for op in graph["ops"]), 9)
@@ -137,7 +137,7 @@ class Records(unittest.TestCase):
                 for layer in self.model.layers[:depth]:
                     x = x + layer(x)
                 if kept is not None:
-                    x = x + kept  # of the step before, and made again where it is gone
+                    x = x + kept  # a tensor of the step before, which is made again if it was evicted
                 kept = x.detach()
                 x.square().sum().backward()
                 self.model.zero_grad()

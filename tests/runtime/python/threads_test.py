@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import rematlas
-from models import by_moves  # which chooses the device
+from models import by_moves  # this import chooses the device
 from traps import data, digest
 
 torch.set_num_threads(1)
@@ -228,7 +228,7 @@ class Threads(unittest.TestCase):
         def begin():
             started.append(threading.Thread(target=step))
             started[0].start()
-            time.sleep(0.3)  # so long it finds the other one recorded
+            time.sleep(0.3)  # meanwhile the thread finds that the other module is recorded
 
         rematlas.apply(Meanwhile(begin), "80%")(data(0, 128, 32)).square().mean().backward()
         started[0].join()

@@ -76,15 +76,15 @@ class Trap:
     # Positional and keyword arguments of a step; the first step is 1
     batch: Callable[[int], tuple[tuple, dict]] = rows
     loss: Callable[[object, int], torch.Tensor] = mean_square
-    expected: str = "planned"  # or "refused", or "either" where only the bits matter
-    between: Callable[[nn.Module, int], None] | None = None  # after each step of the optimizer
+    expected: str = "planned"  # or "refused", or "either" if only the bits matter
+    between: Callable[[nn.Module, int], None] | None = None  # runs after each step of the optimizer
     # Forward, loss and backward; returns the loss
     body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
-    observe: Callable[[nn.Module], object] = lambda model: None  # what else must be the same after each step
-    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # of the whole training
-    keeps_gradients: bool = False  # they are set to zero in place, not dropped
-    least_replayed: int = 0  # whatever the state at the end; for traps that close only after a replay
+    observe: Callable[[nn.Module], object] = lambda model: None  # further state that must be the same
+    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # for the whole training
+    keeps_gradients: bool = False  # gradients are set to zero in place, not dropped
+    least_replayed: int = 0  # the fewest replayed steps, whatever the final state: some traps need a replay
     budget: str = "80%"
 
 
@@ -112,12 +112,12 @@ def trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
 
 
 def host_trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
-    """One that looks at memory of the host, which there is no way to on a device."""
+    """Registers a trap that looks at memory of the host. On a device there is no such trap."""
     return trap(build) if ON_HOST else build
 
 
 def after_change(change: Callable[[nn.Module], object]) -> Callable[[nn.Module, int], None]:
-    """For `between`: makes the change once."""
+    """Returns a function for `between` that makes the change once."""
 
     def between(model: nn.Module, step: int) -> None:
         if step == CHANGE:
@@ -133,7 +133,7 @@ def load() -> dict[str, Callable[[], Trap]]:
 
 
 def digest(tensor: torch.Tensor) -> str:
-    """Of type, shape and bits."""
+    """Returns a digest of type, shape and bits."""
     tensor = tensor.detach()
     if tensor.layout != torch.strided:
         tensor = tensor.coalesce()
@@ -146,7 +146,7 @@ def digest(tensor: torch.Tensor) -> str:
 
 
 def described(value) -> str:
-    """A text that differs where any bit of the value does."""
+    """Returns a text that differs if any bit of the value differs."""
     if isinstance(value, torch.Tensor):
         return digest(value)
     if isinstance(value, numpy.ndarray):
@@ -204,7 +204,8 @@ def run_step(trap: Trap, optimizer: torch.optim.Optimizer, step: int) -> Record:
 
 
 def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = None) -> list[Record]:
-    """`apply` changes the model before the first step and returns what is to be called after each step."""
+    """Trains. `apply` changes the model before the first step, and returns a function that is called after
+    each step."""
     seed(7)
     with trap.around():
         done = apply(trap.model) if apply else lambda: None
@@ -218,7 +219,7 @@ def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = 
 
 
 def first_difference(one: list[Record], other: list[Record]) -> str | None:
-    """What differs first, in the order of training; None where all bits are the same."""
+    """Returns the first difference, in the order of training; None if all bits are the same."""
     for step, (a, b) in enumerate(zip(one, other), 1):
         for name in a | b:
             if a.get(name) != b.get(name):

@@ -16,7 +16,7 @@ def difference(one, other):
 
 
 def with_step(step_of, **options):
-    """A trap whose step is this function of the model, the batch and the number of the step."""
+    """Returns a trap whose step is this function of the model, the batch and the number of the step."""
 
     def body(model, batch, step):
         loss = step_of(model, batch, step)
@@ -28,7 +28,7 @@ def with_step(step_of, **options):
 
 @trap
 def two_forwards_in_one_region():
-    """Their gradients of the casts are summed before they are cast back."""
+    """The gradients of the shared casts are summed before they are cast back."""
 
     def step_of(model, batch, step):
         with region():
@@ -85,7 +85,7 @@ def two_forwards_in_nested_regions():
 
 @trap
 def two_forwards_of_other_shapes():
-    """Each is planned for itself, were they not in one region."""
+    """Each forward would be planned by itself if the two were not in one region."""
 
     def step_of(model, batch, step):
         x = batch(step)[0][0]
@@ -97,7 +97,7 @@ def two_forwards_of_other_shapes():
 
 @trap
 def a_second_forward_from_the_seventh_step():
-    """What was planned for one forward meets another one in its region."""
+    """A forward that was planned alone meets another forward in its region."""
 
     def step_of(model, batch, step):
         with region():
@@ -172,7 +172,7 @@ def a_teacher_afterwards():
 
 @trap
 def a_part_of_the_model_first():
-    """Its gradients of the casts are summed with the model's."""
+    """The part's gradients of the casts are summed with the model's."""
 
     def step_of(model, batch, step):
         with region():
@@ -237,7 +237,7 @@ def a_step_of_the_optimizer_within_the_region():
 
 @trap
 def a_backward_twice_outside_of_the_region():
-    """The original runs again for it, as it ran within the region."""
+    """The original runs again for the second backward, under the autocast of the region."""
 
     def body(model, batch, step):
         with region():
@@ -252,7 +252,7 @@ def a_backward_twice_outside_of_the_region():
 
 @trap
 def a_backward_twice_in_another_region():
-    """The original runs again for it as it ran, without autocast."""
+    """The original runs again for the second backward, without autocast, as the forward ran."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).float().square().mean()
@@ -276,7 +276,7 @@ def a_float16_loss_scaled():
 
 @trap
 def a_second_forward_under_hooks_from_the_seventh_step():
-    """Nothing is planned under the program's own hooks; the region's casts are shared all the same."""
+    """No plan runs under the program's own hooks, but the casts of the region are shared nevertheless."""
 
     def step_of(model, batch, step):
         with region():
@@ -324,7 +324,8 @@ def a_forward_without_autocast_between_two_from_the_eighth_step():
 
 @trap
 def forwards_that_are_open_in_two_regions():
-    """Two in one region are released while one of another region is open, whose plan they had."""
+    """Two forwards in one region are released while a forward of another region is open under the same
+    plan."""
 
     def step_of(model, batch, step):
         with region():

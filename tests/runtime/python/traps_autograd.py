@@ -1,5 +1,4 @@
-"""Traps of what takes part in autograd beside ops: functions with their own backward, checkpointing,
-hooks."""
+"""Traps of the parts of autograd that are no ops: functions with their own backward, checkpointing, hooks."""
 
 import torch
 from torch import nn
@@ -100,8 +99,8 @@ def function_with_a_changing_number():
 
 @trap
 def function_that_turns_the_gradient():
-    """In forward the function gives a view of its input, an identity that must not be dropped: its backward
-    is none."""
+    """In forward the function gives a view of its input. This identity must not be dropped, because its
+    backward is no identity."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -157,8 +156,8 @@ def function_that_runs_autograd_inside():
 
 
 def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
-    """The middle is run twice by plain training, too: within its backward, with generators put back and
-    forth."""
+    """Plain training runs the middle twice, too: the second time within its backward, with the states of the
+    generators put back and forth."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -416,7 +415,8 @@ def optimizer_steps_in_the_backward():
 
 @trap
 def output_and_a_part_of_it():
-    """What the loop writes to one output in place is in the other too, and so is its part of the gradient."""
+    """One output is a part of the other. A write of the loop to one output in place changes the other, too,
+    and the gradient has a part from each."""
 
     class Model(TwoStacks):
         def forward(self, x):

@@ -14,7 +14,7 @@ from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, mean_square, trap
 
 
 class Noisy(nn.Module):
-    """With state that each forward in train mode moves, and with random numbers."""
+    """A model with state that each forward in train mode changes, and with random numbers."""
 
     def __init__(self):
         super().__init__()
@@ -89,8 +89,8 @@ def evaluation_with_graph_between():
 
 @trap
 def forward_without_backward():
-    """Each step has a forward whose output is dropped: its statistics and random numbers count all the
-    same."""
+    """Each step has a forward whose output is dropped. The statistics and random numbers of this forward
+    count nevertheless."""
 
     def body(model, batch, step):
         model(data(-step, ROWS, WIDTH))
@@ -127,7 +127,7 @@ def steps_without_backward():
 
 
 def catching(errors: list, error_type: type):
-    """A step that goes on after an error, and notes it."""
+    """Returns a step that goes on after an error, and notes the error."""
 
     def body(model, batch, step):
         try:
@@ -240,7 +240,8 @@ def error_in_the_loss():
 
 
 def train_copy(model: nn.Module) -> list[torch.Tensor]:
-    """Gradients and parameters of a copy after one step of its own, with the generator put back."""
+    """Trains a copy for one step and puts the generator back. Returns the gradients and parameters of the
+    copy."""
     with torch.random.fork_rng(devices=[]):
         model.zero_grad()
         mean_square(model(data(77, ROWS, WIDTH)), 0).backward()
@@ -384,7 +385,7 @@ def submodule_called_by_the_loop():
 
 @trap
 def steps_in_threads():
-    """Each step runs in a thread of its own; what holds for a thread only is not in force in the next."""
+    """Each step runs in a thread of its own. State of one thread is not in force in the next thread."""
 
     def body(model, batch, step):
         losses = []

@@ -1,4 +1,5 @@
-"""Traps of what the loop changes on the model after some steps: the plan is of the model as it was."""
+"""Traps of changes that the loop makes to the model after some steps: the plan is that of the unchanged
+model."""
 
 import array
 import collections
@@ -13,7 +14,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-factor = 1.0  # of global_number, which starts with 1
+factor = 1.0  # the factor of global_number, which sets it to 1 first
 in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
@@ -46,7 +47,7 @@ def with_dropout() -> nn.Sequential:
 
 @trap
 def dropout_rate_changed():
-    """The rate is an argument of the recorded op; no tensor tells that it is another one now."""
+    """The rate is an argument of the recorded op. No tensor shows that the rate has changed."""
     return changed(with_dropout(), lambda model: setattr(model[1], "p", 0.1))
 
 
@@ -80,7 +81,7 @@ def whole_model_in_eval_but_trained():
 
 @trap
 def train_mode_reached_late():
-    """The first six steps are trained in eval mode: what was learnt from them is not of train mode."""
+    """The first six steps are trained in eval mode, so a plan made from them does not hold for train mode."""
     model = with_dropout().eval()
     return Trap(model, expected="either", between=after_change(lambda model: model.train()))
 
@@ -294,7 +295,7 @@ def number_in_a_list_changed():
 
 
 class Holding(Scaled):
-    """The number is in what the module holds."""
+    """A module that reads the number from an object that it holds."""
 
     def factor(self):
         return float(self.read(self.kept))
@@ -302,7 +303,7 @@ class Holding(Scaled):
 
 @trap
 def number_in_a_deque_changed():
-    """The last one counts."""
+    """The last number of the deque counts."""
     return changed(
         Holding(kept=collections.deque([1.0]), read=lambda kept: kept[-1]),
         lambda model: model.kept.append(0.5),
@@ -311,7 +312,7 @@ def number_in_a_deque_changed():
 
 @trap
 def number_that_a_dictionary_makes_changed():
-    """It is there when it was asked for."""
+    """The dictionary makes the number when it is asked for."""
     return changed(
         Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
         lambda model: model.kept.update(now=0.5),
@@ -320,7 +321,7 @@ def number_that_a_dictionary_makes_changed():
 
 @trap
 def number_in_an_empty_dictionary():
-    """Something is put there later."""
+    """A number is put into the dictionary later."""
     return changed(
         Holding(kept={}, read=lambda kept: kept.get("now", 1.0)), lambda model: model.kept.update(now=0.5)
     )

@@ -8,7 +8,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-LATE = CHANGE + 2  # without a state the first steps take another course
+LATE = CHANGE + 2  # the first steps, which have no state, take another course
 State = collections.namedtuple("State", "hidden cell")
 
 
@@ -133,7 +133,7 @@ def tuple_whose_second_tensor_stays():
 
 @trap
 def tuple_kept_for_a_log():
-    """Nothing computes with it, but it must be that of the last step."""
+    """Nothing computes with the tuple, but it must be that of the last step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -146,7 +146,7 @@ def tuple_kept_for_a_log():
 
 @trap
 def tuple_with_a_number_that_grows():
-    """The number in it decides the course, and is another one in each step."""
+    """The number in the tuple decides the course, and differs in each step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -191,7 +191,7 @@ def tuple_of_one_tensor_twice():
 
 @trap
 def tuple_that_becomes_a_list():
-    """The forward tells them apart."""
+    """The forward distinguishes tuples from lists."""
 
     class Model(Recurrent):
         def found(self):
@@ -253,7 +253,7 @@ def list_in_a_tuple_that_the_forward_changes_in_place():
 
 @trap
 def list_that_others_hold():
-    """Who holds the list of the last forward finds the same list in the attribute."""
+    """The holder of the last forward's list finds the same list in the attribute."""
     held = []
 
     class Model(WithList):
@@ -290,7 +290,7 @@ class WithHistory(Recurrent):
 
 @trap
 def gradients_through_tuples_of_all_steps():
-    """The state is never without its history, whose graph each backward keeps."""
+    """The state always has its history, and each backward keeps the graph of this history."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -335,8 +335,8 @@ def tuple_dropped_before_the_backward():
 
 @trap
 def list_with_a_second_backward():
-    """The backward of a planned step needs the original, which must find the state of the step before, and
-    the list that it was in has other tensors by then."""
+    """The backward of a planned step needs the original. The original must find the state of the step before,
+    but the list that held this state has other tensors by then."""
     held = []
 
     def body(model, batch, step):
@@ -355,7 +355,8 @@ def list_with_a_second_backward():
 
 @trap
 def evaluation_between_the_steps():
-    """It reads and replaces the state, and the program puts the one of the training back at times."""
+    """The evaluation reads and replaces the state, and at times the program puts the state of the training
+    back."""
 
     def evaluate(model, step):
         before = model.state
@@ -371,7 +372,7 @@ def evaluation_between_the_steps():
 
 @trap
 def forwards_of_the_original_in_between():
-    """They run under hooks of saved tensors, where no plan does."""
+    """These forwards run under saved tensor hooks, under which no plan runs."""
 
     def between(model, step):
         with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
@@ -382,7 +383,7 @@ def forwards_of_the_original_in_between():
 
 @trap
 def exception_after_the_state_is_set():
-    """A forward fails when it has put a new state there, with which the training goes on."""
+    """A forward fails after it has set a new state, with which the training goes on."""
 
     class Fails(Exception):
         pass

@@ -1,5 +1,5 @@
-"""Traps of counters and logs that a forward keeps on its modules: planned where nothing of the step reads
-them."""
+"""Traps of counters and logs that a forward keeps on its modules. They are planned if nothing in the step
+reads them."""
 
 import operator
 
@@ -40,12 +40,12 @@ def counter_that_nothing_reads():
 
 
 by_name = {"calls": 0, "scale": 1.0}
-calls = 1.0  # another one than the attributes
+calls = 1.0  # a global with the name of the attributes
 
 
 @trap
 def counter_whose_name_is_also_a_text():
-    """It is compared, and a key of a dictionary, and no attribute is asked for by it."""
+    """The text is compared and used as a key of a dictionary, but no attribute is asked for by it."""
 
     class Model(Counting):
         kind = "calls"
@@ -118,7 +118,7 @@ def counter_of_rows():
 
 @trap
 def log_of_losses():
-    """The number is that of the moment: what is returned is written to afterwards."""
+    """The logged number is that of the moment, although the returned tensor is written to afterwards."""
 
     class Model(Counting):
         def forward(self, x):
@@ -186,7 +186,7 @@ def log_of_two_open_forwards():
 
 @trap
 def log_of_a_step_whose_backward_the_original_runs():
-    """It runs the forward again, which logs no second time."""
+    """The original runs the forward again, which must not log a second time."""
 
     class Model(Counting):
         def forward(self, x):
@@ -237,7 +237,7 @@ def log_whose_length_is_read():
 
 @trap
 def counter_within_a_checkpoint():
-    """Its forward runs a second time in the backward, and counts again."""
+    """The checkpoint's forward runs a second time in the backward, and counts again."""
 
     class Counted(nn.Module):
         def __init__(self):
@@ -260,7 +260,7 @@ def counter_within_a_checkpoint():
 
 
 class Remembering(nn.Module):
-    """What a forward leaves for the next one is as good as a buffer."""
+    """A model whose forward leaves a tensor for the next forward. This tensor is as good as a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -329,7 +329,7 @@ def tensor_for_the_next_of_two_open_forwards():
 
 @trap
 def tensor_for_the_next_step_where_the_original_runs_the_backward():
-    """It runs the forward again, which reads the tensor as it was."""
+    """The original runs the forward again, which must read the former tensor."""
 
     def body(model, batch, step):
         loss = model(data(step, 64, WIDTH)).square().mean()

@@ -1,5 +1,4 @@
-"""Traps of what goes into forward and what comes out: containers, numbers, shapes, and tensors that share
-memory."""
+"""Traps of the inputs and outputs of forward: containers, numbers, shapes, and tensors that share memory."""
 
 import dataclasses
 from typing import NamedTuple
@@ -349,8 +348,8 @@ def expanded_input():
 
 @trap
 def channels_last_inputs():
-    """The order of memory is one of the input's and goes through the convolutions to the gradients of the
-    weights. On some processors the kernels take workspaces that leave little to plan."""
+    """The input's order in memory goes through the convolutions to the gradients of the weights. On some
+    processors the kernels take workspaces that leave little to plan."""
     layers = [
         nn.Conv2d(3, 8, 3, padding=1),
         nn.BatchNorm2d(8),

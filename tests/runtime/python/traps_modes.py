@@ -1,4 +1,4 @@
-"""Traps of Python below autograd: dispatch modes, and classes of tensors that are asked for each op."""
+"""Traps of Python below autograd: dispatch modes, and tensor classes that run each op themselves."""
 
 import contextlib
 import functools

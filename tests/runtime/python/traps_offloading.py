@@ -1,5 +1,5 @@
-"""Traps of the caller's saved-tensor hooks, under which the module is called: those that only move tensors,
-and lay them out otherwise perhaps."""
+"""Traps of the caller's saved tensor hooks around the module that only move tensors and may change their
+layouts."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Traps of what gets no gradient, of buffers, and of counters."""
+"""Traps of state without gradients, of buffers, and of counters."""
 
 import contextlib
 import itertools

@@ -1,5 +1,5 @@
-"""Kernels of Triton, on the host by Triton's interpreter, and ops of torch that launch them. Whoever imports
-this has set TRITON_INTERPRET=1 before anything has imported Triton.
+"""Kernels of Triton, which run on the host by Triton's interpreter, and ops of torch that launch them.
+Whoever imports this module must set TRITON_INTERPRET=1 before anything imports Triton.
 """
 
 import torch
@@ -26,7 +26,7 @@ def gate_forward(a, b, out, count, note: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
-    """Puts the gradients in the place of `a` and `b`."""
+    """Overwrites `a` and `b` by their gradients."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     g = tl.load(gradient + at, mask=at < count)
     x = tl.load(a + at, mask=at < count)
@@ -37,7 +37,8 @@ def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
 
 
 def wrapped(kernel):
-    """Torch 2.11 wraps no kernels that the interpreter runs, which has nothing to trace here."""
+    """Returns the wrapped kernel. Torch 2.11 does not wrap kernels for the interpreter; here nothing traces
+    them, so the kernel itself is returned."""
     try:
         return wrap_triton(kernel)
     except RuntimeError:
@@ -49,8 +50,8 @@ def grid_of(count):
 
 
 class RawGate(torch.autograd.Function):
-    """It launches past the dispatcher, as Liger's functions do. `note` goes to the kernel, which leaves it
-    alone."""
+    """Launches kernels past the dispatcher, as Liger's functions do. `note` is an argument of the kernel,
+    which ignores it."""
 
     note = None
 

@@ -1,5 +1,5 @@
-"""Models whose parameters take more than their activations, optimizers of their own, and what steps with an
-optimizer take: planned for a card that is not there, and measured on the CPU."""
+"""Models whose parameters take more memory than their activations, special optimizers, and the memory of
+steps with an optimizer: planned for an absent card, and measured on the CPU."""
 
 import gc
 import json
@@ -18,7 +18,7 @@ UPDATE = "rematlas::recorded_update"
 
 
 class Net(nn.Module):
-    """Its parameters take more than its activations; `dtype` is that of all."""
+    """A model whose parameters take more memory than its activations. `dtype`: the type of all parameters."""
 
     def __init__(self, dtype=torch.float32):
         super().__init__()
@@ -33,7 +33,7 @@ class Net(nn.Module):
 
 
 class Adapted(nn.Module):
-    """A frozen layer with an adapter of two small ones, as LoRA has it, and a parameter without a use."""
+    """A frozen layer with an adapter of two small layers, as in LoRA, and an unused parameter."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,7 @@ def kept_bytes(optimizer):
 
 
 def measured(make_model, make_x, make_optimizer, step=lambda optimizer, model: optimizer.step()):
-    """Returns the most bytes of a late step of training on the CPU, and the optimizer."""
+    """Returns the peak bytes of a late step of training on the CPU, and the optimizer."""
     gc.collect()
     before = ops.counted_bytes()
     model, x = make_model(), make_x()

@@ -59,7 +59,7 @@ class StepPeaks:
         self.choice = choice
         self.step_log = None
         self.device = ""
-        self.runner = None  # the Runner of the present step; None between a failed call and the next one
+        self.runner = None  # the Runner of the present step; None if no step is measured now
         self.most = 0  # the peak bytes of all tensors in the present step so far
         self.beyond = {}  # by runner: the number of steps beyond the budget, and the largest of their peaks
         self.is_counted = False  # the present step is counted in `beyond`

@@ -37,9 +37,9 @@ class Unknown(Exception):
 
 
 def record(module, call, hooks, used=(), card=None) -> Recorded:
-    """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
-    is empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose context
-    is open; None: the call's own device. Raises Unknown."""
+    """Records a step of this call. `used` says for each output tensor whether the loss depends on it; if
+    `used` is empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose
+    context must be open; None: the call's own device. Raises Unknown."""
     if card is None and (within_compiled_parts(module) or has_compiled_functions(module)):
         raise Unknown("torch.compile has compiled parts of it, of which shapes do not tell what they make")
     kept = KeptState(module, (call.args, call.kwargs))

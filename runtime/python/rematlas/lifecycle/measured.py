@@ -35,8 +35,9 @@ class Original:
 
     def note_answer(self, number, answer, is_from_shapes) -> None:
         self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
-        # A comparison holds the original's gradients beside the replay, and three copies of each tensor that
-        # the step writes to: from before the step, from after the original, and from after the replay.
+        # A comparison holds the original's gradients beside the replay (unless eviction can evict what is in
+        # the way), and three copies of each tensor that the step writes to: from before the step, from after
+        # the original, and from after the replay.
         held = answer.gradient_bytes + 3 * answer.written_bytes
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 

@@ -6,7 +6,7 @@ import dataclasses
 from ..errors import Infeasible, infeasible_text
 from ..updates.kept_between_steps import KeptBetweenSteps
 
-FORWARDS = 6  # that may be open at a time
+FORWARDS = 6  # the most forwards that may be open at a time
 
 
 def rounded_up(number: int) -> int:

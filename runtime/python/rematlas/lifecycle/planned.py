@@ -44,7 +44,7 @@ class Planned(State):
         return self.replay(call_plan, compiled, tensors, call)
 
     def replay(self, call_plan, compiled, tensors, call):
-        """Runs the forward by this plan, or by the original where the plan cannot."""
+        """Runs the forward by this plan, or by the original if the plan cannot run it."""
         owner, plan = call_plan.owner, call_plan.plan
         outputs, number, why = compiled.forward(
             tensors, call.inputs, owner.options.in_arena(call.device), owner.measures

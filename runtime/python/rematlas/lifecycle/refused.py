@@ -8,7 +8,7 @@ class Refused(State):
 
     def __init__(self, call_plan, room=None):
         super().__init__(call_plan)
-        self.room = room  # NoRoom, where the budget was too small
+        self.room = room  # NoRoom if the budget was too small; otherwise None
 
     def step(self, call):
         call_plan, owner = self.call_plan, self.owner

@@ -17,10 +17,10 @@ class Kept(typing.NamedTuple):
     """An attribute in which a forward leaves a tensor or a container of tensors. The plan sets it anew in
     each step."""
 
-    values: dict  # of a module
+    values: dict  # the dictionary of a module
     name: str
     template: object = "tensor"  # see calls/structure.py
-    count: int = 1  # of tensors
+    count: int = 1  # the number of tensors
 
     @classmethod
     def found(cls, values, name) -> tuple:
