@@ -21,6 +21,7 @@ from torch import nn
 
 import models
 import rematlas
+from rematlas.calls import unread_names
 
 WIDTH, STEPS = 32, 14
 State = collections.namedtuple("State", "hidden cell")
@@ -271,6 +272,15 @@ def train_by_plan(kind, path) -> None:
     module = rematlas.apply(built(globals()[kind]), plan=path)
     record, _ = train(module, steps=8)
     print(rematlas.status(module).state, repr(record[-1][0]), type(module.state).__name__)
+
+
+class CodeWithoutSource(unittest.TestCase):
+    def test_may_read_each_attribute(self):
+        made = {}
+        exec("def forward(self, name):\n    self.calls += 1\n    return getattr(self, name)\n", made)
+        code = made["forward"].__code__
+        self.assertTrue(unread_names.may_ask_for(code, "calls"))
+        self.assertFalse(unread_names.counts_or_logs(code, "calls"))
 
 
 if __name__ == "__main__":

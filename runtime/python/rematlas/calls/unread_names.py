@@ -104,10 +104,10 @@ def codes_of_others(kind):
 
 @functools.cache
 def tree_of(filename):
-    """Returns the syntax tree of the file; an empty one if there is no source, None if the source is not
-    Python."""
+    """Returns the syntax tree of the file; None if there is no source, or if the source is not Python."""
     try:
-        return ast.parse("".join(linecache.getlines(filename)))
+        lines = linecache.getlines(filename)
+        return ast.parse("".join(lines)) if lines else None
     except SyntaxError:
         return None
 
