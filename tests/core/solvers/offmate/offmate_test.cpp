@@ -58,7 +58,7 @@ std::vector<Bytes> budgets(const FlatGraph& flat, int count) {
 TEST(Offmate, AnswersAreRightWhateverMayBeCopied) {
     const auto solver = make_offmate(brief());
     int copying = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 24; ++seed) {
         const Graph graph = random_graph_with_links(seed);
         const FlatGraph flat = flatten(graph);
         for (const Offload what : kAll) {
@@ -73,7 +73,7 @@ TEST(Offmate, AnswersAreRightWhateverMayBeCopied) {
             }
         }
     }
-    EXPECT_GT(copying, 80);
+    EXPECT_GT(copying, 48);
 }
 
 /// What leaves the device at all lives on the host: see moves_in_training.
