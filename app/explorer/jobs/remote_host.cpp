@@ -4,7 +4,7 @@
 #include <QFileInfo>
 #include <QProcess>
 #include <QRegularExpression>
-#include <QStandardPaths>
+#include <QTemporaryDir>
 
 #include "core/base/files.h"
 
@@ -26,11 +26,11 @@ QStringList ssh_arguments(const RemoteHost& host, const QString& command) {
     return arguments << "--" << host.name << command;
 }
 
-/// The folder of copies is of this user alone: a temporary one would have to be made safe.
+/// Without a cache, copies are kept until the explorer ends, in a folder that only this user can read.
 QString folder_of_copies(const RemoteFile& file) {
+    static const QTemporaryDir until_the_end;
     const std::filesystem::path cache = cache_folder();
-    const QString base =
-        cache.empty() ? QDir::temp().filePath("rematlas-copies") : QString::fromStdString(cache.string());
+    const QString base = cache.empty() ? until_the_end.path() : QString::fromStdString(cache.string());
     const std::string key = file.host.name.toStdString() + ":" + std::to_string(file.host.port) + ":" +
                             QFileInfo(file.path).path().toStdString();
     return QDir(base).filePath("remote/" + QString::fromStdString(sha256(key)).left(16));

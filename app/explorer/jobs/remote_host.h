@@ -43,7 +43,7 @@ struct RemoteAnswer {
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop);
 
-/// Copies the file into the folder of copies (in the cache, by host and path) and returns its path here. Errors:
+/// Copies the file into the cache, in a folder for its host and folder there, and returns its path here. Errors:
 /// as above, what the machine says of the file, and what cannot be written here.
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop);
 
