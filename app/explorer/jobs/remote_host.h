@@ -1,6 +1,6 @@
 // Files and programs of another machine, over ssh: nothing runs there but what the explorer asks for.
 //
-// The name of a file there is ssh://[user@]host[:port]/path. A path that begins with /~/ is in the user's home.
+// A file there is named ssh://[user@]host[:port]/path. A path that begins with /~/ is in the user's home.
 // The explorer cannot ask for passwords: a key or an agent must let ssh in.
 #pragma once
 
@@ -43,8 +43,8 @@ struct RemoteAnswer {
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop);
 
-/// Copies the file into the cache, in a folder for its host and folder there, and returns its path here. Errors:
-/// as above, what the machine says of the file, and what cannot be written here.
+/// Copies the file into the cache, in a folder for its host and folder there, and returns its path here.
+/// Errors: as above, what the machine says of the file, and what cannot be written here.
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer
