@@ -1,5 +1,5 @@
-// What `rematlas inspect` says of the steps of a training run, as `rematlas.apply(..., watch="run.jsonl")` wrote
-// them.
+// What `rematlas inspect` says of the steps of a training run, as `rematlas.apply(..., watch="run.jsonl")`
+// wrote them.
 #pragma once
 
 #include <string>

@@ -55,8 +55,8 @@ bool ends_with_updates(const Graph& graph) {
                        [](const Op& op) { return op.phase == Phase::optimizer; });
 }
 
-/// Whether `apply` takes plans of the graph: of a model of Python whose optimizer, where there is one, is fused; or
-/// of a TorchScript file whose loss is the caller's, which Python's own model can train by.
+/// Whether `apply` takes plans of the graph: of a model of Python whose optimizer, where there is one, is
+/// fused; or of a TorchScript file whose loss is the caller's, which Python's own model can train by.
 bool is_for_apply(const Graph& graph) {
     if (!graph.replay) return false;
     const std::string file = told_by(graph, "model");

@@ -41,8 +41,8 @@ struct LinesToPaste {
 /// As `rematlas export --json` tells it: program, forward or shell.
 std::string_view to_string(LinesToPaste::Place place);
 
-/// In the order in which people want them. Empty: nothing is to be pasted, or nothing can be run: a graph that was not
-/// captured from a model, a plan whose copies training from Python cannot make.
+/// In the order in which people want them. Empty: nothing is to be pasted, or nothing can be run: a graph
+/// that was not captured from a model, a plan whose copies training from Python cannot make.
 std::vector<LinesToPaste> lines_to_paste(const ExportedFile& exported);
 
 }  // namespace rematlas

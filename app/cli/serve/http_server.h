@@ -1,4 +1,5 @@
-// HTTP on 127.0.0.1, by libmicrohttpd, in one thread: it hands over heads and whole bodies, and sends answers.
+// HTTP on 127.0.0.1, by libmicrohttpd, in one thread: it hands over heads and whole bodies, and sends
+// answers.
 //
 // Whoever connects gets little to hold on to: a head must fit in 32 KiB, a request must be there as a whole
 // 10 seconds after it began, of very many connections without a whole request the oldest are closed, and so

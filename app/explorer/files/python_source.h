@@ -7,8 +7,8 @@
 
 namespace rematlas::explorer {
 
-/// What the word names. Modules are looked for from the current folder. None: the word is no Python, or names a file of
-/// another kind.
+/// What the word names. Modules are looked for from the current folder. None: the word is no Python, or
+/// names a file of another kind.
 std::optional<PythonSource> python_source(const QString& word);
 
 /// How the function is opened again: /models/nets.py:step.

@@ -1,5 +1,5 @@
-// A tall drawing cut into columns that stand side by side, as those of a newspaper: all of a long graph is seen
-// at a size that can be read.
+// A tall drawing cut into columns that stand side by side, as those of a newspaper: all of a long graph is
+// seen at a size that can be read.
 //
 // Points "of the layout" are where the layout has them, points "of the scene" where the columns show them.
 #pragma once

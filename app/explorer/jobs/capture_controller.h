@@ -31,8 +31,8 @@ QStringList captured_optimizers();
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
-/// a JSON object {"stage", "fraction"} a line, or `python -m rematlas capture FUNCTION ... -o FILE`. Other lines of
-/// standard error are kept: the last one says what went wrong, and tracebacks say where.
+/// a JSON object {"stage", "fraction"} a line, or `python -m rematlas capture FUNCTION ... -o FILE`. Other
+/// lines of standard error are kept: the last one says what went wrong, and tracebacks say where.
 class CaptureController : public QObject {
     Q_OBJECT
   public:

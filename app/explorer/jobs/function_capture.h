@@ -1,4 +1,5 @@
-// A capture of a function of Python, as the command line asks for it: python -m rematlas capture package.module:function
+// A capture of a function of Python, as the command line asks for it: python -m rematlas capture
+// package.module:function
 #pragma once
 
 #include <QString>
@@ -23,8 +24,8 @@ struct FunctionRequest {
 /// The words behind the interpreter's name.
 QStringList capture_words(const FunctionRequest& request);
 
-/// Optimizers that end a step from shapes, by the names that `--optimizer` takes: those of torch.optim and torchao.
-/// Where a step really runs, it is `captured_optimizers()` (capture_controller.h).
+/// Optimizers that end a step from shapes, by the names that `--optimizer` takes: those of torch.optim and
+/// torchao. Where a step really runs, it is `captured_optimizers()` (capture_controller.h).
 QStringList planned_optimizers();
 
 /// "batch=8, length=512", or with blanks alone, as NAME=VALUE each. `wrong` is the first word that is none.

@@ -35,8 +35,8 @@ struct PythonSurvey {
     QString problem;  ///< with the file; empty: none
 };
 
-/// The interpreter that a person has named: its path, or the folder of an environment. Empty: the program's own choice
-/// (app/programs/python_package.h).
+/// The interpreter that a person has named: its path, or the folder of an environment. Empty: the program's
+/// own choice (app/programs/python_package.h).
 QString python_in(const QString& named);
 
 /// Asks one Python at a time, in a process of its own.

@@ -1,4 +1,5 @@
-// Device profiles among the devices that a list offers: from shapes alone, as on a card that need not be there.
+// Device profiles among the devices that a list offers: from shapes alone, as on a card that need not be
+// there.
 #pragma once
 
 #include <QComboBox>

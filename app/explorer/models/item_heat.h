@@ -18,9 +18,9 @@ struct ItemHeat {
     QString least, half, most;  ///< what 0, 1/2 and 1 stand for
 };
 
-/// `bytes_at_peak`: of the tensors that an item's ops made, where the schedule holds the most. `time`: of all
-/// runs of its ops in the schedule. `cost_to_rerun`: time of one run of all its ops for each MiB that they make,
-/// on a scale of powers; forward ops alone are run again. Cost: linear in the ops and steps.
+/// `bytes_at_peak`: of the tensors that an item's ops made, where the schedule holds the most. `time`: of
+/// all runs of its ops in the schedule. `cost_to_rerun`: time of one run of all its ops for each MiB that
+/// they make, on a scale of powers; forward ops alone are run again. Cost: linear in the ops and steps.
 ItemHeat item_heat(const Ladder& ladder, const LoadedSchedule& schedule, ItemColors colors);
 
 }  // namespace rematlas::explorer

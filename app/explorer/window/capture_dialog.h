@@ -1,5 +1,5 @@
-// Asks for what a capture needs, and sees it through: hidden while the capture runs, back with the reason when it fails.
-// What is asked depends on the model: file_capture_dialog.h, function_capture_dialog.h.
+// Asks for what a capture needs, and sees it through: hidden while the capture runs, back with the reason
+// when it fails. What is asked depends on the model: file_capture_dialog.h, function_capture_dialog.h.
 #pragma once
 
 #include <QDialog>

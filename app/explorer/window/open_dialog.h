@@ -1,4 +1,5 @@
-// The file dialog of Open, in which a path that is typed counts more than what the list has selected on the way to it.
+// The file dialog of Open, in which a path that is typed counts more than what the list has selected on the
+// way to it.
 #pragma once
 
 #include <QFileDialog>

@@ -1,4 +1,5 @@
-// The lines to paste that `rematlas export` prints: those for a shell are run, those for Python where there is one.
+// The lines to paste that `rematlas export` prints: those for a shell are run, those for Python where there
+// is one.
 #include <filesystem>
 
 #include "tests/app/cli/command_line.h"

@@ -1,5 +1,5 @@
-// Functions of Python, captured from the window. Packages of the tests stand in for torch and for rematlas, in a real
-// Python, but for one test that REMATLAS_TEST_PYTHON names a Python for where both are installed.
+// Functions of Python, captured from the window. Packages of the tests stand in for torch and for rematlas,
+// in a real Python, but for one test that REMATLAS_TEST_PYTHON names a Python for where both are installed.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>

@@ -21,7 +21,8 @@ class OpenByKeys : public Windows {
         window->activateWindow();
     }
     void TearDown() override { qputenv("HOME", home); }
-    /// Types a path into the dialog of Open, and Enter. `selected`: a folder that its list has selected meanwhile.
+    /// Types a path into the dialog of Open, and Enter. `selected`: a folder that its list has selected
+    /// meanwhile.
     void type(const QString& path, const QString& selected = {}) {
         QTimer::singleShot(0, window.get(), [path, selected] {
             QPointer<QFileDialog> dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
@@ -62,8 +63,8 @@ TEST_F(OpenByKeys, AnAbsolutePathUnderTheHomeFolderIsOpened) {
     }
 }
 
-/// Qt selects the folders on the way to a path while it is typed, and leaves one selected where its field has lost the
-/// focus meanwhile.
+/// Qt selects the folders on the way to a path while it is typed, and leaves one selected where its field
+/// has lost the focus meanwhile.
 TEST_F(OpenByKeys, AFolderOnTheWayThatStaysSelectedDoesNotTakeThePlaceOfThePath) {
     QDir(folder.path()).mkpath("models");
     const QString graph = write_chain(folder, 4, "models/chain");

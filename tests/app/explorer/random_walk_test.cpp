@@ -1,5 +1,5 @@
-// A person who clicks, types, drags and turns the wheel anywhere: nothing ends the program, and no question has
-// two answers. REMATLAS_EVENTS sets how many events there are, of each graph.
+// A person who clicks, types, drags and turns the wheel anywhere: nothing ends the program, and no question
+// has two answers. REMATLAS_EVENTS sets how many events there are, of each graph.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>

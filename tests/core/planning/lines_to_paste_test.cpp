@@ -1,4 +1,5 @@
-// Which lines make use of an exported file. That they work is tried where they are run: tests/app/cli, tests/runtime/python.
+// Which lines make use of an exported file. That they work is tried where they are run: tests/app/cli,
+// tests/runtime/python.
 #include "core/planning/lines_to_paste.h"
 
 #include <gmock/gmock.h>
