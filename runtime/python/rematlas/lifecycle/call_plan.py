@@ -25,8 +25,7 @@ MOST_DISTURBED = 12
 
 
 class CallPlan:
-    """The plan of one kind of call. It goes from state to state; each transition is a method that is named
-    after the event."""
+    """The plan of one kind of call. A transition from state to state is a method named after the event."""
 
     def __init__(self, owner, key, inputs):
         self._owner = weakref.ref(owner)  # see State
@@ -74,8 +73,7 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Takes note of what has happened since the last call. It takes the lock, because another thread may
-        ask for the status."""
+        """Takes note of what has happened since the last call, under the lock: a thread may ask the status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
@@ -270,8 +268,7 @@ class CallPlan:
                 self.refuse(message(error))
 
     def passes_gate(self) -> bool:
-        """Refuses this kind of call if the plan may not run the module's steps. Returns whether the plan
-        may."""
+        """Refuses this kind of call if the plan may not run the module's steps. Returns whether it may."""
         why = gate.why_no_plan(self.owner.sharing, self.plan)
         if why:
             self.refuse(why)
