@@ -73,7 +73,7 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Takes note of what has happened since the last call, under the lock: a thread may ask the status."""
+        """Notes under the lock what has happened since the last call: a thread may ask for the status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
