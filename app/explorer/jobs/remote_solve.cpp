@@ -54,12 +54,17 @@ Result<Outcome> infeasible_from(const QByteArray& text, Bytes budget, const std:
     if (!parsed) return parsed.error();
     try {
         const Fields answer(*parsed, host);
-        Infeasible none{.needed = Bytes(answer.integer("needed_bytes")),
-                        .proven = answer.boolean_or("proven", false)};
+        // Field by field: GCC 12 frees members of an aggregate twice if a later one throws.
+        Infeasible none;
+        none.needed = Bytes(answer.integer("needed_bytes"));
+        none.proven = answer.boolean_or("proven", false);
         none.smallest_found = bytes_if_told(answer, "smallest_found_bytes");
         none.under_pins = bytes_if_told(answer, "under_pins_bytes");
         none.without_pins = bytes_if_told(answer, "without_pins_bytes");
-        return Outcome{.answer = none, .budget = budget};
+        Outcome outcome;
+        outcome.budget = budget;
+        outcome.answer = std::move(none);
+        return outcome;
     } catch (const FieldError& error) {
         return Error{error.message};
     }
