@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// What the command is asked for.
+/// The arguments of the command.
 struct DrawRequest {
     std::string path, out, graph_path, schedule_path;
     std::optional<int> depth;

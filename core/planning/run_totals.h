@@ -1,4 +1,4 @@
-// What the steps of a training run have in common: who ran them, how long they took, whether the budget held.
+// Totals of a training run's steps: who ran the steps, how long they took, and whether the budget held.
 #pragma once
 
 #include <array>

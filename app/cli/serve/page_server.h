@@ -4,7 +4,7 @@
 //     GET  /state?since=N     what changed after revision N (plan_board.h), as soon as something has; without
 //                             `since` all of it, at once; "about" says what can be asked (solve_calls.h)
 //     GET  /schedule?plan=I   a plan as a .schedule.json file
-//     POST /solve, /sweep, /cancel     questions (solve_calls.h); 202 with the job, 400 and 409 with an "error"
+//     POST /solve, /sweep, /cancel     a question (solve_calls.h): 202 and the job, or an "error"
 //
 // All but the page are asked with `Authorization: Bearer TOKEN`. There is no other path, and no file is read.
 #pragma once

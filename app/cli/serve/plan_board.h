@@ -4,7 +4,8 @@
 //     PlanBoard board(report, [&] { server.wake(); });
 //     const int job = board.add_job("60% by atlas", 20s);
 //     board.begin_job(job);
-//     board.end_job(job, {.phase = JobPhase::done, .words = ..., .plan = *board.add_plan("60% by atlas", schedule)});
+//     const int plan = *board.add_plan("60% by atlas", schedule);
+//     board.end_job(job, {.phase = JobPhase::done, .words = ..., .plan = plan});
 //
 // All functions may be called from any thread.
 #pragma once
@@ -49,7 +50,7 @@ class PlanBoard {
     /// plans than are kept.
     Result<int> add_plan(const std::string& name, Schedule schedule);
     /// The points of a sweep, in place of those that the job had before. Their schedules are plans already.
-    /// What a whole sweep has proven is known from then on.
+    /// Shows the sweep as it stands. Once it is whole (`is_whole`), the board uses the bounds that it proved.
     void set_sweep(int job, const Sweep& sweep, bool is_whole);
 
     int add_job(const std::string& words, std::chrono::nanoseconds limit);

@@ -287,7 +287,7 @@ void FlameView::pan(double share) {
     viewport()->update();
 }
 
-/// Of a zoom by keys: the pointer, where it is over the boxes.
+/// A zoom by keys keeps the place under the pointer if the pointer is over the boxes, else the middle.
 double FlameView::zoom_middle() const {
     return chart_ && pointer_ ? at_of(pointer_->x()) : (shown_.from() + shown_.to()) / 2;
 }

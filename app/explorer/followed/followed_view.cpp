@@ -128,7 +128,7 @@ void FollowedView::mouseMoveEvent(QMouseEvent* event) {
     if (shown_.drag(event->localPos().x(), plot().width)) show_range();
 }
 
-/// Of the steps that share a column of the picture, the one that is seen.
+/// A click chooses the step that is shown for its column of the picture.
 void FollowedView::mouseReleaseEvent(QMouseEvent* event) {
     if (!has_steps() || shown_.dragged() || event->button() != Qt::LeftButton) return;
     const Rect area = plot();

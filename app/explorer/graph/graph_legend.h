@@ -14,12 +14,12 @@ struct LegendEntry {
     Color color;
 };
 
-/// Of what the layer shows; none while it shows nothing. `heat` is for `Coloring::heat`. What no item does
-/// needs no room.
+/// Returns an entry for each colour that the layer shows, and none while the layer is empty. `heat` is used
+/// for `Coloring::heat`. A decision or a phase that no item has gets no entry.
 std::vector<LegendEntry> legend_of(const GraphLayer& layer, const ItemHeat& heat);
 
-/// As many rows as the width takes, over the whole width, so that nothing of the graph looks out behind it.
-/// Returns the height, in points of the canvas.
+/// Paints the entries in as many rows as the width takes. The strip is as wide as the view, so that the
+/// graph is not seen beside it. Returns the strip's height, in points of the canvas.
 double paint_legend(Canvas& canvas, const std::vector<LegendEntry>& entries, Size view);
 
 }  // namespace rematlas::explorer

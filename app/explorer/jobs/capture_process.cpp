@@ -1,11 +1,9 @@
 #include "app/explorer/jobs/capture_process.h"
 
-#include <QProcess>
+#include "app/explorer/jobs/waited_process.h"
 
 namespace rematlas::explorer {
 namespace {
-
-constexpr int patience = 50;  ///< milliseconds between two looks at `stop`
 
 /// The program's own error where there is one: libraries may say more after it.
 QByteArray words_of(const QByteArray& said) {
@@ -27,13 +25,7 @@ Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_tok
     process.setStandardOutputFile(QProcess::nullDevice());
     process.start(program, CaptureController::arguments(request));
     if (!process.waitForStarted()) return Error{process.errorString().toStdString()};
-    while (!process.waitForFinished(patience)) {
-        if (process.state() == QProcess::NotRunning) break;
-        if (!stop.stop_requested()) continue;
-        process.kill();
-        process.waitForFinished(2000);
-        return Error{"stopped"};
-    }
+    if (!is_over_before(process, stop)) return Error{"stopped"};
     if (process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0) return {};
     const QByteArray words = words_of(process.readAllStandardError());
     if (!words.isEmpty()) return Error{words.left(2000).toStdString()};

@@ -2,16 +2,15 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
+#include "app/explorer/jobs/waited_process.h"
 #include "core/base/files.h"
 
 namespace rematlas::explorer {
 namespace {
 
-constexpr int between_looks_ms = 50;
 constexpr int no_connection = 255;  ///< exit status of ssh itself
 constexpr int most_words = 500;     ///< characters of what the other machine said
 
@@ -68,13 +67,7 @@ Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, c
     if (!ssh.waitForStarted()) return Error{"ssh cannot be started; install it (openssh-client)"};
     ssh.write(input);
     ssh.closeWriteChannel();
-    while (!ssh.waitForFinished(between_looks_ms)) {
-        if (ssh.state() == QProcess::NotRunning) break;
-        if (!stop.stop_requested()) continue;
-        ssh.kill();
-        ssh.waitForFinished(2000);
-        return Error{"stopped"};
-    }
+    if (!is_over_before(ssh, stop)) return Error{"stopped"};
     RemoteAnswer answer{ssh.exitCode(), ssh.readAllStandardOutput(), ssh.readAllStandardError()};
     const std::string name = host.name.toStdString();
     if (ssh.exitStatus() != QProcess::NormalExit) return Error{name + ": ssh ended unexpectedly"};

@@ -9,7 +9,7 @@
 
 namespace rematlas::explorer {
 
-/// What the colours of items tell. `decision` and `phase` are no figures.
+/// The property that the colours of items show. `decision` and `phase` are no figures.
 enum class ItemColors { decision, phase, bytes_at_peak, time, cost_to_rerun };
 
 struct ItemHeat {

@@ -203,7 +203,7 @@ void FunctionCaptureDialog::show_function() {
     if (std::exchange(shown_, chosen.name) != chosen.name) restore(recent().typed_for(word()));
 }
 
-/// What only a step from shapes takes is not offered for one that really runs.
+/// The dialog does not offer options of steps from shapes for a step that really runs.
 void FunctionCaptureDialog::follow_device() {
     const bool from_shapes = device_->currentData().toString() == "meta";
     const QStringList captured = captured_optimizers();
