@@ -186,6 +186,12 @@ void PlanBoard::end_job(int job, JobEnd end) {
     });
 }
 
+bool PlanBoard::is_open(int job) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(job);
+    return found != jobs_.end() && !has_ended(found->second.end.phase);
+}
+
 std::optional<Schedule> PlanBoard::plan(int index) const {
     const std::lock_guard lock(mutex_);
     if (index < 0 || index >= static_cast<int>(plans_.size())) return std::nullopt;

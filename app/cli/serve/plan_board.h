@@ -57,6 +57,8 @@ class PlanBoard {
     void begin_job(int job);
     void improve_job(int job, const ProgressReport& best);
     void end_job(int job, JobEnd end);
+    /// Whether the job waits or runs: false once a page can see that it has ended.
+    bool is_open(int job) const;
 
     /// With the largest bound that is known of its question by now. None where there is no such plan.
     std::optional<Schedule> plan(int index) const;

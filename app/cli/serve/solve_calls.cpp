@@ -300,7 +300,8 @@ Result<json> SolveCalls::cancel(const json& asked) {
         return static_cast<int>(std::clamp<std::int64_t>(fields.integer("job"), -1, 1 << 30));
     });
     if (!job) return job.error();
-    switch (queue_.cancel(*job)) {
+    // The queue may still hold a job for a moment after the board has told its end.
+    switch (board_.is_open(*job) ? queue_.cancel(*job) : JobQueue::Found::nowhere) {
         case JobQueue::Found::nowhere:
             return Error{"no job " + std::to_string(*job) + " waits or runs: it has ended",
                          ErrorKind::negative};
