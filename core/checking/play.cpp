@@ -108,6 +108,8 @@ class Player {
 
     void begin_step() {
         ran_on_side_.clear();
+        read_behind_boundary_.clear();
+        is_behind_boundary_ = false;
         on_device_.clear();
         on_host_.clear();
         times_run_.clear();
@@ -166,9 +168,18 @@ class Player {
     }
 
     void play_side(OpId id) {
-        if (id == *graph_.boundary) ran_on_side_.clear();
+        if (id == *graph_.boundary) {
+            ran_on_side_.clear();
+            is_behind_boundary_ = true;
+        }
         if (!ran_on_side_.insert(id).second)
             violation(name(id) + " runs again on the same side of the boundary between forward and backward");
+        for (TensorId t : graph_.ops[id].outputs)
+            if (read_behind_boundary_.contains(t))
+                violation(name(id) + " makes " + name(t) +
+                          " again behind the boundary, where its earlier copy was read");
+        if (!is_behind_boundary_ || id == *graph_.boundary) return;
+        for (TensorId t : graph_.ops[id].inputs) read_behind_boundary_.insert(t);
     }
 
     void play_run(OpId id, bool in_place) {
@@ -409,6 +420,8 @@ class Player {
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
     std::set<OpId> ran_on_side_;  ///< ops that ran on the present side of the graph's boundary
+    std::set<TensorId> read_behind_boundary_;
+    bool is_behind_boundary_ = false;
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
     bool counts_ = true;  ///< true in the first repetition, the only one that is counted

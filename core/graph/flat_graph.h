@@ -48,7 +48,7 @@ struct FlatGraph {
     std::vector<std::uint8_t> is_result;     ///< per tensor; false for residents
     std::vector<std::int32_t> results;       ///< tensors made by an op that must be there at the end
 
-    /// The op before which, and behind which, each op runs once at most (Graph::boundary); -1: there is none.
+    /// The op between the forward and the backward program (Graph::boundary); -1: there is none.
     std::int32_t boundary = -1;
 
     std::int64_t resident_bytes = 0;

@@ -88,7 +88,8 @@ struct Graph {
     IdVector<OpId, Op> ops;         ///< a valid execution order
     std::vector<TensorId> results;  ///< on the device when the step ends
     /// The `loss` op between the forward program and the backward program of a compiled step. Each op runs
-    /// once at most in either program.
+    /// once at most in either program, and a tensor of which the backward program has read the forward
+    /// program's copy is not made again.
     std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
     std::optional<Device> device;

@@ -84,14 +84,19 @@ SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs)
 
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs) {
     if (graph.boundary < 0) return runs;
-    std::vector<std::uint8_t> ran(graph.op_count, 0);
-    const auto again = [&](std::int32_t op) {
-        if (op == graph.boundary) std::fill(ran.begin(), ran.end(), 0);
-        return std::exchange(ran[op], 1) != 0;
-    };
+    std::vector<std::uint8_t> made(graph.op_count, 0);  // on this side, or read behind the boundary
+    bool is_behind = false;
     RunSequence kept;
-    for (const std::int32_t op : runs)
-        if (!again(op)) kept.push_back(op);
+    for (const std::int32_t op : runs) {
+        if (std::exchange(made[op], 1) != 0) continue;
+        kept.push_back(op);
+        if (is_behind)
+            for (const std::int32_t t : graph.inputs[op]) made[graph.producer[t]] = 1;
+        if (op != graph.boundary) continue;
+        std::fill(made.begin(), made.end(), 0);
+        made[op] = 1;
+        is_behind = true;
+    }
     return kept;
 }
 

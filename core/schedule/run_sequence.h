@@ -34,12 +34,13 @@ std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std:
 /// again, unless the op must run and this is its last run. Cost: linear.
 RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// Returns the sequence without an op's second runs on one side of the graph's boundary: the outputs of the
-/// first run are kept instead. In a graph without a boundary it returns all runs. Cost: linear.
+/// Returns the sequence without the runs that the graph's boundary forbids: an op's second runs on one side,
+/// and runs behind the boundary after an output of the op was read there. The copies that the op has made
+/// before are kept instead. In a graph without a boundary it returns all runs. Cost: linear.
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 
 /// True when each run has its inputs made before it, every required op runs, ops that may run once run once,
-/// an op runs at most once on each side of a boundary, and all results are made.
+/// no run is forbidden by a boundary, and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The same sequence as steps: run or run_inplace, each tensor freed right after the last use of its

@@ -96,7 +96,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node user = events[use];
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
-    if (!graph_.recomputable[op] || runs_beside(op, user)) return false;
+    if (!graph_.recomputable[op] || may_not_run_again(op, user)) return false;
     // A use right behind the tensor's own run leaves no gap to free.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
     // The time of the runs that the rerun replaces.
@@ -117,7 +117,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
 bool Moves::plan_rerun(int op, Node before, int depth) {
     planned_time_ += graph_.time[op];
     given_up_ = profile_.time() + planned_time_ > most_time_;
-    if (given_up_) return false;
+    if (given_up_ || would_read_old_copy(op, before)) return false;
     for (const int input : graph_.inputs[op]) {
         const int producer = graph_.producer[input];
         if (planned_[producer] == plan_count_ || kept_[input] == plan_count_) continue;
@@ -125,7 +125,7 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
         const std::size_t at = profile_.first_at_or_after(input, before);
         if (at < events.size() && profile_.is_use(input, events[at])) continue;
         if (depth >= kMostPullDepth || plan_.size() >= kMostPulled || !graph_.recomputable[producer] ||
-            runs_beside(producer, before))
+            may_not_run_again(producer, before))
             continue;
         if (prefers_keeping(input, events[at - 1], before))
             kept_[input] = plan_count_;
@@ -376,13 +376,41 @@ bool Moves::is_behind_boundary(Node before) const {
     return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
 }
 
-// Whether the op already runs on the side of the boundary where the place right before the run `before`
-// lies. The op may then not run there again.
-bool Moves::runs_beside(int op, Node before) const {
+// The first run behind the boundary that reads the tensor before it is made there; kNone where there is none.
+Moves::Node Moves::first_reader_behind(int tensor) const {
+    const auto events = profile_.events(tensor);
+    const std::size_t at =
+        profile_.first_at_or_after(tensor, profile_.next(profile_.runs_of(graph_.boundary)[0]));
+    const bool is_read =
+        at < events.size() && events[at] != RunProfile::kEnd && profile_.is_use(tensor, events[at]);
+    return is_read ? events[at] : RunProfile::kNone;
+}
+
+// Whether the boundary forbids a run of the op right before the run `before`: the op runs on that side
+// already, or `before` is behind the boundary and an output of the op has been read there.
+bool Moves::may_not_run_again(int op, Node before) const {
     if (graph_.boundary < 0) return false;
     const bool behind = is_behind_boundary(before);
     const auto runs = profile_.runs_of(op);
-    return std::any_of(runs.begin(), runs.end(), [&](Node run) { return is_behind_boundary(run) == behind; });
+    if (std::any_of(runs.begin(), runs.end(), [&](Node run) { return is_behind_boundary(run) == behind; }))
+        return true;
+    const auto outputs = graph_.outputs[op];
+    return behind && std::any_of(outputs.begin(), outputs.end(), [&](int t) {
+               const Node reader = first_reader_behind(t);
+               return reader != RunProfile::kNone && profile_.before(reader, before);
+           });
+}
+
+// Whether a run of the op right before the run `before` would read, behind the boundary, a tensor that is
+// made there later.
+bool Moves::would_read_old_copy(int op, Node before) const {
+    if (graph_.boundary < 0 || !is_behind_boundary(before)) return false;
+    const auto inputs = graph_.inputs[op];
+    return std::any_of(inputs.begin(), inputs.end(), [&](int t) {
+        const auto events = profile_.events(t);
+        const std::size_t at = profile_.first_at_or_after(t, before);
+        return at < events.size() && events[at] != RunProfile::kEnd && !profile_.is_use(t, events[at]);
+    });
 }
 
 // Whether the run may go to the place right before `target`: the place is another one, the op has its inputs
@@ -395,8 +423,9 @@ bool Moves::can_move(Node run, Node target) const {
         return false;
     if (op == graph_.boundary) return false;
     if (graph_.boundary >= 0 && is_behind_boundary(target) != is_behind_boundary(run) &&
-        runs_beside(op, target))
+        may_not_run_again(op, target))
         return false;
+    if (would_read_old_copy(op, target)) return false;
     if (profile_.before(target, run)) {
         for (const int t : graph_.inputs[op])
             if (profile_.first_at_or_after(t, target) == 0) return false;
@@ -405,9 +434,9 @@ bool Moves::can_move(Node run, Node target) const {
     for (const int t : graph_.outputs[op]) {
         const std::size_t at = profile_.index_of(t, run);
         const auto events = profile_.events(t);
-        // Moving past a use is allowed when an earlier run serves it.
-        if (at == 0 && at + 1 < events.size() && profile_.is_use(t, events[at + 1]) &&
-            profile_.before(events[at + 1], target))
+        // Moving past a use is allowed when an earlier run serves it, but not behind a boundary.
+        if ((at == 0 || graph_.boundary >= 0) && at + 1 < events.size() &&
+            profile_.is_use(t, events[at + 1]) && profile_.before(events[at + 1], target))
             return false;
     }
     return true;

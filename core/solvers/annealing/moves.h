@@ -87,7 +87,9 @@ class Moves {
     bool serves_only(Node run, Node user) const;
     std::optional<Node> shift_target(Node run);
     bool is_behind_boundary(Node before) const;
-    bool runs_beside(int op, Node before) const;
+    bool may_not_run_again(int op, Node before) const;
+    bool would_read_old_copy(int op, Node before) const;
+    Node first_reader_behind(int tensor) const;
     bool can_move(Node run, Node target) const;
     double eviction_time(int tensor, Node before) const;
 

@@ -9,7 +9,7 @@ namespace rematlas {
 namespace {
 
 /// 32 bits each say which tensors are alive, which ops have run of those whose having run matters, and which
-/// ops have run on this side of a boundary.
+/// ops may not run on this side of a boundary any more.
 __extension__ using State = unsigned __int128;
 
 struct HashOfState {
@@ -33,6 +33,7 @@ constexpr State all_sides = ~State{0} << 64;
 
 struct OpMask {
     State inputs = 0, outputs = 0, overwritten = 0, done = 0, side = 0;
+    State makers = 0;        ///< sides of the ops that make what it reads
     std::int64_t extra = 0;  ///< outputs and workspace
     std::int64_t saved = 0;  ///< by running in place
     bool once = false;
@@ -91,6 +92,8 @@ class Search {
         m.once = !graph_.recomputable[op];
         if (graph_.required[op] || m.once) m.done = done_bit(op);
         if (graph_.boundary >= 0) m.side = side_bit(op);
+        for (std::int32_t t : graph_.inputs[op])
+            if (graph_.boundary >= 0) m.makers |= side_bit(graph_.producer[t]);
         return m;
     }
 
@@ -112,6 +115,7 @@ class Search {
             const bool forgets = op == forgetting_ && !(state & done_bit(op));
             State after = ((forgets ? state & ~forgotten_ : state) | m.outputs | m.done | m.side);
             if (op == graph_.boundary) after &= ~all_sides;
+            if (graph_.boundary >= 0 && (state & done_bit(graph_.boundary))) after |= m.makers;
             if (held + m.extra <= budget_) reach(after, time + graph_.time[op], state, Step::run(OpId(op)));
             if (m.overwritten && held + m.extra - m.saved <= budget_) {
                 reach(after & ~m.overwritten, time + graph_.time[op], state, Step::run_inplace(OpId(op)));

@@ -190,8 +190,10 @@ class BudgetedGraph:
             told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
-        """Returns the first cut whose text keeps the budget, otherwise the cut with the smallest peak. The
-        budget of each schedule is lower by the bytes by which the text before exceeded the budget."""
+        """Returns the first cut whose text keeps the budget, otherwise the cut with the smallest peak. Where
+        inductor has allocated a tensor that the schedule writes over another one, the next schedule
+        allocates the tensor, too. The budget of the next schedule is lower by the bytes by which the text
+        exceeds the budget for other reasons."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
             tried = self.planned(asked, self.reserved_bytes, budget)
@@ -202,7 +204,9 @@ class BudgetedGraph:
             over = tried.lowered_bytes - budget
             if over <= 0:
                 return best
-            asked -= over + MARGIN
+            allocated = tried.answer.overwriting & (tried.forward.allocated | tried.backward.allocated)
+            known = self.step.forbid_overwriting(allocated, tried.answer) - tried.answer.planned_bytes
+            asked -= max(0, over + MARGIN - known)
         smallest = self.smallest()
         return smallest if best is None else min(best, smallest, key=lambda cut: cut.lowered_bytes)
 

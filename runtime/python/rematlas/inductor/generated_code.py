@@ -165,7 +165,8 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
         memory, *larger = (
             memory_of(text, BufferSizes(V.graph, graph.held, sizes)) for sizes in (None, *graph.larger)
         )
-        if not is_wanted(dataclasses.replace(memory, larger=tuple(larger))):
+        memory = dataclasses.replace(memory, allocated=nodes_of(memory.allocated), larger=tuple(larger))
+        if not is_wanted(memory):
             raise _Left
 
     def make(module, arguments, *others, **options):
@@ -197,6 +198,12 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
     except _Left:
         pass
     return is_compiled
+
+
+def nodes_of(buffers) -> frozenset[str]:
+    """Returns the names of the nodes that the named buffers hold."""
+    found = filter(None, map(V.graph.try_get_buffer, buffers))
+    return frozenset(node.name for node in (buffer.get_origin_node() for buffer in found) if node is not None)
 
 
 @dataclasses.dataclass

@@ -14,6 +14,8 @@ class TextMemory:
 
     peak_bytes: int  # the most bytes; an argument that the graph drops is subtracted from there on
     end_bytes: int  # bytes alive when the graph returns, minus the arguments that it has dropped
+    # Names of the buffers that get new memory, in place of memory that another buffer has left to them.
+    allocated: frozenset[str] = frozenset()
     larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes that may change, see larger_sizes
 
 
@@ -30,6 +32,7 @@ class _Reader:
         self.storages = {}  # by name
         self.uses = {}  # by storage: the number of its names
         self.alive = self.peak = 0
+        self.allocated = set()  # names of buffers that got new memory
         self.workspace = 0  # bytes of the workspace of the kernel whose outputs get names now
         # By the name of a tuple that a kernel returns: the later names of its parts, by expression.
         self.parts = {}
@@ -88,6 +91,7 @@ class _Reader:
         made."""
         for made, size in self.made_by(name).items():
             self.bind(made, Storage(size))
+            self.allocated.add(made)
 
     def made_by(self, name) -> dict[str, int]:
         """Returns the bytes, by name, of the tensors that are made under this name: one, or a tuple's
@@ -176,4 +180,4 @@ def memory_of(text: str, sizes) -> TextMemory:
     reader = _Reader(sizes)
     reader.parts = parts_of_tuples(body)
     reader.play(body)
-    return TextMemory(reader.peak, reader.alive)
+    return TextMemory(reader.peak, reader.alive, frozenset(reader.allocated))

@@ -19,6 +19,7 @@ class SaveSet:
     saved: tuple  # nodes that forward saves
     backward: tuple  # nodes of kernels, in the order in which backward runs them
     in_memory: tuple  # nodes of fused kernels
+    overwriting: frozenset  # nodes of kernels that write their result over a tensor that they read
     planned_bytes: int
     overhead: float
     bound: float | None  # the bound on the overhead
@@ -102,7 +103,8 @@ class KernelStep:
         source = source_of(kernel.node)
         if source:
             made["source"] = source
-        if not kernel.is_forward or any(runs_once(node) for node in kernel.computes):
+        is_returned = any(node in self.kernels.forward_results for node in kernel.makes)
+        if not kernel.is_forward or is_returned or any(runs_once(node) for node in kernel.computes):
             made["recomputable"] = False
         pair = self.overwritten(kernel)
         if pair is not None:
@@ -141,6 +143,38 @@ class KernelStep:
             }
         )
 
+    def forbid_overwriting(self, names, answer: SaveSet) -> int:
+        """Has the named kernels write their results to new memory from here on. Returns the peak bytes of the
+        answer's schedule with that."""
+        for kernel, op in zip(self.ran, self.ops, strict=True):
+            if kernel is not None and kernel.node.name in names:
+                op.pop("inplace", None)
+        return self.peak_bytes(json.loads(answer.schedule_text)["steps"])
+
+    def peak_bytes(self, steps) -> int:
+        """Returns the peak bytes of a schedule's steps."""
+        sizes = [tensor["bytes"] for tensor in self.tensors]
+        alive = {tensor["id"] for tensor in self.tensors if tensor["kind"] == "input"}
+        held = peak = sum(sizes[number] for number in alive)
+
+        def drop(number) -> int:
+            if number not in alive:
+                return 0
+            alive.remove(number)
+            return sizes[number]
+
+        for kind, number in steps:
+            if kind == "free":
+                held -= drop(number)
+                continue
+            op = self.ops[number]
+            over = [old for _, old in op.get("inplace", ())] if kind == "run_inplace" else []
+            made = sum(sizes[output] for output in op["outputs"])
+            peak = max(peak, held + made + op.get("workspace_bytes", 0) - sum(sizes[old] for old in over))
+            held += made - sum(map(drop, (*over, *op["outputs"])))
+            alive.update(op["outputs"])
+        return peak
+
     def solve(self, budget: int, seconds: float, reserved: int = 0) -> SaveSet | NoSaveSet:
         graph = self.text(reserved)
         text = in_one_line(ops.solve_graph, graph, str(budget), "atlas", seconds, GAP)
@@ -171,6 +205,7 @@ class KernelStep:
             tuple(saved),
             tuple(backward),
             tuple(k.node.name for k in self.kernels.kernels if class_of(k.node) is NodeClass.FUSED),
+            frozenset(self.ran[number].node.name for kind, number in steps if kind == "run_inplace"),
             schedule["predicted"]["peak_bytes"],
             schedule["predicted"]["overhead"],
             bound and bound["overhead"],
