@@ -1,7 +1,9 @@
 """Budgets under torch.compile for models that are not only blocks of one size: image models, sizes that
 change from call to call, checkpoints within the model."""
 
+import json
 import unittest
+import unittest.mock
 
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 import inductor_test
 import rematlas
+from rematlas.inductor.save_set import KernelStep
 from rematlas.library import ops
 
 WIDTH = inductor_test.WIDTH
@@ -68,6 +71,52 @@ class Convolutions(inductor_test.Case):
         self.assertLess(graph.lowered_bytes, graph.plain_bytes)
         self.assertLessEqual(graph.measured_bytes, graph.lowered_bytes)
         self.assertGreater(graph.measured_bytes, 0.99 * graph.lowered_bytes)
+
+
+class WideConvolutions(nn.Module):
+    """A model whose weights take more bytes than its images."""
+
+    def __init__(self):
+        super().__init__()
+        convolutions = (nn.Conv2d(128, 128, 3, padding=1, bias=False) for _ in range(6))
+        self.layers = nn.Sequential(*(layer for one in convolutions for layer in (one, nn.ReLU())))
+
+    def forward(self, x):
+        return self.layers(x).square().mean()
+
+
+class Weights(inductor_test.Case):
+    def test_weights_that_backward_reads_are_in_memory_once(self):
+        torch.manual_seed(0)
+        module = WideConvolutions()
+        compiled = rematlas.compile(module, "80%")
+        compiled(torch.randn(1, 128, 32, 32)).backward()
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLess(graph.lowered_bytes, 0.8 * graph.plain_bytes, "torch saves a copy of each weight")
+
+
+class Schedules(inductor_test.Case):
+    def test_the_bytes_of_their_steps_are_those_of_the_solver(self):
+        answers = []
+
+        def solve(step, *given):
+            answers.append((step, solve_step(step, *given)))
+            return answers[-1][1]
+
+        solve_step = KernelStep.solve
+        x = torch.randn(4, 8, 48, 48, generator=torch.Generator().manual_seed(1))
+        with unittest.mock.patch.object(KernelStep, "solve", solve):
+            rematlas.compile(images(), "75%")(x).backward()
+        self.assertTrue(answers)
+        for step, answer in answers:
+            steps = json.loads(answer.schedule_text)["steps"]
+            self.assertEqual(step.peak_bytes(steps), answer.planned_bytes)
+            self.assertTrue(answer.overwriting)
+            known = step.forbid_overwriting(answer.overwriting, answer)
+            self.assertGreaterEqual(known, answer.planned_bytes)
+            self.assertFalse(
+                any("inplace" in step.ops[number] for kind, number in steps if kind == "run_inplace")
+            )
 
 
 class SizesThatChange(inductor_test.Case):
