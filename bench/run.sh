@@ -21,6 +21,7 @@ fi
 # About an hour.
 REMATLAS_PROGRAMS=$bin "$python" "$here/compile/compile.py" --output "$here/results/compile_cpu.csv"
 "$python" "$here/compile/claims.py" "$here/results/compile_cpu.csv" || true
+"$python" "$here/papers/page.py"  # the tables of docs/papers.md
 if command -v chromium >/dev/null; then
     python3 "$here/browser/report_page.py" "$bin" | tee "$here/results/browser.csv"
 fi

@@ -32,7 +32,7 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         violation("the overhead is " + std::to_string(report.overhead) + ", the schedule predicts " +
                   std::to_string(schedule.overhead));
     }
-    // Both players count whole nanoseconds by the same rules (core/schedule/README.md), so nothing is left
+    // Both players count whole nanoseconds by the same rules (docs/concepts/schedules.md), so nothing is left
     // to rounding.
     if (predicts && schedule.time.value > 0 && schedule.time != report.time) {
         violation("the time is " + std::to_string(report.time.value) + " ns, the schedule predicts " +

@@ -1,5 +1,5 @@
 // The checker's own clock for compute, and beside it for the copies on the two links and the ops on the
-// host. It follows "Beside compute" in core/schedule/README.md and shares no code with the simulator's
+// host. It follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's
 // queues.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The checker's player: follows core/schedule/README.md on sets and maps, slow and plain on purpose.
+// The checker's player: follows docs/concepts/schedules.md on sets and maps, slow and plain on purpose.
 #pragma once
 
 #include "core/checking/check.h"

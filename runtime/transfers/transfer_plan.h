@@ -5,7 +5,7 @@
 //     allocate(plan->slab_bytes);         // copies on the host lie there, at planned places
 //     for (const QueueOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
 //
-// core/schedule/README.md says what waits for what. Real times differ from the predicted ones, so a step
+// docs/concepts/schedules.md says what waits for what. Real times differ from the predicted ones, so a step
 // also waits where the checker would refuse it by predicted times: before it writes over, frees or updates
 // bytes that are under way. A wait that follows from earlier waits is left out, and so is a mark for which
 // nothing waits.

@@ -1,5 +1,5 @@
-// Copies and ops of the host played nanosecond by nanosecond: the plainest reading of core/schedule/README.md, for tests of
-// what jumps from event to event.
+// Copies and ops of the host played nanosecond by nanosecond: the plainest reading of
+// docs/concepts/schedules.md, for tests of what jumps from event to event.
 #pragma once
 
 #include <array>
