@@ -185,7 +185,7 @@ class Updates:
         if ranks.store() is not None:
             self.refuse_for_good("gradients are reduced between processes first")
         elif has_closure:
-            self.refuse_this_step("optimizer.step is given a closure")
+            self.refuse_this_step("optimizer.step is given a closure: call it without one")
         elif self.rule.scaler is None and getattr(optimizer, "found_inf", None) is not None:
             self.refuse_for_good(
                 "a GradScaler decides about steps when all gradients are there (say so with scaler=)"
@@ -195,9 +195,13 @@ class Updates:
         elif self.rule.options() != self.consumed.options_read:
             self.refuse_for_good("options of the optimizer are changed between forward and step")
         elif self.forwards != 1:
-            self.refuse_for_good("several forwards come before a step")
+            self.refuse_for_good(
+                "several forwards come before a step (say how many backwards with accumulate=)"
+            )
         elif not self.gradients_are_as_handed_out():
-            self.refuse_for_good("gradients are changed or replaced between backward and step (clipped, say)")
+            self.refuse_for_good(
+                "gradients are changed or replaced between backward and step (clipped, say: give clip_norm=)"
+            )
         else:
             self.watched += 1
 
