@@ -122,7 +122,7 @@ void print_diagnosis(const Diagnosis& found) {
     print_devices(found.devices);
     std::printf("\nlibraries\n");
     for (const OptionalLibrary& library : optional_libraries())
-        print_fact(library.name, library.is_there ? "built in" : "not built in, for " + library.serves);
+        print_fact(library.name, library.is_there ? "built in" : "not built in; it is for " + library.serves);
     std::printf("\nprograms\n");
     for (const FoundProgram& program : found.programs)
         print_fact(program.name, program.path.empty()
