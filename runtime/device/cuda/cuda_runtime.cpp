@@ -356,7 +356,7 @@ extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* opt
     try {
         const int count = c10::cuda::device_count();
         if (count == 0) {
-            *why_not = "no CUDA device, or no driver";
+            *why_not = "no CUDA device, or no driver (rematlas doctor tells more)";
             return nullptr;
         }
         const int chosen = index < 0 ? c10::cuda::current_device() : index;
