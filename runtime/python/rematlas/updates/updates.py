@@ -267,8 +267,8 @@ class Updates:
             if any(id(parameter) not in known for parameter in self.rule.parameters()):
                 what = "scaled" if self.rule.clip_norm is None else "clipped"
                 return (
-                    f"the optimizer has parameters of other modules, whose gradients are {what} with these: make"
-                    " one for this module alone"
+                    f"the optimizer has parameters of other modules, whose gradients are {what} with these:"
+                    " make one for this module alone"
                 )
         return unfit(self.rule.optimizer) or ""
 
