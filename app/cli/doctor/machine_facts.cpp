@@ -4,12 +4,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "app/cli/doctor/told_variables.h"
 #include "app/programs/child_process.h"
 #include "core/base/files.h"
 
@@ -34,30 +34,6 @@ std::string trimmed(const std::string& text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first == text.npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
-
-/// All that changes what programs of Rematlas do, their own variables first.
-constexpr std::array kReadVariables = {
-    "REMATLAS_CACHE",
-    "REMATLAS_LAYOUT_WORKER",
-    "REMATLAS_NO_RUNTIME",
-    "REMATLAS_PROGRAMS",
-    "REMATLAS_PYTHON",
-    "REMATLAS_RUNTIME",
-    "REMATLAS_TRACEBACK",
-    "CUBLAS_WORKSPACE_CONFIG",
-    "CUDA_VISIBLE_DEVICES",
-    "CXX",
-    "LD_LIBRARY_PATH",
-    "OMP_NUM_THREADS",
-    "PYTHONPATH",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-    "QT_QPA_PLATFORM",
-    "TORCH_CPP_LOG_LEVEL",
-    "VIRTUAL_ENV",
-    "XDG_CACHE_HOME",
-    "REMATLAS_SCALE_MEASURED_TIMES",
-};
 
 }  // namespace
 
@@ -100,8 +76,11 @@ std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, std::vector<
 
 std::vector<Setting> look_at_settings(std::vector<Complaint>& wrong) {
     std::vector<Setting> settings;
-    for (const char* variable : kReadVariables)
+    const auto tell = [&](const char* variable) {
         if (const char* value = std::getenv(variable)) settings.push_back({variable, value});
+    };
+    for (const char* variable : own_variables) tell(variable);
+    for (const char* variable : variables_of_others) tell(variable);
     if (const char* set = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING"); set)
         wrong.push_back({"PYTORCH_NO_CUDA_MEMORY_CACHING is set: plans on a GPU are refused",
                          "unset PYTORCH_NO_CUDA_MEMORY_CACHING"});

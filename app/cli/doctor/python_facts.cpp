@@ -93,8 +93,8 @@ PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& w
              "activate the environment that has torch, or " + python.executable + " -m pip install torch"});
     else if (!python.has_package)
         missing.push_back({python.executable + " has no package rematlas: import rematlas does not work",
-                           "install the wheel in this environment, or add runtime/python of the checkout to "
-                           "PYTHONPATH"});
+                           "install the wheel in this environment, or let PYTHONPATH name runtime/python "
+                           "of the checkout"});
     return python;
 }
 
