@@ -45,6 +45,7 @@ void add_report_command(const Commands& commands);
 void add_serve_command(const Commands& commands);
 void add_dtr_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
+void add_doctor_command(const Commands& commands);
 void add_runtime_commands(
     const Commands& commands);  ///< capture, run: named here, done by the runtime program
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/cli/built_in.h"
 #include "app/cli/command.h"
 
 namespace rematlas {
@@ -59,7 +60,7 @@ int main(int argc, char** argv) {
 
     CLI::App app{"Plans the memory of neural-network training: what to keep, what to recompute."};
     app.name("rematlas");
-    app.set_version_flag("--version", std::string("rematlas ") + REMATLAS_VERSION);
+    app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     app.footer(
         "Sizes: 2GiB, 512MiB, 1500MB, 4096; a budget may be 60% of the peak without recomputation.\n"
@@ -78,6 +79,7 @@ int main(int argc, char** argv) {
     add_serve_command(commands);
     add_dtr_command(commands);
     add_config_commands(commands);
+    add_doctor_command(commands);
     const auto is_chosen = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_chosen).empty()) {
         return static_cast<int>(fail(

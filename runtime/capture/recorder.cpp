@@ -103,7 +103,10 @@ int Recorder::value_of(const at::Tensor& tensor) {
         refuse("a tensor of a class with __torch_dispatch__",
                "a plan knows the memory of plain tensors only");
     if (options_.in_process && tensor.requires_grad())
-        refuse("a tensor that requires a gradient", "it is neither a parameter nor an input of the module");
+        refuse(
+            "a tensor that requires a gradient",
+            "it is neither a parameter nor an input of the module: register it as a parameter, or pass it as "
+            "an argument");
     const int value = new_value(tensor, {.kind = TensorKind::constant, .name = "constant"});
     snapshot(value, tensor);
     foreign_.insert(value);
@@ -208,7 +211,7 @@ bool Recorder::is_moved(std::uint64_t now) {
 
 void Recorder::check_generator() {
     if (options_.in_process && is_moved(device_.generator_state()->digest()))
-        refuse_step("the program sets the state of the random number generator");
+        refuse_step("the program sets the state of the random number generator: seed outside of the step");
 }
 
 /// `outputs`: operands of the outputs.

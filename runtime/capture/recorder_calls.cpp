@@ -66,14 +66,16 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     const std::size_t base = stack.size() - arguments.size();
     std::vector<Use> uses;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (stack[base + i].isGenerator()) refuse(record.tape.name, "draws from a generator of its own");
+        if (stack[base + i].isGenerator())
+            refuse(record.tape.name, "draws from a generator of its own: leave generator= out");
         if (ignores_contents(record.tape.name, i, stack, base)) continue;
         const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
         const bool written = hidden != HiddenWrite::none ||
                              (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
-            if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
+            if (!tensor.has_storage())
+                refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
             // If the statistics alone decide the type of the tensors that the kernel keeps, no run can go
             // without them.
             if (hidden == HiddenWrite::statistics)
@@ -124,15 +126,19 @@ void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, RecordedOp& re
                                    const std::vector<Use>& uses) {
     if (!depends_on_data(uses)) return;
     if (op.hasTag(at::Tag::data_dependent_output) && !may_be_guarded(op, record)) {
-        refuse(record.tape.name,
-               "the program reads the value of a tensor, so its course may depend on the data");
+        refuse(
+            record.tape.name,
+            "the program reads the value of a tensor, so its course may depend on the data: compute with the "
+            "tensor itself (torch.where)");
     }
     const bool mask = std::any_of(uses.begin(), uses.end(), [](const Use& use) {
         return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool ||
                                     use.tensor.scalar_type() == c10::ScalarType::Byte);
     });
     if (shape_depends_on_values(record.tape.name) || (mask && record.tape.name == "aten::index")) {
-        if (!options_.in_process) refuse(record.tape.name, "the shape of its result depends on the data");
+        if (!options_.in_process)
+            refuse(record.tape.name,
+                   "the shape of its result depends on the data: keep the shape (torch.where)");
         record.guards_sizes = true;
     }
 }
@@ -164,8 +170,8 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
             return other.written && other.value == use.value;
         });
         if (!declared && digest(use.tensor) != use.digest) {
-            refuse(record.tape.name,
-                   "writes to its argument " + std::to_string(use.argument) + " without declaring it");
+            refuse(record.tape.name, "writes to its argument " + std::to_string(use.argument) +
+                                         " without declaring it: name it in mutates_args");
         }
     }
 }
@@ -180,7 +186,7 @@ void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<
         const auto* memory = static_cast<const char*>(use.tensor.storage().data());
         if (begin < memory + use.tensor.storage().nbytes() && memory < begin + made.storage().nbytes()) {
             refuse(record.tape.name, "returns memory of its argument " + std::to_string(use.argument) +
-                                         " without declaring it");
+                                         " without declaring it: return a clone");
         }
     }
 }
@@ -207,7 +213,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
     for (std::size_t i = stack.size() - returns; i < stack.size(); ++i) {
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
             if (tensor.defined() && !tensor.has_storage())
-                refuse(record.tape.name, "makes a sparse or opaque tensor");
+                refuse(record.tape.name, "makes a sparse or opaque tensor: plans take dense ones");
             const bool fresh = tensor.defined() && !is_known(tensor);
             if (fresh && !options_.run_kernel) refuse_shared_memory(record, uses, tensor);
             record.tape.returns.emplace_back(
@@ -270,10 +276,12 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
         int root = use.value;
         while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
         if (recording_.values[root].kind == TensorKind::input && recording_.values[root].producer < 0)
-            refuse(record.tape.name, "writes to " + recording_.values[root].name + " of the module");
+            refuse(record.tape.name,
+                   "writes to " + recording_.values[root].name + " of the module: clone it first");
         if (value.producer < 0 && foreign_.contains(use.value))
             refuse(record.tape.name,
-                   "writes to a tensor that is neither the step's nor a parameter nor a buffer");
+                   "writes to a tensor that is neither the step's nor a parameter nor a buffer: register it "
+                   "as a buffer (register_buffer)");
     }
 }
 
@@ -284,7 +292,9 @@ void Recorder::follow_generator(const Call& call) {
     if (now == call.generator->digest()) return;  // the op draws nothing this time
     draws_ = true;
     if (is_moved(call.generator->digest()))
-        refuse(call.record.tape.name, "the program sets the state of the random number generator before it");
+        refuse(
+            call.record.tape.name,
+            "the program sets the state of the random number generator before it: seed outside of the step");
     generator_ = now;
 }
 

@@ -55,7 +55,8 @@ std::optional<std::string> op_difference(const RecordedOp& a, const RecordedOp& 
             return name_of(a) + " takes other tensors in the next step";
         if (left.kind == Argument::Kind::value && !same_value(left.value, right.value))
             return name_of(a) + " takes " + c10::str(left.value) + " in one step and " +
-                   c10::str(right.value) + " in the next: a number of the program changes";
+                   c10::str(right.value) +
+                   " in the next: a number of the program changes (pass it as a tensor)";
     }
     return std::nullopt;
 }

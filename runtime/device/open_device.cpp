@@ -84,7 +84,9 @@ Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::
                                                               bytes);
     std::unique_ptr<PinnedSlab> slab = mapped_slab(bytes);
     if (!slab)
-        return Error{"no " + std::to_string(bytes) + " bytes of host memory for copies", ErrorKind::failure};
+        return Error{
+            "no " + std::to_string(bytes) + " bytes of host memory for copies: let fewer bytes move there",
+            ErrorKind::failure};
     return slab;
 }
 

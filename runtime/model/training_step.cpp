@@ -97,7 +97,8 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
     std::vector<at::Tensor> differentiable;
     for (const at::Tensor& output : result.outputs)
         if (output.defined() && output.requires_grad()) differentiable.push_back(output);
-    TORCH_CHECK(!differentiable.empty(), "no output of the model requires a gradient");
+    TORCH_CHECK(!differentiable.empty(),
+                "no output of the model requires a gradient: let a parameter require one");
 
     if (observer.loss_begins) observer.loss_begins();
     std::vector<at::Tensor> roots, seeds;

@@ -33,7 +33,7 @@ Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device
             format_bytes(Bytes(needed)) + " more of the device (" + std::to_string(needed) +
             " bytes), which has " + format_bytes(Bytes(available)) + " left; it must have " +
             format_bytes(Bytes(device.context_bytes() + device.bytes_of_segments_in_use() + needed)) +
-            " in all",
+            " in all: free memory there, or give a smaller budget",
         ErrorKind::failure};
 }
 

@@ -192,7 +192,8 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     recorder_.note_outputs(outputs);
     if (shapes_)
         for (int place : cut_places_) gradient_shapes_.push_back(gradient_shape(outputs[place]));
-    if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
+    if (cut_places_.empty())
+        recorder_.refuse_step("no output of the module requires a gradient: let a parameter require one");
     shared_outputs_ = WrittenInPlace(outputs);
     cut_.connect(outputs, trained(), "RematlasRecordedBackward",
                  [self = shared_from_this()](variable_list&& gradients) {
@@ -259,13 +260,15 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     const bool around = cut_.is_reached_around();
     if (around)
         recorder_.refuse_step(
-            "the loss reaches tensors of the step by another way than the module's outputs");
+            "the loss reaches tensors of the step by another way than the module's outputs: return them from "
+            "the forward");
     if (sums_gradients_ && get_gradients_before_this_sum(trained()))
         recorder_.refuse_step(std::string(summed_otherwise) + ", and were in the first steps");
     for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (!inputs_[i].is_inference() &&
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
-            recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
+            recorder_.refuse_step("input " + std::to_string(i) +
+                                  " is written to before the backward: write to a clone");
 
     const struct WatchNoMore {
         StepRecording& recording;

@@ -88,7 +88,8 @@ class CudaSlab final : public PinnedSlab {
   public:
     CudaSlab(c10::DeviceIndex index, std::size_t bytes) : index_(index), bytes_(bytes) {
         data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        TORCH_CHECK(data_ != MAP_FAILED, "no ", bytes, " bytes of host memory");
+        TORCH_CHECK(data_ != MAP_FAILED, "no ", bytes,
+                    " bytes of host memory for copies: let fewer bytes move there");
         const c10::cuda::CUDAGuard guard(index_);
         cudaError_t error = cudaHostRegister(data_, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
         const bool registered = error == cudaSuccess;

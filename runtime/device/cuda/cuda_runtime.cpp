@@ -89,9 +89,10 @@ std::optional<std::string> unknown_allocator() {
     const auto divisions = AllocatorConfig::roundup_power2_divisions();
     if (std::any_of(divisions.begin(), divisions.end(), [](std::size_t value) { return value > 1; }))
         return "PYTORCH_CUDA_ALLOC_CONF=roundup_power2_divisions makes tensors take more than their bytes, "
-               "which plans do not foresee";
+               "which plans do not foresee; leave it out";
     if (std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING"))
-        return "PYTORCH_NO_CUDA_MEMORY_CACHING=1: without libtorch's allocator nobody counts the bytes";
+        return "PYTORCH_NO_CUDA_MEMORY_CACHING=1: without libtorch's allocator nobody counts the bytes; "
+               "unset it";
     return std::nullopt;
 }
 
@@ -355,7 +356,7 @@ extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* opt
     try {
         const int count = c10::cuda::device_count();
         if (count == 0) {
-            *why_not = "no CUDA device, or no driver";
+            *why_not = "no CUDA device, or no driver (rematlas doctor tells more)";
             return nullptr;
         }
         const int chosen = index < 0 ? c10::cuda::current_device() : index;

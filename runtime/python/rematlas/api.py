@@ -36,7 +36,10 @@ def is_planned(model) -> bool:
 def of(model) -> PlannedModule:
     module = planned_part(model)
     if not is_planned(module):
-        raise ValueError(f"rematlas: nothing is applied to this {type(module).__name__}")
+        raise ValueError(
+            f"rematlas: nothing is applied to this {type(module).__name__}: call rematlas.apply(model,"
+            " budget)"
+        )
     return module._compiled_call_impl
 
 

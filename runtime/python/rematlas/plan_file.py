@@ -30,7 +30,9 @@ class Plan:
     def save(self, path) -> None:
         path = pathlib.Path(path)
         if path.is_dir() or not path.parent.is_dir():
-            raise FileNotFoundError(f"rematlas: {path} is no file that can be written")
+            raise FileNotFoundError(
+                f"rematlas: {path} is no file that can be written: name a file in a folder that exists"
+            )
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.data)
         part.replace(path)

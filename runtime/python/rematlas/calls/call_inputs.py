@@ -26,11 +26,11 @@ def unfit(inputs, device) -> str:
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             return f"input {place} is a {type(tensor).__name__}"
         if tensor.layout != torch.strided:
-            return f"input {place} is sparse or opaque"
+            return f"input {place} is sparse or opaque: give a dense one (to_dense())"
         if str(tensor.device) not in (device, "cpu"):
-            return f"input {place} is on {tensor.device}, the model on {device}"
+            return f"input {place} is on {tensor.device}, the model on {device}: move it there"
         if tensor.is_inference():
-            return f"input {place} was made in inference mode"
+            return f"input {place} was made in inference mode: give a clone that is made outside of it"
     return ""
 
 

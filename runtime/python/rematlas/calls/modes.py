@@ -56,7 +56,10 @@ def unplannable(device: str) -> str:
             return message(error)
         opened.add(device)
     if device != "cpu" and torch._C._get_cudnn_enabled() and torch._C._get_cudnn_benchmark():
-        return "torch.backends.cudnn.benchmark is on, which chooses kernels by what they take at the moment"
+        return (
+            "torch.backends.cudnn.benchmark is on, which chooses kernels by what they take at the moment: set"
+            " it to False"
+        )
     return ""
 
 

@@ -21,7 +21,7 @@ class BeforeForward:
 
     def changed(self) -> str:
         moved = self.randomness.moved()
-        return f"the program draws from {moved}'s random numbers" if moved else ""
+        return f"the program draws from {moved}'s random numbers: draw them by torch" if moved else ""
 
     def assigned(self):
         return self.assignments.made()

@@ -30,6 +30,8 @@ from .untracked_writes import refuse_capture, untracked_writes
 
 HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocations()
 
+NOT_BEGUN = "rematlas: this eviction has not begun: ask within its `with`"
+
 in_force = None  # the OnlineEviction that is in force; there is at most one in a process
 
 
@@ -103,7 +105,9 @@ class OnlineEviction:
         global in_force
         end_if_left()
         if in_force is not None:
-            raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
+            raise RuntimeError(
+                "rematlas: online eviction is in force already; contexts do not nest: leave this one out"
+            )
         where = [] if self.model is None else [p.device for p in self.model.parameters()]
         device = self.device or str((where or [torch.get_default_device()])[0])
         refuse_capture(device)
@@ -149,7 +153,7 @@ class OnlineEviction:
         check`, `rematlas draw` and the explorer open. A step ends with its backward; ops after that (an
         optimizer's step, say) belong to the next step."""
         if self.eviction is None:
-            raise RuntimeError("rematlas: this eviction has not begun")
+            raise RuntimeError(NOT_BEGUN)
         try:
             self.eviction.save(os.fspath(name))
         except RuntimeError as error:
@@ -157,7 +161,7 @@ class OnlineEviction:
 
     def status(self) -> Eviction:
         if self.eviction is None:
-            raise RuntimeError("rematlas: this eviction has not begun")
+            raise RuntimeError(NOT_BEGUN)
         return Eviction.of(self.eviction.status())
 
 

@@ -28,7 +28,8 @@ from ..calls.module_hooks import BeforeForward
 from .refusals import MOST_ATTEMPTS
 
 SHARED_SUMS = (
-    "several forwards are open at a time, and share what they sum: it would be summed in another order"
+    "several forwards are open at a time, and share what they sum: it would be summed in another order; run"
+    " each backward before the next forward where the training allows it"
 )
 MOST_SHARED = 4  # if more forwards than these come while others are open, the training counts as sharing sums
 QUIET = 8  # forwards in a row without shared sums after which the count begins anew
@@ -53,7 +54,7 @@ def draws_elsewhere(forward: RunForward) -> str:
 
 def changes_its_arguments(forward: RunForward) -> str:
     change = forward.call.change()
-    return change and f"the forward changes its arguments: {change}"
+    return change and f"the forward changes its arguments: {change} (change a copy of them)"
 
 
 def changes_the_module(forward: RunForward) -> str:

@@ -27,7 +27,7 @@ def take(call_plan) -> None:
     try:
         returned = Returned.unpacked(packing, owner.module)
     except Exception as error:
-        call_plan.refuse(f"the plan is another module's: {message(error)}")
+        call_plan.refuse(f"the plan is another module's: {message(error)} (make a plan here)")
         return
     owner.state.note_assigned([(values, name) for values, name, *_ in returned.kept])
     owner.state.note_effects([(values, name) for values, name, _ in returned.effects])

@@ -11,9 +11,9 @@ def unfit(optimizer):
         if not group.get("fused"):
             return "its updates have other bits than the fused ones that a plan has; make it with fused=True"
         if group.get("dampening"):
-            return "dampening cannot be part of a plan"
+            return "dampening cannot be part of a plan: leave it out"
         if group.get("differentiable"):
-            return "a differentiable optimizer cannot be part of a plan"
+            return "a differentiable optimizer cannot be part of a plan: leave differentiable= out"
     return None
 
 

@@ -29,6 +29,7 @@ from .update_rule import Role, UpdateRule
 
 log = logging.getLogger("rematlas")
 WATCHED_STEPS = 2  # steps of the expected course before updates move into the backward
+REDUCED = "gradients are reduced between processes first: leave optimizer= out"
 
 
 class Updates:
@@ -183,9 +184,9 @@ class Updates:
     def watch_step(self, optimizer, has_closure) -> None:
         """Checks whether the optimizer's own step takes the expected course, and counts it."""
         if ranks.store() is not None:
-            self.refuse_for_good("gradients are reduced between processes first")
+            self.refuse_for_good(REDUCED)
         elif has_closure:
-            self.refuse_this_step("optimizer.step is given a closure")
+            self.refuse_this_step("optimizer.step is given a closure: call it without one")
         elif self.rule.scaler is None and getattr(optimizer, "found_inf", None) is not None:
             self.refuse_for_good(
                 "a GradScaler decides about steps when all gradients are there (say so with scaler=)"
@@ -193,11 +194,18 @@ class Updates:
         elif self.replayed is None or self.is_declared:
             return
         elif self.rule.options() != self.consumed.options_read:
-            self.refuse_for_good("options of the optimizer are changed between forward and step")
+            self.refuse_for_good(
+                "options of the optimizer are changed between forward and step: change them before the"
+                " forward"
+            )
         elif self.forwards != 1:
-            self.refuse_for_good("several forwards come before a step")
+            self.refuse_for_good(
+                "several forwards come before a step (say how many backwards with accumulate=)"
+            )
         elif not self.gradients_are_as_handed_out():
-            self.refuse_for_good("gradients are changed or replaced between backward and step (clipped, say)")
+            self.refuse_for_good(
+                "gradients are changed or replaced between backward and step (clipped, say: give clip_norm=)"
+            )
         else:
             self.watched += 1
 
@@ -250,7 +258,7 @@ class Updates:
         if not self.is_declared and (self.watched < WATCHED_STEPS or step_plan.is_from_shapes):
             return "it has not been watched"
         if self.is_declared and ranks.store() is not None:
-            return "gradients are reduced between processes first"
+            return REDUCED
         why = self.why_gradients_are_wanted(parameters)
         if why:
             return why
@@ -258,7 +266,10 @@ class Updates:
             known = {id(parameter) for parameter in parameters.values()}
             if any(id(parameter) not in known for parameter in self.rule.parameters()):
                 what = "scaled" if self.rule.clip_norm is None else "clipped"
-                return f"the optimizer has parameters of other modules, whose gradients are {what} with these"
+                return (
+                    f"the optimizer has parameters of other modules, whose gradients are {what} with these:"
+                    " make one for this module alone"
+                )
         return unfit(self.rule.optimizer) or ""
 
     def why_gradients_are_wanted(self, parameters) -> str:

@@ -1,0 +1,71 @@
+#include "app/cli/doctor/diagnosis.h"
+
+#include <future>
+
+#include "app/cli/doctor/machine_facts.h"
+#include "app/cli/doctor/python_facts.h"
+
+namespace rematlas {
+namespace {
+
+/// Whether the GPUs that the driver tells can be used by torch and by the runtime.
+void complain_of_devices(const Diagnosis& found, std::vector<Complaint>& wrong) {
+    const PythonFacts& python = found.python;
+    if (!found.devices.empty() && !python.torch.empty() && python.devices.empty()) {
+        if (python.cuda.empty())
+            wrong.push_back({"there is a GPU, and torch " + python.torch + " is made without CUDA",
+                             "install a torch with CUDA in this environment"});
+        else
+            wrong.push_back({"there is a GPU, and torch " + python.torch + " (CUDA " + python.cuda +
+                                 ") finds none; the driver is " + found.devices.front().driver,
+                             "update the driver, or install a torch for an older CUDA; see that "
+                             "CUDA_VISIBLE_DEVICES does not hide the GPU"});
+    }
+    for (const FoundProgram& program : found.programs) {
+        if (program.name != "rematlas-runtime" || !program.works || python.devices.empty()) continue;
+        std::error_code ignored;
+        const std::filesystem::path folder = std::filesystem::path(program.path).parent_path();
+        if (!std::filesystem::exists(folder / "librematlas_cuda.so", ignored))
+            wrong.push_back({"there is a GPU, and librematlas_cuda.so is not beside " + program.path,
+                             "build Rematlas again where CUDA's headers are (make build)"});
+    }
+}
+
+}  // namespace
+
+Diagnosis diagnose(std::chrono::seconds limit) {
+    Diagnosis found;
+    /// What a look complained of, apart from the looks that go on at the same time.
+    struct Complaints {
+        std::vector<Complaint> wrong, missing;
+    };
+    Complaints of_python, of_driver, of_runtime, of_layout, of_explorer, of_machine;
+    auto python = std::async(std::launch::async,
+                             [&] { return look_at_python(limit, of_python.wrong, of_python.missing); });
+    auto driver = std::async(std::launch::async, [&] { return look_at_driver(limit, of_driver.wrong); });
+    auto runtime = std::async(std::launch::async, [&] {
+        return look_at_runtime_program(limit, of_runtime.wrong, of_runtime.missing);
+    });
+    auto layout = std::async(std::launch::async, [&] {
+        return look_at_layout_program(limit, of_layout.wrong, of_layout.missing);
+    });
+    auto explorer = std::async(
+        std::launch::async, [&] { return look_at_explorer(limit, of_explorer.wrong, of_explorer.missing); });
+    found.system = look_at_system();
+    found.settings = look_at_settings(of_machine.wrong);
+    found.cache = look_at_cache(of_machine.wrong);
+    found.python = python.get();
+    found.devices = driver.get();
+    found.programs.push_back(runtime.get());
+    found.programs.push_back(layout.get());
+    found.programs.push_back(explorer.get());
+    complain_of_devices(found, of_driver.wrong);
+    if (found.devices.empty()) found.devices = found.python.devices;
+    for (Complaints* one : {&of_machine, &of_python, &of_driver, &of_runtime, &of_layout, &of_explorer}) {
+        found.wrong.insert(found.wrong.end(), one->wrong.begin(), one->wrong.end());
+        found.missing.insert(found.missing.end(), one->missing.begin(), one->missing.end());
+    }
+    return found;
+}
+
+}  // namespace rematlas

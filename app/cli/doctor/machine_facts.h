@@ -1,0 +1,25 @@
+// The system, the programs, the settings and the cache folder.
+#pragma once
+
+#include <chrono>
+
+#include "app/cli/doctor/diagnosis.h"
+
+namespace rematlas {
+
+SystemFacts look_at_system();
+
+/// GPUs that the driver's own program tells. What does not work is added to `wrong`.
+std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, std::vector<Complaint>& wrong);
+
+FoundProgram look_at_runtime_program(std::chrono::seconds limit, std::vector<Complaint>& wrong,
+                                     std::vector<Complaint>& missing);
+FoundProgram look_at_layout_program(std::chrono::seconds limit, std::vector<Complaint>& wrong,
+                                    std::vector<Complaint>& missing);
+FoundProgram look_at_explorer(std::chrono::seconds limit, std::vector<Complaint>& wrong,
+                              std::vector<Complaint>& missing);
+
+std::vector<Setting> look_at_settings(std::vector<Complaint>& wrong);
+CacheFacts look_at_cache(std::vector<Complaint>& wrong);
+
+}  // namespace rematlas

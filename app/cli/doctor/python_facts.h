@@ -1,0 +1,16 @@
+// The Python that commands start: its torch, its GPUs, the package.
+#pragma once
+
+#include <chrono>
+
+#include "app/cli/doctor/diagnosis.h"
+
+namespace rematlas {
+
+extern const char* const python_probe;  ///< the script, python_probe.py
+
+/// Runs the probe. What does not work is added to `wrong` and `missing`.
+PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& wrong,
+                           std::vector<Complaint>& missing);
+
+}  // namespace rematlas
