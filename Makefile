@@ -79,6 +79,7 @@ docs:
 	@tests/docs/site.sh
 
 test-docs: build
+	@tests/integrations/environment.sh
 	@ctest --preset $(PRESET) -L docs --no-tests=error -j $(JOBS)
 
 package: build
