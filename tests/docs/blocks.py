@@ -1,8 +1,8 @@
 """The fenced blocks of a Markdown page, and what a test does with each.
 
 A `console` block has commands behind `$ ` with their outputs. A `python` block is run, and the `text` block
-right behind a `python` block is what it prints. A block with a title is a file. A mark `<!-- not run: REASON -->`
-before a block means that nothing is done with it.
+right behind a `python` block is what it prints. A block with a title is a file. The mark
+`<!-- not run: REASON -->` before a block means that nothing is done with it.
 """
 
 import dataclasses

@@ -15,7 +15,7 @@ def add(commands) -> None:
     parser = commands.add_parser("capture", help="records a step of a model and writes its graph")
     parser.set_defaults(do=capture)
     add_function(parser)
-    parser.add_argument("-o", "--output", metavar="x.graph.json")
+    parser.add_argument("-o", "--output", metavar="x.graph.json", help="the graph file to write")
     add_optimizer(parser)
     parser.add_argument(
         "--device",

@@ -26,7 +26,11 @@ def write(path, text) -> None:
 
 
 def add_function(parser) -> None:
-    parser.add_argument("function", metavar="package.module:function")
+    parser.add_argument(
+        "function",
+        metavar="package.module:function",
+        help="a Python function that returns (model, args) or (model, args, kwargs)",
+    )
     parser.add_argument(
         "--set",
         action="append",
