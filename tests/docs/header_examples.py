@@ -1,6 +1,6 @@
 """The code examples at the top of C++ headers, as functions that a compiler can check.
 
-An example is a paragraph of the header's first comment whose lines begin with `//     `, with a statement in it.
+An example is a paragraph of the header's first comment whose lines begin with `//     `, with a statement.
 It may use names without making them: example_names.h has those of all headers, names_of_examples.py those of
 single ones. `...` stands for a value in an expression, and for a statement behind `if (...)`, `for (...)` and
 `while (...)`.
