@@ -16,7 +16,7 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     """Returns a `context_fn` for PyTorch's own checkpointing, for training without rematlas.
 
         policy = rematlas.checkpoint_policy(rematlas.plan(model, args, "60%"))
-        policy.wrap(model)                                                   # the regions, or by hand:
+        policy.wrap(model)  # the regions, or by hand:
         checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
 
     `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
