@@ -128,6 +128,9 @@ def commands_of(block: Block, name: str) -> list[Command]:
             at += 1
             text += "\n" + block.lines[at].text
         at += 1
+        while "<<" in text and at < len(block.lines) and block.lines[at].text[:2] in ("> ", ">"):
+            text += "\n" + block.lines[at].text[2:]  # a document that the shell reads, behind its prompt
+            at += 1
         output = []
         while at < len(block.lines) and not block.lines[at].text.startswith("$ "):
             output.append(block.lines[at])

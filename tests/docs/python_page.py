@@ -206,7 +206,7 @@ def of_function(node: ast.FunctionDef, name: str, level: str, is_method=False) -
     if missing:
         raise Missing(f"{name}: the docstring does not describe {', '.join(missing)}")
     title = f"{level} {name}"
-    call = ["<!-- not run: a signature -->", "```python", *signature.shown.splitlines(), "```", ""]
+    call = ["```text", *signature.shown.splitlines(), "```", ""]
     return [title, "", *call, *described(text)]
 
 
@@ -223,7 +223,7 @@ def of_class(path: pathlib.Path, name: str, level: str, is_public: bool) -> list
     made = next((inner for inner in node.body if getattr(inner, "name", "") == "__init__"), None)
     if is_public and ABOUT_ARGUMENT.search(" ".join(text.split())) and made:
         shown = signature_of(made, f"rematlas.{name}", True).shown
-        lines += ["<!-- not run: a signature -->", "```python", *shown.splitlines(), "```", ""]
+        lines += ["```text", *shown.splitlines(), "```", ""]
     lines += described(text)
     fields = fields_of(path, node) + properties_of(node)
     if fields:

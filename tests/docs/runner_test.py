@@ -38,6 +38,22 @@ class Blocks(unittest.TestCase):
         self.assertEqual([(line.number, line.text) for line in first.output], [(6, "one two")])
         self.assertEqual((second.line, second.output), (7, ()))
 
+    def test_a_document_behind_the_prompt_of_the_shell_is_part_of_the_command(self):
+        page = page_of("""\
+            ```console
+            $ cat > words.txt <<'END'
+            > one
+            >
+            > two
+            > END
+            $ wc -l < words.txt
+            3
+            ```
+            """)
+        first, second = commands_of(page.blocks[0], "page.md")
+        self.assertEqual(first.text, "cat > words.txt <<'END'\none\n\ntwo\nEND")
+        self.assertEqual([line.text for line in second.output], ["3"])
+
     def test_text_right_behind_python_is_its_output_and_text_elsewhere_is_not(self):
         page = page_of("""\
             ```python
