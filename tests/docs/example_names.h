@@ -1,4 +1,4 @@
-// Names that the examples at the top of core's headers use without making them (examples_test.py). Nothing is
+// Names that the examples at the top of core's headers use without making them (header_examples_test.py). Nothing is
 // defined: the examples are checked by the compiler, not run.
 #pragma once
 

@@ -8,7 +8,7 @@ import tempfile
 from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
-from .model_function import ModelFunction, NotMade, add_function, write, wrong
+from .model_function import ModelFunction, NotMade, add_example, add_function, write, wrong
 from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -20,6 +20,11 @@ def add(commands) -> None:
         "fits", help="tells which cards a training step fits: as it is, recomputed, offloaded"
     )
     parser.set_defaults(do=fits)
+    add_example(
+        parser,
+        "rematlas fits nets:step --optimizer adamw --cards h100,rtx4090",
+        "rematlas fits nets:step --cards h100 --vary batch --offload all",
+    )
     add_function(parser)
     add_optimizer(parser)
     parser.add_argument(

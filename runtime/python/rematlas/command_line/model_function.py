@@ -1,5 +1,6 @@
 """package.module:function, which returns (model, args, kwargs) or (model, args)."""
 
+import argparse
 import importlib
 import inspect
 import os
@@ -23,6 +24,12 @@ def write(path, text) -> None:
         write_whole(path, text)
     except OSError as error:
         wrong(f"{path}: {error.strerror}")
+
+
+def add_example(parser, *lines: str) -> None:
+    """Ends the help with these commands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n  ".join(("Example:" if len(lines) == 1 else "Examples:", *lines))
 
 
 def add_function(parser) -> None:
