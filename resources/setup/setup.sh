@@ -93,6 +93,7 @@ install_docs_packages() {
 }
 
 if [ "${1:-}" = --docs ]; then
+    # shellcheck disable=SC2086
     install_packages $packages_docs
     install_docs_packages
     exit

@@ -1,5 +1,5 @@
-// Names that the examples at the top of core's headers use without making them (header_examples_test.py). Nothing is
-// defined: the examples are checked by the compiler, not run.
+// Names that the examples at the top of core's headers use without making them (header_examples_test.py).
+// Nothing is defined: the examples are checked by the compiler, not run.
 #pragma once
 
 #include <chrono>
