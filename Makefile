@@ -4,6 +4,8 @@
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
+# make docs   the documentation as a site: build/site/index.html; fails where a link or an anchor leads nowhere
+# make test-docs   runs the commands and programs of the documentation's pages, and compares what they print
 # make test-integrations, make test-package, make wheel, make bench: see README.md
 # make test TORCH=2.11.0   what needs torch, built against another version and tested there;
 #                          ASSERTIONS=yes keeps the assertions, WITHOUT=one_torch leaves tests out by their label
@@ -27,10 +29,10 @@ TESTS := $(if $(TORCH),^(runtime|simgpu))
 # Tests to leave out, as a regular expression of their labels.
 WITHOUT ?= slow
 
-.PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations docs test-docs package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,10s/^# //p' Makefile
+	@sed -n '1,12s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
@@ -71,6 +73,14 @@ test-versions: setup
 # Models and training loops of other libraries, in an environment of its own (about 1 GB).
 test-integrations: build
 	@tests/integrations/run.sh $(CURDIR)/$(BUILD)/bin
+
+docs:
+	@resources/setup/setup.sh --docs
+	@tests/docs/site.sh
+
+test-docs: build
+	@tests/integrations/environment.sh
+	@ctest --preset $(PRESET) -L docs --no-tests=error -j $(JOBS)
 
 package: build
 	@cd $(BUILD) && cpack -G DEB

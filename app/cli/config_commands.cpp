@@ -1,6 +1,8 @@
 // rematlas config generate, rematlas config check
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "app/cli/command.h"
 #include "core/base/files.h"
@@ -12,7 +14,7 @@ void add_config_commands(const Commands& commands) {
     static OutputFlags output;
     static std::string type, out, path;
     CLI::App* config =
-        commands.app.add_subcommand("config", "complete solver configurations, to edit and to check");
+        commands.app.add_subcommand("config", "write and check complete configurations of solvers");
     config->require_subcommand(1);
     const Commands inner{*config, commands.exit};
     CLI::App* generate =
@@ -29,7 +31,10 @@ void add_config_commands(const Commands& commands) {
                       if (output.json) print_json({{"file", out}});
                       return Exit::success;
                   });
-    generate->add_option("type", type, "atlas, rotor, dtr, noremat, chen-sqrt or chen-greedy")->required();
+    std::string types;
+    for (const std::string_view known : config_types())
+        types += (types.empty() ? "" : ", ") + std::string(known);
+    generate->add_option("type", type, "one of " + types)->required();
     generate->add_option("-o,--output", out, "the file to write (default: standard output)");
     CLI::App* check = inner.add("check", "check a configuration", "rematlas config check rotor.json", output,
                                 []() -> Result<Exit> {

@@ -232,7 +232,7 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
 void add_diff_command(const Commands& commands) {
     static OutputFlags output;
     static std::string a, b, graph, plot;
-    CLI::App* app = commands.add("diff", "what two schedules of one graph do differently",
+    CLI::App* app = commands.add("diff", "show what two schedules of one graph do differently",
                                  "rematlas diff a.schedule.json b.schedule.json", output,
                                  [] { return diff_command(a, b, graph, plot, output); });
     app->add_option("a", a, "a .schedule.json file")->required();

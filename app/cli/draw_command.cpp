@@ -76,14 +76,14 @@ void add_draw_command(const Commands& commands) {
     static OutputFlags output;
     static DrawRequest asked;
     static std::string as;
-    CLI::App* app = commands.add(
-        "draw", "a picture of a graph, a schedule, a sweep or an answer of fits, without a display",
-        "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
-            asked.as_flame = as == "flame";
-            if (const Result<void> drawn = draw_any(asked); !drawn) return drawn.error();
-            if (output.json) print_json({{"file", asked.out}});
-            return Exit::success;
-        });
+    CLI::App* app =
+        commands.add("draw", "draw a graph, a schedule, a sweep or an answer of fits; no display is needed",
+                     "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
+                         asked.as_flame = as == "flame";
+                         if (const Result<void> drawn = draw_any(asked); !drawn) return drawn.error();
+                         if (output.json) print_json({{"file", asked.out}});
+                         return Exit::success;
+                     });
     app->add_option("file", asked.path, "a graph, schedule, plan, sweep, or what fits --json wrote")
         ->required();
     app->add_option("-o,--output", asked.out, "a .svg, .png or .pdf file")->required();

@@ -148,7 +148,7 @@ Result<Exit> dtr_command(const DtrFlags& flags, const OutputFlags& output) {
 void add_dtr_command(const Commands& commands) {
     static OutputFlags output;
     static DtrFlags flags;
-    CLI::App* app = commands.add("dtr", "online eviction simulated on a published log",
+    CLI::App* app = commands.add("dtr", "simulate online eviction on a published log",
                                  "rematlas dtr resnet32.log --heuristic dtr-eq --ratio 0.3,0.5,0.7", output,
                                  [] { return dtr_command(flags, output); });
     app->add_option("log", flags.log, "log of DTR's experiments, one JSON object a line")->required();

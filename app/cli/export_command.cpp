@@ -151,18 +151,20 @@ Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output)
 void add_export_command(const Commands& commands) {
     static OutputFlags output;
     static ExportFlags flags;
-    CLI::App* app = commands.add("export",
-                                 "a schedule as a plan for training, as selective checkpointing for PyTorch "
-                                 "or torchtitan, a trace, a table or a graph; a sweep as a table",
-                                 "rematlas export gpt12.schedule.json -o gpt12.plan", output,
-                                 [] { return export_command(flags, output); });
+    CLI::App* app =
+        commands.add("export",
+                     "write a schedule as a plan for training, as selective checkpointing for PyTorch "
+                     "or torchtitan, as a trace, a table or a graph; or a sweep as a table",
+                     "rematlas export gpt12.schedule.json -o gpt12.plan", output,
+                     [] { return export_command(flags, output); });
     app->add_option("file", flags.file, "a .schedule.json file, or a .sweep.json file (--format csv)")
         ->required();
     app->add_option("--graph", flags.graph,
                     "its graph (default: the file beside it with the digest it names)");
-    app->add_option("--format", flags.format,
-                    "plan, schedule, policy, torchtitan, chrome-trace, csv or dot; policy and torchtitan solve "
-                    "again, within what selective checkpointing can do at the schedule's budget")
+    app->add_option(
+           "--format", flags.format,
+           "plan, schedule, policy, torchtitan, chrome-trace, csv or dot; policy and torchtitan solve "
+           "again, within what selective checkpointing can do at the schedule's budget")
         ->check(CLI::IsMember({"plan", "schedule", "policy", "torchtitan", "chrome-trace", "csv", "dot"}))
         ->capture_default_str();
     app->add_option("--table", flags.table,

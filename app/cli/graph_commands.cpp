@@ -344,7 +344,7 @@ void add_graph_commands(const Commands& commands) {
     static std::string path, out, partition, link;
     static MeasuredQuestion measured;
     CLI::App* inspect_app = commands.add(
-        "inspect", "sizes, phases, memory and blocks of a graph, what torch measured, or the steps of a run",
+        "inspect", "show what is in a graph, in a memory snapshot or trace by torch, or in a log of steps",
         "rematlas inspect resnet50.graph.json", flags,
         []() -> Result<Exit> { return inspect_command(measured, link, flags); });
     inspect_app
@@ -365,7 +365,7 @@ void add_graph_commands(const Commands& commands) {
                             "with these links to the host in place of the graph's: of a device, of a kind "
                             "(pcie4, ...), or of a .json file of either");
 
-    CLI::App* decompose_app = commands.add("decompose", "the hierarchy of blocks that the solvers use",
+    CLI::App* decompose_app = commands.add("decompose", "show the hierarchy of blocks that the solvers use",
                                            "rematlas decompose gpt12.graph.json -o blocks.json", flags,
                                            [] { return decompose_command(path, partition, out, flags); });
     decompose_app->add_option("graph", path, "a .graph.json file")->required();

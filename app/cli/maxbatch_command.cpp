@@ -10,8 +10,8 @@
 #include "app/cli/command.h"
 #include "app/cli/copy_flags.h"
 #include "app/cli/interrupt.h"
-#include "app/programs/python_package.h"
 #include "app/cli/reading.h"
+#include "app/programs/python_package.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
@@ -255,7 +255,7 @@ void add_maxbatch_command(const Commands& commands) {
     static OutputFlags output;
     static MaxBatchFlags flags;
     CLI::App* app = commands.add(
-        "maxbatch", "the largest batch that a budget allows",
+        "maxbatch", "find the largest batch that a budget allows",
         "rematlas maxbatch resnet50.pt --input 'f32[B,3,112,112]' --budget 2GiB --max-overhead 1.25", output,
         [] { return maxbatch_command(flags, output); });
     app->add_option(

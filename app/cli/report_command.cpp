@@ -28,7 +28,7 @@ void add_report_command(const Commands& commands) {
     static std::vector<std::string> paths;
     static std::string graph, out;
     CLI::App* app =
-        commands.add("report", "what plans of a step need and cost, as one HTML page to look around in",
+        commands.add("report", "write one HTML page that shows what plans of a step need and cost",
                      "rematlas report gpt12.graph.json gpt12.schedule.json gpt12.sweep.json -o gpt12.html",
                      output, [] { return report_command(paths, graph, out, output); });
     app->add_option("files", paths,

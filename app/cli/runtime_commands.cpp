@@ -16,7 +16,7 @@ void add_runtime_commands(const Commands& commands) {
     commands.app.add_subcommand("capture",
                                 "record a model's training step as a graph (rematlas capture --help)");
     commands.app.add_subcommand(
-        "fits", "which cards a training step fits, which need not be there (rematlas fits --help)");
+        "fits", "tell which cards a training step fits; they need not be there (rematlas fits --help)");
     commands.app.add_subcommand("run", "train with a plan and verify it (rematlas run --help)");
     commands.app.add_subcommand("links",
                                 "measure how fast bytes move to the host and back (rematlas links --help)");

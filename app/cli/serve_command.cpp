@@ -122,7 +122,8 @@ void add_serve_command(const Commands& commands) {
     static OutputFlags output;
     static ServeFlags flags;
     CLI::App* app = commands.add(
-        "serve", "the page of report, live on 127.0.0.1: solve, sweep and see plans as they are found",
+        "serve",
+        "serve the page of report on 127.0.0.1, where one solves and sweeps and sees plans as they are found",
         "rematlas serve gpt12.graph.json gpt12.schedule.json", output,
         [] { return serve_command(flags, output); });
     app->add_option("files", flags.paths, "a graph, and schedules, plans and sweeps of it")

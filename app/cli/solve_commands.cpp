@@ -353,7 +353,7 @@ void add_pin_option(CLI::App& app, std::vector<std::string>& pins) {
 void add_solve_commands(const Commands& commands) {
     static OutputFlags output;
     static SolveFlags flags;
-    CLI::App* app = commands.add("solve", "a checked schedule under a budget",
+    CLI::App* app = commands.add("solve", "find a schedule that keeps a budget, and check it",
                                  "rematlas solve resnet50.graph.json --budget 60% -o resnet50.schedule.json",
                                  output, [] { return solve_command(flags, output); });
     const std::string names = solver_names();
@@ -363,21 +363,25 @@ void add_solve_commands(const Commands& commands) {
                     "resident in it ('60% of activations')");
     app->add_option(
            "--max-overhead", flags.max_overhead,
-           "in place of a budget: the least memory at which the step takes no more, 1.1 = +10 % time")
+           "in place of a budget: find the least memory at which the step takes at most this multiple of its "
+           "time, 1.1 = +10 % time")
         ->check(CLI::Range(1.0, 1e6));
     add_pin_option(*app, flags.pins);
     app->add_option("--solver", flags.solver, "one of " + names + "; default: atlas");
     app->add_option("--milp", flags.milp,
                     "library of the checkmate solvers: highs or glpk; default: the faster that is there")
         ->check(CLI::IsMember({"highs", "glpk"}));
-    app->add_option("--time-limit", flags.time_limit, "wall clock")->capture_default_str();
+    app->add_option("--time-limit", flags.time_limit, "wall clock for the search, such as 60s or 2m")
+        ->capture_default_str();
     app->add_option("--bound-time", flags.bound_time,
-                    "more wall clock after the search for a better proven bound, where there is a gap");
+                    "further wall clock for a better proven bound after the search, where there is a gap");
     app->add_option("--gap", flags.gap,
                     "the gap to the proven bound at which the search ends by itself, 0.1% or 0.001; default: "
                     "0.1%, of checkmate 0.0001%");
-    app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
-    app->add_option("--seed", flags.seed, "of the random choices")
+    app->add_option("--threads", flags.threads, "threads of the search")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app->add_option("--seed", flags.seed, "seed of the random choices")
         ->check(unsigned_number())
         ->capture_default_str();
     app->add_option("--config", flags.config, "a configuration file; it names the solver too");
@@ -388,7 +392,7 @@ void add_solve_commands(const Commands& commands) {
 
     static SweepFlags sweep;
     CLI::App* sweep_app =
-        commands.add("sweep", "time against memory over many budgets",
+        commands.add("sweep", "find the time of a step at many budgets",
                      "rematlas sweep gpt12.graph.json --solver atlas,rotor --budgets 12 --plot tradeoff.svg",
                      output, [] { return sweep_command(sweep, output); });
     sweep_app->add_option("graph", sweep.graph, "a .graph.json file")->required();
@@ -403,13 +407,14 @@ void add_solve_commands(const Commands& commands) {
             ->capture_default_str();
     sweep_app
         ->add_option("--spacing", sweep.spacing,
-                     "of these: curve places them where the curve bends, even at equal distances")
+                     "where the budgets lie: curve puts them where the curve bends, even at equal distances")
         ->check(CLI::IsMember({"curve", "even"}))
         ->capture_default_str();
-    sweep_app->add_option("--budget", sweep.budget, "these budgets instead, with commas")->excludes(count);
+    sweep_app->add_option("--budget", sweep.budget, "these budgets instead of --budgets, with commas")
+        ->excludes(count);
     sweep_app->add_option("--time-limit", sweep.time_limit, "wall clock for the whole sweep")
         ->capture_default_str();
-    sweep_app->add_option("--threads", sweep.threads, "threads")
+    sweep_app->add_option("--threads", sweep.threads, "threads of the search")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
     add_copy_options(*sweep_app, sweep.copies, true, true);

@@ -2,7 +2,7 @@
 //
 //     OpId op{3};  TensorId t{7};  Bytes b{1024};  Nanoseconds dt{1200};
 //     graph.ops[op].time + dt;     // Nanoseconds
-//     graph.tensors[op];           // does not compile
+//     graph.tensors[t];            // graph.tensors[op] does not compile
 #pragma once
 
 #include <compare>

@@ -2,7 +2,7 @@
 // entries.
 //
 //     const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 5000});
-//     best.value.bound ...                       // proven, however far the method got
+//     use(best.value.bound);                     // proven, however far the method got
 //
 // Source: primal-dual hybrid gradient (Chambolle and Pock 2011) with the diagonal scaling, the restarts and
 // the balance of primal and dual steps of PDLP (Applegate et al., NeurIPS 2021) and the reflected Halpern

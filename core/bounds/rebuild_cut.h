@@ -1,7 +1,7 @@
 // The fewest bytes from which the results of a step can still be made, when some ops do not run again.
 //
 //     RebuildCut cut(flat);            // no op runs again: all results are held
-//     cut.allow({op});                 // from now on this one may
+//     cut.allow({{op}});               // from now on this one may
 //     cut.value();                     // bytes that any way to make the results starts from
 //     cut.value_at({b}, {{c}});        // the same beside the inputs and outputs of b, with c to run as well
 //

@@ -1,9 +1,9 @@
 // Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) of a running program whose future nobody
 // knows. The simulation (`evict_online`) and the system that interposes on a real program share it.
 //
-//     OnlineEviction eviction(host, {.heuristic = DtrHeuristic::dtr});
-//     if (!eviction.begin(op.inputs)) return;          // made again where they were gone, and locked
-//     ... the op runs; whatever it takes is asked for by eviction.make_room(bytes) ...
+//     OnlineEviction eviction(host, {.pool = {.heuristic = DtrHeuristic::dtr}});
+//     if (!eviction.begin(op.inputs)) return false;    // made again where they were gone, and locked
+//     eviction.make_room(bytes);                       // for what the op takes; then it runs
 //     eviction.made(eviction.declare(op, outputs));    // its outputs are there
 //     eviction.release(tensor);                        // the program drops it
 //

@@ -1,7 +1,7 @@
 // The training step as nested blocks: what hierarchical solvers work on.
 //
 //     const TrainingTree tree = training_tree(graph, flat, {.by = Partition::bottom_up});
-//     for (const int child : tree.blocks[0].children) ... tree.blocks[child].backward ...
+//     for (const int child : tree.blocks[0].children) use(tree.blocks[child].backward);
 //
 // A block is an interval of the forward ops with the backward ops that belong to it. All forward parts in
 // order and then all backward parts in reverse order are an executable step, at each level of the tree.

@@ -3,7 +3,7 @@
 //     MilpModel model;
 //     const int x = model.add_column({.lower = 0, .upper = 1, .cost = -2, .integer = true});
 //     const int y = model.add_column({.lower = 0, .upper = 4, .cost = -1});
-//     model.add_row(-kInfinite, 3, {{x, 2.0}, {y, 1.0}});                       // 2x + y <= 3
+//     model.add_row(-kInfinite, 3, {{{x, 2.0}, {y, 1.0}}});                     // 2x + y <= 3
 //     Result<MilpAnswer> answer = solve_milp(MilpLibrary::highs, model, {.time = 10s});
 //
 // Minimizes. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later), each present or not in a build. They

@@ -1,6 +1,6 @@
 // A mixed-integer programme solved beside its caller, who looks in when it likes and may leave at any time.
 //
-//     MilpThread thread(MilpLibrary::highs, model, {.time = 10s});
+//     MilpThread thread(MilpLibrary::highs, std::make_shared<const MilpModel>(model), {.time = 10s});
 //     while (!thread.news(20ms).answer) ...
 //
 // The libraries look at their stop tokens only now and then, so the thread outlives this object if it has

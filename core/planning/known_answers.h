@@ -3,7 +3,7 @@
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
-//     known.bound({.budget = Bytes(2) << 30});     // on all schedules that may answer the question
+//     known.bound({.budget = Bytes(2 << 30)});     // on all schedules that may answer the question
 //
 // A bound holds for a question if it is proven for all schedules that may answer the question. So it also
 // holds for smaller budgets, fewer copies, less memory on the host, and more pins.

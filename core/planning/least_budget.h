@@ -1,8 +1,8 @@
 // The least memory with which a step keeps a limit on its time.
 //
 //     Result<LeastBudget> found = least_budget({graph, flat}, {.limits = {.time = 60s}}, 1.10);
-//     found->schedule.peak      // the least peak found at +10 %
-//     found->proven             // bytes that every such schedule needs
+//     use(found->schedule.peak);     // the least peak found at +10 %
+//     use(found->proven);            // bytes that every such schedule needs
 //
 // The search bisects over budgets: the overhead that a solver finds falls as the budget rises, and a bound
 // above the overhead that is allowed proves that the budget is too small.

@@ -1,7 +1,7 @@
 // The lines that make use of an exported file: for a training program, or for a shell.
 //
-//     for (const LinesToPaste& lines : lines_to_paste({.form = ExportForm::plan, .file = "gpt.plan", ...}))
-//         print(lines.text);
+//     const ExportedFile file{.form = ExportForm::plan, .file = "gpt.plan", .graph = &graph};
+//     for (const LinesToPaste& lines : lines_to_paste(file)) print(lines.text);
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 // calls.
 //
 //     StackId stack = stacks.child(StackId(), innermost);  // then its caller, and so on outwards
-//     stacks.place(stack)                                  // where the user's own code allocated
+//     stacks.place(stack);                                 // where the user's own code allocated
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 //     Result<MeasuredMemory> measured = read_measured_memory("snapshot.pickle");
 //     const MeasuredDevice& device = measured->devices.front();
-//     const Moment peak = peak_moment(device.allocated);
+//     const TraceMoment peak = peak_moment(device.allocated);
 //     for (const PlaceShare& share : alive_by_place(*measured, device, peak)) ...
 #pragma once
 

@@ -1,6 +1,6 @@
 // Runs any solver on a step whose ops update tensors that other ops read (core/schedule/update_order.h).
 //
-//     Answer answer = solve_in_order(problem, solver, budget, limits, progress);
+//     Answer answer = solve_in_order(problem, *solver, budget, limits, progress);
 #pragma once
 
 #include "core/solving/solver.h"

@@ -6,6 +6,7 @@ packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"
 packages_serve="libmicrohttpd-dev>=0.9.75"  # HTTP of rematlas serve, whose page has pictures
 packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qttools5-dev-tools>=5.15 xvfb xauth"
+packages_docs="python3>=3.11 python3-venv ca-certificates"
 packages_browser="chromium"  # 120 MB: the pages of reports are tested in it
 
 # Python packages of .venv: torch, the models of some tests, expecttest, without which torch's list of ops and their
@@ -17,6 +18,9 @@ python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm
 python_packages_tools="ruff==0.17.6 lizard==1.24.3"
 python_packages_alone="highspy==1.15.1 highsbox==1.15.1"
 python_installer=uv==0.13.9
+
+# Python packages of .venv-docs, in which the documentation is built.
+python_packages_docs="mkdocs==1.6.1 mkdocs-material==9.8.2"
 
 # The torchvision that goes with a torch.
 declare -A torchvision_of=([2.11.0]=0.26.0 [2.12.1]=0.27.1 [2.13.0]=0.28.0 [2.14.1]=0.29.1 [2.15.0]=0.29.2)

@@ -2,7 +2,7 @@
 # Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
 # Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment,
 # `--explorer` torch and the Python environment alone. `--torch VERSION` makes the environment
-# .venv-torch-VERSION, too, for a build against that torch.
+# .venv-torch-VERSION, too, for a build against that torch. `--docs` makes the environment .venv-docs and nothing else.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -81,6 +81,23 @@ install_python_packages() {
     echo "$wanted" >"$stamp"
 }
 
+# Makes the environment in which the documentation is built.
+install_docs_packages() {
+    local venv=$root/.venv-docs stamp=$root/.venv-docs/rematlas-packages
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$python_packages_docs" ] && return
+    [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment .venv-docs"
+    echo "setup: installing $python_packages_docs into .venv-docs"
+    # shellcheck disable=SC2086
+    install_into "$venv" $python_packages_docs
+    echo "$python_packages_docs" >"$stamp"
+}
+
+if [ "${1:-}" = --docs ]; then
+    # shellcheck disable=SC2086
+    install_packages $packages_docs
+    install_docs_packages
+    exit
+fi
 packages="$packages_build $packages_core"
 [ "${1:-}" = --core ] || packages+=" $packages_pictures $packages_serve $packages_explorer $packages_browser"
 # shellcheck disable=SC2086

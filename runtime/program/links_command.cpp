@@ -93,10 +93,10 @@ void add_links_command(CLI::App& app, Body& body) {
     auto flags = std::make_shared<LinksFlags>();
     CLI::App* command =
         app.add_subcommand("links",
-                           "Measures how fast bytes move between the host and a device: each way alone, both "
-                           "ways together, and what a "
-                           "small copy takes; on the CPU, which has no links, copies within host memory. "
-                           "And how fast the host updates parameters in its own memory");
+                           "Measures how fast bytes move between the host and a device (each way alone, both "
+                           "ways together, and what a small copy takes; on the CPU, which has no links, "
+                           "copies within host memory), and how fast the host updates parameters in its own "
+                           "memory");
     command->footer("Example:\n  rematlas links --device cuda -o links.json");
     command->add_option("--device", flags->device, "cpu, cuda, or a GPU by its index: cuda:1")
         ->capture_default_str();

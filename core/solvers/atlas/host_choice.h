@@ -2,7 +2,7 @@
 // given time.
 //
 //     const HostChoice choice(problem, graph.host);            // of all updates that can run there
-//     annealing::UpdateChoice some = choice.done_by(1.2 * base_time);
+//     annealing::UpdateChoice some = choice.done_by(Nanoseconds(6 * base_time / 5));
 //
 // The host runs its updates one after the other, each as soon as its gradients are there. Updates that the
 // host has no time for stay on the device, and the links then carry their states there and back. So the two

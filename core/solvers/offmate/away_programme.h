@@ -2,7 +2,8 @@
 // between which of their events.
 //
 //     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
-//     solve_milp(library, programme.milp()) ... programme.rounded(values)         // a decision for each gap
+//     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
+//     programme.rounded(answer->values);         // a decision for each gap
 //
 // The runs are cut into stages of equal numbers of runs. A stage for the start comes before them and a stage
 // for the end after them. Gaps that begin and end in the same stages form one item, of which any fraction

@@ -1,8 +1,9 @@
 // OffMate's programme: it chooses an option for each block of the step, while bytes may be away from the
 // device.
 //
-//     const BlockProgramme programme(graph, flat, level, limits);
-//     run_programme(..., [&](auto values) { runs = level.lowered(programme.decode(values)); });
+//     const BlockProgramme programme(graph, flat, level, blocks, placed_runs, limits);
+//     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
+//     RunSequence runs = level.lowered(programme.decode(answer->values));
 //
 // Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
 // saves some of its tensors and makes others again, and backward once, so the options do all recomputation.

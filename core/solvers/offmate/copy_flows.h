@@ -2,7 +2,7 @@
 //
 //     CopyFlows flows(milp, stages, rates);
 //     flows.add({.bytes = sum, .leaves = 3, .returns = 9});     // away in stages 4 .. 8
-//     flows.finish(needs, budget);
+//     flows.finish(needs, 2e9, 0.01);                           // bytes, and the price of link time
 //
 // Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a
 // fraction of each tensor on each link in each stage, and a time of each stage that is at least its compute

@@ -2,7 +2,7 @@
 // then the steps are written, then trials improve the plan.
 //
 //     const CopyPlanner planner(problem, budget, options);
-//     std::optional<CopyingPlan> plan = planner.by_programme(runs, deadline);
+//     std::optional<CopyingPlan> plan = planner.by_programme(placed_runs, deadline);
 //     planner.improve(*plan, 1000, seed, deadline);
 #pragma once
 

@@ -1,7 +1,7 @@
 // A training step of which some regions are checkpointed, as the steps that PyTorch takes.
 //
 //     const CheckpointedStep step = play(graph, flat, regions, {.regions = {0, 2}, .saved = saved});
-//     simulate(graph, step.steps)->peak == step.peak;
+//     simulate(graph, step.steps)->peak == Bytes(step.peak);
 #pragma once
 
 #include <cstdint>

@@ -68,18 +68,21 @@ def apply(
     chunk_loss=None,
     watch=None,
 ):
-    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. For
-    a DistributedDataParallel the module within it is planned.
+    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. The
+    first calls in train mode are recorded; then the step is planned in the background. Raises TypeError and
+    ValueError for wrong arguments.
 
-    `budget`: bytes of all tensors of the process on the model's device ("2GiB", or a number); or a share of
-    the step's peak without recomputation ("60%"); or a share of the part of that peak that is not resident
-    ("60% of activations"). The bytes that live beside the step are added to a share. The first calls in train
-    mode are recorded; then the step is planned in the background. `time_limit`: seconds for the planning.
-    `verify`: the number of real steps on which the plan is compared with the original before it is used.
-    `plan`: a plan that was made before, or its path; without a `budget`, the budget in bytes that the plan
-    was made for is kept. `shapes`: the most kinds of calls that are planned. `frames`: the number of forwards
-    that are open at a time; if more are open, the plan is made anew. `on_refuse`: "warn" warns once and
-    trains on with the original; "raise" raises rematlas.Refused.
+    `model`: a torch.nn.Module; of a DistributedDataParallel the module within it is planned. `budget`: bytes
+    of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's peak
+    without recomputation ("60%"); or a share of the part of that peak that is not resident ("60% of
+    activations"). The bytes that live beside the step are added to a share. `solver`: the name of a solver,
+    one of those of `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`),
+    which counts in place of `solver`. `time_limit`: seconds for the planning. `verify`: the number of real
+    steps on which the plan is compared with the original before it is used. `plan`: a plan that was made
+    before, or its path; without a `budget`, the budget in bytes that the plan was made for is kept. `shapes`:
+    the most kinds of calls that are planned. `frames`: the number of forwards that are open at a time; if
+    more are open, the plan is made anew. `on_refuse`: "warn" warns once and trains on with the original;
+    "raise" raises rematlas.Refused.
 
     `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
@@ -113,8 +116,8 @@ def apply(
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
 
-    `watch`: the path of a file that gets a line of JSON for each step, see step_log.py: who ran the step, its
-    peak and time, and, if the original ran it in the plan's place, the reason. The file begins anew.
+    `watch`: the path of a file that gets a line of JSON for each step: who ran the step, its peak and time,
+    and, if the original ran it in the plan's place, the reason. The file begins anew.
     """
     given = dict(locals())
     del given["model"]
@@ -181,43 +184,58 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Gives the module its own forward back. Open steps finish as they began."""
+    """Gives the module its own forward back, and returns it. Open steps finish as they began.
+
+    `model`: a module under `apply`. Raises ValueError if nothing is applied to it.
+    """
     of(model).remove()
     return model
 
 
 def status(model):
     """Returns the Status of a model under `apply`, or the CompiledStatus of an object that `compile` has
-    returned."""
+    returned.
+
+    `model`: that model or object. Raises ValueError for any other.
+    """
     return compiled_status(model) or Status(of(model))
 
 
 def plan(model, args, budget, kwargs=None, **options) -> Plan:
-    """Plans ahead of the first call, on sample arguments. It runs steps whose loss is the sum of the outputs
-    that are single numbers, or the sum of all outputs if there are no such outputs.
+    """Plans ahead of the first call, on sample arguments, and returns a Plan. It runs steps whose loss is the
+    sum of the outputs that are single numbers, or the sum of all outputs if there are no such outputs. The
+    model stays as it was: parameters, buffers, gradients, attributes, modes and random numbers. So do the
+    arguments, and an `optimizer`. Raises Refused if the model cannot be captured, and Infeasible if no
+    schedule keeps the budget.
 
-    The model stays as it was: parameters, buffers, gradients, attributes, modes and random numbers. So do the
-    arguments, and an `optimizer`. `options`: as in `apply`. Raises Refused or Infeasible.
+    `model`: a torch.nn.Module. `args`: a tuple with the arguments of a call, or a tensor that is the only
+    one. `budget`: as in `apply`. `kwargs`: a dict with the keyword arguments of the call. `options`: as in
+    `apply`, and those below.
 
-    With `device_profile` ("h100", or a profile's path) the plan is for a card that need not be there: the
-    step is recorded from shapes, and model and arguments may lie on the meta device. `device` ("cuda") is
-    checked against the profile. With `values=True`, tensors among the arguments keep their values. `autocast`
-    ("bf16") puts the forward into a region of torch.autocast, which torch itself does not open without a
-    card. `solver`, `config`, `time_limit`, `offload`, `links` (by default those of the card), `host_budget`
-    and `chunk_loss` are as in `apply`. `host_profile` (desktop, or the path of a file that `rematlas links`
-    wrote) says how much memory the host has if `host_budget` is not given.
+    With a device profile the plan is for a card that need not be there. The step is recorded from shapes, and
+    model and arguments may lie on the meta device. Of the options of `apply` there are `solver`, `config`,
+    `time_limit`, `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss`, and
+    further ones.
 
-    With a device profile, `optimizer` is a name with options, ("adamw", {"lr": 1e-4}), any
-    torch.optim.Optimizer, or a list of optimizers, each for a part of the parameters. The names sgd, adam and
-    adamw mean fused updates: an op of the plan updates each parameter when its gradient is final, and the
-    gradient is freed then. All other optimizers run after the backward, when the program calls
-    optimizer.step(): these three names with {"foreach": True} (lists of all parameters, torch's default on a
-    GPU) or {"foreach": False} (a loop), the optimizers of torchao ("adamw8bit", ...), and instances that are
-    not fused. Their step is recorded on shapes, so that states and temporaries count to the byte; `apply`
-    refuses such a plan, which is only to look at. The workspaces of their kernels are not known.
-    `master_weights="f32"`: parameters of 16 bits are copies of weights in f32, which the optimizer updates;
-    gradients are cast for one parameter at a time, with foreach for all at once. Parameters that require no
-    gradient have no states. `plan(...).updates()` says how the updates run, and how much memory they take.
+    `device_profile`: a card by name ("h100"), or the path of a profile. `device`: "cuda", which is checked
+    against the profile. `values`: True if tensors among the arguments keep their values. `autocast`: "bf16"
+    or "f16" for a forward in a region of torch.autocast, which torch itself does not open without a card.
+    `host_profile`: desktop, or the path of a file that `rematlas links` wrote, which says how much memory the
+    host has if `host_budget` is not given. `optimizer`: a name with options, ("adamw", {"lr": 1e-4}), any
+    torch.optim.Optimizer, or a list of optimizers, each for a part of the parameters. `master_weights`:
+    "f32" if parameters of 16 bits are copies of weights in f32, which the optimizer updates; gradients are
+    cast for one parameter at a time, with foreach for all at once.
+
+    Of these optimizers, the names sgd, adam and adamw mean fused updates: an op of the plan updates each
+    parameter when its gradient is final, and the gradient is freed then. All others run after the backward,
+    when the program calls optimizer.step(): the three names with {"foreach": True} (lists of all parameters,
+    torch's default on a GPU) or {"foreach": False} (a loop), the optimizers of torchao ("adamw8bit", ...),
+    and instances that are not fused.
+
+    The step of these others is recorded on shapes, so that states and temporaries count to the byte; `apply`
+    refuses such a plan, which is only to look at. The workspaces of their kernels are not known. Parameters
+    that require no gradient have no states. `plan(...).updates()` says how the updates run, and how much
+    memory they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]
@@ -300,5 +318,10 @@ def sample_step(model, args, kwargs):
 
 
 def load(model, plan, **options):
-    """Has the model train by a plan that was made before, and returns it: `apply` with a plan."""
+    """Has the model train by a plan that was made before, and returns the model: `apply` with a plan.
+
+    `model`: a torch.nn.Module. `plan`: a Plan, or the path of a plan file, or of a schedule file with its
+    graph file beside it. `options`: as in `apply`; without a `budget`, the budget in bytes that the plan was
+    made for is kept. Raises ValueError for other files, and for a schedule that does not pass the check.
+    """
     return apply(model, options.pop("budget", None), plan=plan, **options)

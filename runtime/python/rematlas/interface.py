@@ -19,29 +19,49 @@ SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 
 
 def generate_config(kind: str = "atlas") -> dict:
-    """Returns a complete configuration of a kind: rotor, checkmate, dtr, noremat, atlas, ... Errors list the
-    kinds."""
+    """Returns a complete configuration of a solver.
+
+    `kind`: rotor, checkmate, dtr, noremat, atlas, ... Raises an error that lists the kinds if it is none.
+    """
     return configurations.generated(kind)
 
 
 def check_config(config: dict) -> dict:
+    """Returns the configuration if it is complete.
+
+    `config`: as `generate_config` returns it. Errors name a key that is unknown, of the wrong type, or out of
+    range.
+    """
     configurations.checked(config)
     return config
 
 
 def save_config(config: dict, path) -> None:
-    """Writes a configuration. Errors name a key that is unknown, of the wrong type, or out of range."""
+    """Writes a configuration as a file of JSON, after `check_config`.
+
+    `config`: the configuration. `path`: the path of the file.
+    """
     pathlib.Path(path).write_text(json.dumps(check_config(config), indent=2) + "\n")
 
 
 def load_config(path) -> dict:
+    """Reads a configuration from a file, and checks it as `check_config` does.
+
+    `path`: the path of the file.
+    """
     return check_config(json.loads(pathlib.Path(path).read_text()))
 
 
 class PublishedModule(nn.Module):
     """A module around the model, which is planned by `plan` on the sample and trained by `apply`. It has the
-    model's own parameters, buffers, modes and state_dict. `budget`: bytes of all tensors of the process.
-    Without a budget, or with `solve_sched=False`, `solve_sched(budget)` makes the schedule."""
+    model's own parameters, buffers, modes and state_dict. The other classes of this interface differ from it
+    in their solver alone.
+
+    `model`: a torch.nn.Module. `sample`: the arguments of a call. `budget`: bytes of all tensors of the
+    process. Without a budget, or with `solve_sched=False`, the method `solve_sched` makes the schedule.
+    `solver`: a solver by name, in place of the one of the class. `config`: a configuration, in place of
+    `solver`. `time_limit`: seconds for the planning.
+    """
 
     algorithm = "atlas"
 
@@ -58,6 +78,7 @@ class PublishedModule(nn.Module):
             self.solve_sched(budget)
 
     def solve_sched(self, budget) -> None:
+        """Makes the schedule for a budget, and uses it from the next call on."""
         model = self.original_mod
         if is_planned(model):
             remove(model)
@@ -66,6 +87,7 @@ class PublishedModule(nn.Module):
 
     @property
     def training(self) -> bool:
+        """Whether the model is in train mode."""
         return self.original_mod.training
 
     @training.setter
@@ -82,6 +104,7 @@ class PublishedModule(nn.Module):
         return self.original_mod(*args, **kwargs)
 
     def status(self):
+        """Returns the Status of the model, as rematlas.status does."""
         return status(self.original_mod)
 
     def state_dict(self, *args, **kwargs):
@@ -94,52 +117,57 @@ class PublishedModule(nn.Module):
         """Does nothing: loss.backward() has run the schedule's second half."""
 
     def reinit(self, set_to_none: bool = False) -> None:
+        """Sets the gradients to zero, or to None."""
         self.zero_grad(set_to_none=set_to_none)
 
 
 class Rockmate(PublishedModule):
-    """Zhao et al., ICML 2023."""
+    """Plans by the solver rockmate (Zhao et al., ICML 2023)."""
 
     algorithm = "rockmate"
 
 
 class PureRockmate(Rockmate):
-    pass
+    """Another name of Rockmate."""
 
 
 class HiRemate(PublishedModule):
-    """Gusak et al., ICML 2025."""
+    """Plans by the solver hiremate (Gusak et al., ICML 2025)."""
 
     algorithm = "hiremate"
 
 
 class Hiremate(HiRemate):
-    pass
+    """Another name of HiRemate."""
 
 
 class HRockmate(HiRemate):
-    pass
+    """Another name of HiRemate."""
 
 
 class Checkmate(PublishedModule):
-    """Jain et al., MLSys 2020."""
+    """Plans by the solver checkmate (Jain et al., MLSys 2020)."""
 
     algorithm = "checkmate"
 
 
 class Rotor(PublishedModule):
-    """Beaumont et al."""
+    """Plans by the solver rotor (Beaumont et al.)."""
 
     algorithm = "rotor"
 
 
 class DTR(PublishedModule):
-    """Kirisame et al., ICLR 2021: the evictions and reruns of online eviction on this graph, as a fixed
-    schedule."""
+    """Plans by the solver dtr (Kirisame et al., ICLR 2021): a fixed schedule with the evictions and reruns of
+    online eviction on this graph."""
 
     algorithm = "dtr"
 
 
 def from_config(model, sample, config: dict, budget=None) -> PublishedModule:
-    """Returns the module for a configuration. Without a budget, call `solve_sched(budget)` on the result."""
+    """Returns a PublishedModule for a configuration.
+
+    `model`, `sample` and `config`: as PublishedModule takes them. `budget`: bytes of all tensors of the
+    process; without it, call `solve_sched(budget)` on the result.
+    """
     return PublishedModule(model, sample, budget, config=check_config(config))

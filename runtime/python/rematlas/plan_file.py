@@ -28,6 +28,7 @@ class Plan:
             raise ValueError(f"rematlas: {message(error)}") from None
 
     def save(self, path) -> None:
+        """Writes the plan as a file. Raises FileNotFoundError if there is no such folder."""
         path = pathlib.Path(path)
         if path.is_dir() or not path.parent.is_dir():
             raise FileNotFoundError(
@@ -48,6 +49,7 @@ class Plan:
         return CompiledPlan.of_bytes(self.data, device)
 
     def ends_with_updates(self) -> bool:
+        """Says whether the optimizer's updates are part of the plan."""
         return bool(self.compiled("cpu").state_names())
 
     def updates(self) -> str:

@@ -39,8 +39,28 @@ def bytes_that_work(call_plan) -> int:
 
 
 class PlanInfo:
-    """The plan of one kind of call. `compared`: the number of steps in which the plan was compared with the
-    original. For bytes and times see `PlanAnswer`."""
+    """The plan of one kind of call.
+
+    - `inputs`: the types and shapes of the call's tensors, as texts
+    - `ops`: the number of ops of the step
+    - `budget_bytes`, `peak_bytes`: the part of the budget that is the step's, and the step's predicted peak
+    - `measured_peak_bytes`: the largest measured peak of a compared step; None if none was measured
+    - `at_most`: whether that is below the predicted peak
+    - `whole_peak_bytes`, `resident_bytes`: the peak without recomputation, and what is resident of it
+    - `beside_bytes`: bytes that lived beside the step when it was planned, and come on top of both
+    - `host_peak_bytes`: the peak on the host, of plans with copies
+    - `allocated_peak_bytes`, `reserved_peak_bytes`: on a GPU, what the caching allocator hands out at the
+      peak, and what it holds of the device, with fragmentation
+    - `device_bytes`: on a GPU, the memory that the device must have: for the step, for what lives beside it,
+      for the driver and for other processes
+    - `overhead`, `bound`, `gap`: the predicted overhead, a proven lower bound on it, and the gap between them
+    - `solver`: the name of the solver
+    - `compared`: the number of steps in which the plan was compared with the original
+    - `last`: figures of the last step that the plan ran, by name
+    - `loss_head`: bytes of head and loss in the peak, and by chunks of tokens; None if the bytes are few
+
+    What is not known is None.
+    """
 
     def __init__(self, call_plan):
         self.inputs = call_plan.inputs
@@ -69,6 +89,8 @@ class PlanInfo:
 
 
 class Status:
+    """What `rematlas.status` says about the steps of a model under `apply`. Its text tells all in words."""
+
     def __init__(self, planned):
         self._planned = planned
 
@@ -94,6 +116,7 @@ class Status:
 
     @property
     def reason(self) -> str:
+        """Why calls have no plan; empty if nothing speaks against one."""
         if self._planned.refusals.of_module:
             return self._planned.refusals.of_module
         if not self._call_plans():
@@ -144,14 +167,17 @@ class Status:
 
     @property
     def plans(self):
+        """A PlanInfo for each kind of call that has a plan."""
         return [PlanInfo(call_plan) for call_plan in self._solved()]
 
     @property
     def replayed(self) -> int:
+        """The number of steps that plans ran."""
         return self._planned.replayed
 
     @property
     def original(self) -> int:
+        """The number of steps that the original ran."""
         return self._planned.original
 
     @property
@@ -220,6 +246,7 @@ class Status:
         raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
 
     def save(self, path) -> None:
+        """Writes the last plan as a file, see `plan`."""
         self.plan().save(path)
 
     def __repr__(self):

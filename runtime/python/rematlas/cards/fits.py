@@ -177,7 +177,8 @@ def fits(
     """Says for each card whether a training step of the model fits it as it is, with recomputation, and, if
     `offload` is not "none", with copies to the host over the card's own links.
 
-    Model and arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
+    `model`: a torch.nn.Module. `args` and `kwargs`: the arguments of a call, as in `plan`. Model and
+    arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
     profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast` and `chunk_loss`
     are as in `plan` with `device_profile`. `max_overhead`: the largest overhead that counts as fitting, 1.1
     for ten percent more time. `time_limit`: seconds for each card and way, 4 by default. `host_profile`: the

@@ -16,7 +16,7 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     """Returns a `context_fn` for PyTorch's own checkpointing, for training without rematlas.
 
         policy = rematlas.checkpoint_policy(rematlas.plan(model, args, "60%"))
-        policy.wrap(model)                                                   # the regions, or by hand:
+        policy.wrap(model)  # the regions, or by hand:
         checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
 
     `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
@@ -46,18 +46,22 @@ class SelectivePolicy:
 
     @property
     def budget_bytes(self) -> int:
+        """The budget of the step."""
         return self.file.budget_bytes
 
     @property
     def peak_bytes(self) -> int:
+        """The predicted peak of the step under the policy."""
         return self.file.peak_bytes
 
     @property
     def resident_bytes(self) -> int:
+        """The bytes of the peak that are there for the whole step."""
         return self.file.resident_bytes
 
     @property
     def overhead(self) -> float:
+        """The predicted overhead."""
         return self.file.overhead
 
     def __repr__(self):
@@ -78,6 +82,7 @@ class SelectivePolicy:
         return functools.partial(self.contexts, [self.regions[module]], has_name=True)
 
     def save(self, path) -> None:
+        """Writes the policy file."""
         write_whole(path, self.file.text)
 
     def wrap(self, model):
@@ -91,6 +96,7 @@ class SelectivePolicy:
         return model
 
     def unwrap(self, model):
+        """Takes `wrap` back, and returns the model."""
         for path in self.regions:
             vars(model.get_submodule(path)).pop("forward", None)
         return model

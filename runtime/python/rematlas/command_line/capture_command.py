@@ -6,7 +6,7 @@ import pathlib
 from ..api import graph_of
 from ..cards.absent_device import AbsentDevice
 from ..cards.recorded_step import graph_of_step
-from .model_function import ModelFunction, add_function, write, wrong
+from .model_function import ModelFunction, add_example, add_function, write, wrong
 from .optimizer_options import add_optimizer, made_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -14,8 +14,13 @@ from .shape_options import add_host_profile, add_shape_options, shape_options
 def add(commands) -> None:
     parser = commands.add_parser("capture", help="records a step of a model and writes its graph")
     parser.set_defaults(do=capture)
+    add_example(
+        parser,
+        "python -m rematlas capture nets:step -o step.graph.json",
+        "python -m rematlas capture nets:step --device meta --device-profile h100 -o h100.graph.json",
+    )
     add_function(parser)
-    parser.add_argument("-o", "--output", metavar="x.graph.json")
+    parser.add_argument("-o", "--output", metavar="x.graph.json", help="the graph file to write")
     add_optimizer(parser)
     parser.add_argument(
         "--device",

@@ -8,7 +8,7 @@ import tempfile
 from .. import library
 from ..cards.fits import Steps, cards_named, fits_of_steps, text_of
 from ..copies import CHOICES
-from .model_function import ModelFunction, NotMade, add_function, write, wrong
+from .model_function import ModelFunction, NotMade, add_example, add_function, write, wrong
 from .optimizer_options import add_optimizer, step_end_options
 from .shape_options import add_host_profile, add_shape_options, shape_options
 
@@ -17,13 +17,20 @@ PICTURES = (".svg", ".png", ".pdf")
 
 def add(commands) -> None:
     parser = commands.add_parser(
-        "fits", help="which cards a training step fits: as it is, recomputed, offloaded"
+        "fits", help="tells which cards a training step fits: as it is, recomputed, offloaded"
     )
     parser.set_defaults(do=fits)
+    add_example(
+        parser,
+        "rematlas fits nets:step --optimizer adamw --cards h100,rtx4090",
+        "rematlas fits nets:step --cards h100 --vary batch --offload all",
+    )
     add_function(parser)
     add_optimizer(parser)
     parser.add_argument(
-        "--cards", metavar="h100,rtx4090", help="device profiles; by default all that there are"
+        "--cards",
+        metavar="h100,rtx4090",
+        help="device profiles, with commas; by default all that come with the package",
     )
     parser.add_argument(
         "--offload", choices=CHOICES, default="none", help="what may be copied to the host, as for solve"
@@ -31,13 +38,14 @@ def add(commands) -> None:
     parser.add_argument(
         "--vary",
         metavar="KEYWORD",
-        help="batch or length, say: a number of this keyword that fits, of which two percent more does not",
+        help="a keyword of the function, such as batch or length: finds a number for it that fits, where two"
+        " percent more does not",
     )
     parser.add_argument(
         "--max-overhead", type=float, metavar="1.1", help="the most time that counts as fitting"
     )
     parser.add_argument(
-        "--time-limit", type=float, metavar="SECONDS", help="for each card and way; 4 unless it is given"
+        "--time-limit", type=float, metavar="SECONDS", help="for each card and way; 4 by default"
     )
     add_host_profile(parser, "of all cards; ")
     add_shape_options(parser)

@@ -1,5 +1,6 @@
 """package.module:function, which returns (model, args, kwargs) or (model, args)."""
 
+import argparse
 import importlib
 import inspect
 import os
@@ -25,8 +26,18 @@ def write(path, text) -> None:
         wrong(f"{path}: {error.strerror}")
 
 
+def add_example(parser, *lines: str) -> None:
+    """Ends the help with these commands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n  ".join(("Example:" if len(lines) == 1 else "Examples:", *lines))
+
+
 def add_function(parser) -> None:
-    parser.add_argument("function", metavar="package.module:function")
+    parser.add_argument(
+        "function",
+        metavar="package.module:function",
+        help="a Python function that returns (model, args) or (model, args, kwargs)",
+    )
     parser.add_argument(
         "--set",
         action="append",

@@ -4,16 +4,17 @@ import json
 
 from ..plan_file import Plan
 from ..run import run, text_of
-from .model_function import ModelFunction, add_function, wrong
+from .model_function import ModelFunction, add_example, add_function, wrong
 
 
 def add(commands) -> None:
     parser = commands.add_parser("run", help="trains by a plan, and compares with the original")
     parser.set_defaults(do=run_by_plan)
+    add_example(parser, "python -m rematlas run nets:step step.plan --steps 5 --verify")
     add_function(parser)
-    parser.add_argument("plan", metavar="x.plan", help="or s.schedule.json with its graph file beside it")
-    parser.add_argument("--steps", type=positive, default=5)
-    parser.add_argument("--seed", type=int, default=1, help="of the model's random numbers")
+    parser.add_argument("plan", metavar="x.plan", help="a plan, or a schedule with its graph file beside it")
+    parser.add_argument("--steps", type=positive, default=5, help="training steps; 5 by default")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the model's random numbers")
     parser.add_argument(
         "--verify",
         action="store_true",

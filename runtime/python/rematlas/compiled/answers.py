@@ -118,7 +118,7 @@ class Eviction:
 
     steps: int  # backwards that are over
     calls: int  # runs of ops
-    evictions: int
+    evictions: int  # storages that were evicted
     rematerializations: int  # reruns of ops
     rerun_share: float  # the share of reruns in the time of all ops
     known_ops: int  # ops that could run again now

@@ -56,7 +56,8 @@ def evict(
     "size", "msps" or "random". `deallocation`: what is done with tensors that the program drops: "eager"
     (they are freed), "ignore" (they stay until memory is short), "banish" (they are freed for ever).
     `thrash`: a step is given up if its reruns take so many times its own time. `sample`: scores only a sample
-    of the storages. `ignore_small`: never evicts small storages. `record`: keeps the events of the last step,
+    of the storages. `ignore_small`: never evicts small storages. `seed`: that of
+    the random numbers of "random" and of `sample`. `record`: keeps the events of the last step,
     for `save`. `device`: the device whose memory is limited; without it the model's device, and without a
     model torch's default device.
 
@@ -91,9 +92,10 @@ def opened(eviction) -> None:
 
 
 class OnlineEviction:
-    """The context that `evict` makes. `options`: as the compiled Eviction takes them."""
+    """The context that `evict` returns."""
 
     def __init__(self, model, budget: int, options: dict, device=None):
+        """`options`: as the compiled Eviction takes them."""
         self.model, self.budget = model, budget
         self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
@@ -160,6 +162,7 @@ class OnlineEviction:
             raise RuntimeError(message(error)) from None
 
     def status(self) -> Eviction:
+        """Returns an Eviction, with the counts so far."""
         if self.eviction is None:
             raise RuntimeError(NOT_BEGUN)
         return Eviction.of(self.eviction.status())

@@ -41,8 +41,8 @@ class CompiledGraph:
     """The result for one graph of the step. All bytes are bytes of the device, and include the tensors that
     live beside the graph's own (`beside_bytes`)."""
 
-    budget_bytes: int
-    beside_bytes: int
+    budget_bytes: int  # the budget of the step
+    beside_bytes: int  # bytes of tensors that live beside the graph's own
     # The peak of the graph as torch.compile alone cuts it. If this is beyond the budget, it is a lower bound.
     plain_bytes: int
     lowered_bytes: int = 0  # the peak of the chosen cut, by the text that inductor generates

@@ -5,8 +5,10 @@ STEP = "_rematlas_compiled_step"  # the attribute with the BudgetedStep, in the 
 
 
 def compile_options(budget, *, time_limit=SECONDS) -> dict:
-    """Returns options for `torch.compile(model, options=...)` that keep a budget: bytes, "8GiB", or "60%" of
-    the step's peak under torch.compile alone. Raises ValueError if `budget` is no budget.
+    """Returns options for `torch.compile(model, options=...)` that keep a budget.
+
+    `budget`: bytes of the device, "8GiB", or "60%" of the step's peak under torch.compile alone.
+    `time_limit`: seconds for each schedule that is tried. Raises ValueError if `budget` is no budget.
 
     These options do less than `compile`: no step is measured; if there are several graphs, each takes the
     budget that the graphs before it have left; and a budget that cannot be reached raises torch's
@@ -21,17 +23,20 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
 
 def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **options):
     """Compiles as `torch.compile(model_or_function, **options)` does, so that forward and backward keep a
-    budget: bytes of the device with all tensors that live there, "8GiB", or "60%" of the step's peak under
-    torch.compile alone.
+    budget.
 
-    The solver chooses which tensors forward saves and which ones backward computes again, in at most
-    `time_limit` seconds for each schedule that is tried. The peak is read from the text that inductor
-    generates, before it is compiled. If dynamo cuts a step into several graphs, the first call begins anew,
-    with each graph at its least memory; the second call compiles the graphs with the cuts that are chosen for
-    all of them together. Checkpoints within the step are dissolved. Raises Infeasible, in the first call or
-    in a later call with larger sizes, if the budget cannot be reached; raises ValueError if `budget` is no
-    budget or if an option of torch.compile excludes a budget. `rematlas.status(step)` shows the result for
-    each graph.
+    `model_or_function`: a torch.nn.Module, or a function of tensors. `budget`: bytes of the device with all
+    tensors that live there, "8GiB", or "60%" of the step's peak under torch.compile alone. `time_limit`:
+    seconds for each schedule that is tried. `options`: those of torch.compile.
+
+    The solver chooses which tensors forward saves and which ones backward computes again. The peak is read
+    from the text that inductor generates, before it is compiled. If dynamo cuts a step into several graphs,
+    the first call begins anew, with each graph at its least memory; the second call compiles the graphs with
+    the cuts that are chosen for all of them together.
+
+    Checkpoints within the step are dissolved. Raises Infeasible, in the first call or in a later call with
+    larger sizes, if the budget cannot be reached; raises ValueError if `budget` is no budget or if an option
+    of torch.compile excludes a budget. `rematlas.status(step)` shows the result for each graph.
 
     `compare`: the second call compiles the step once more without a budget and runs both.
     `rematlas.status(step).difference` says how far their outputs and gradients are apart. The call raises

@@ -1,0 +1,41 @@
+"""Runs the Python blocks of a page, which come in on standard input as lines of JSON, in one namespace.
+
+What a block prints goes to standard output; then come a zero byte and `done` or `raised`. Errors are printed
+as Python prints them, with the page and its lines as the file.
+"""
+
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+
+
+def main() -> None:
+    requests = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.path[0] = os.getcwd()
+    program = sys.modules["__main__"] = types.ModuleType("__main__")
+    for request in iter(requests.readline, b""):
+        answer = "done" if run_block(json.loads(request), vars(program)) else "raised"
+        sys.stdout.flush()
+        os.write(1, f"\0{answer}\n".encode())
+
+
+def run_block(block: dict, names: dict) -> bool:
+    """Returns whether the block ends without an error."""
+    text = "\n" * block["line"] + block["text"]  # so that line numbers are those of the page
+    file = block["page"]
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    try:
+        exec(compile(text, file, "exec"), names)
+    except BaseException as error:
+        behind = error.__traceback__.tb_next  # without this file's frame
+        print("".join(traceback.format_exception(type(error), error, behind)), end="")
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+// Names that the examples at the top of core's headers use without making them (header_examples_test.py).
+// Nothing is defined: the examples are checked by the compiler, not run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/ids.h"
+#include "core/base/links.h"
+#include "core/base/result.h"
+#include "core/graph/flat_graph.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/schedule.h"
+#include "core/schedule/simulate.h"
+#include "core/solvers/rotor/rotor.h"
+#include "core/solving/solver.h"
+
+namespace rematlas::example_names {
+
+using namespace std::chrono_literals;
+
+/// Stands for `...`: a value of any type.
+struct Anything {
+    template <class T>
+    operator T() const;
+};
+extern const Anything anything;
+
+/// What an example returns.
+struct Returned {
+    Returned();
+    template <class T>
+    Returned(T&& value);
+};
+
+/// What an example does with a value.
+template <class... Values>
+void use(const Values&... values);
+template <class Size>
+void allocate(Size arena);
+void print(const std::string& text);
+
+extern const Graph graph;
+extern const FlatGraph flat;
+extern const Problem problem;
+/// Bytes, for functions that take a strong type and for those that take a number.
+struct Amount {
+    operator Bytes() const;
+    operator std::int64_t() const;
+};
+extern const Amount budget;
+extern const Limits limits;
+extern const Progress progress;
+extern const Deadline deadline;
+extern const Schedule schedule;
+extern const Solution solution;
+extern const RunSequence runs;
+extern const Links links;
+extern const std::unique_ptr<Solver> solver;
+extern const std::filesystem::path path;
+extern const OpId op;
+extern const TensorId tensor;
+extern const nlohmann::json json;
+extern const std::uint64_t seed;
+extern const int threads;
+
+}  // namespace rematlas::example_names

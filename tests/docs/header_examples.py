@@ -1,0 +1,76 @@
+"""The code examples at the top of C++ headers, as functions that a compiler can check.
+
+An example is a paragraph of the header's first comment whose lines begin with `//     `, with a statement.
+It may use names without making them: example_names.h has those of all headers, names_of_examples.py those of
+single ones. `...` stands for a value in an expression, and for a statement behind `if (...)`, `for (...)` and
+`while (...)`.
+"""
+
+import dataclasses
+import pathlib
+import re
+
+INDENT = "//     "
+
+
+@dataclasses.dataclass
+class Example:
+    header: str  # relative to the repository
+    line: int  # of its first line
+    code: list[str]
+    namespaces: tuple[str, ...] = ()  # of the header, within rematlas
+
+    def defines_functions(self) -> bool:
+        return any(re.match(r"(void|extern|constinit) ", line) for line in self.code)
+
+
+def examples_of(header: pathlib.Path, name: str) -> Example | None:
+    """Returns the example of a header; its paragraphs of code are one example."""
+    found, paragraph = [], []
+    for number, line in enumerate([*header.read_text().splitlines(), ""], 1):
+        if line.startswith(INDENT):
+            paragraph.append((number, line.removeprefix(INDENT)))
+            continue
+        if is_code([text for _, text in paragraph]):
+            found += paragraph
+        paragraph = []
+        if not line.startswith("//"):
+            break
+    if not found:
+        return None
+    code = [""] * (found[-1][0] - found[0][0] + 1)
+    for number, text in found:
+        code[number - found[0][0]] = text
+    namespaces = sorted(set(re.findall(r"^namespace rematlas::(\w+) ", header.read_text(), re.MULTILINE)))
+    return Example(name, found[0][0], code, tuple(namespaces))
+
+
+def is_code(lines: list[str]) -> bool:
+    return any(without_comment(line).rstrip().endswith((";", "{")) for line in lines)
+
+
+def without_comment(line: str) -> str:
+    return re.split(r"\s//( |$)", line)[0] if not line.startswith("//") else ""
+
+
+def compilable(line: str) -> str:
+    """Returns a line of an example with something in place of each `...`."""
+    line = without_comment(line).rstrip()
+    line = re.sub(r"\{ \.\.\. \}", "{ return anything; }", line)
+    line = re.sub(r"\) \.\.\.$", ") {}", line)
+    return line.replace("...", "anything")
+
+
+def translation_unit(examples: list[Example], names: dict[str, str]) -> str:
+    """Returns the text of a file with all examples. Errors name the header and its line."""
+    lines = [f'#include "{example.header}"' for example in examples]
+    lines += ['#include "tests/docs/example_names.h"', "namespace rematlas {"]
+    for number, example in enumerate(examples):
+        lines += [f"namespace example_{number} {{", "using namespace example_names;"]
+        lines += [f"using namespace rematlas::{name};" for name in example.namespaces]
+        lines += [names.get(example.header, "")]
+        is_function = not example.defines_functions()
+        lines += ["Returned example() {" if is_function else ""]
+        lines += [f'#line {example.line} "{example.header}"', *map(compilable, example.code)]
+        lines += ["}" if is_function else "", "}"]
+    return "\n".join([*lines, "}", ""])
