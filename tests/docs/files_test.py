@@ -22,7 +22,7 @@ KEY = re.compile(
 )
 FORMAT = re.compile(r"\"(rematlas\.[a-z]+)\"")
 # Written in lists beside `format` on the page, or formats of what is printed and not of files.
-PRINTED = {"rematlas.measurement", "rematlas.run"}
+PRINTED = {"rematlas.doctor", "rematlas.measurement", "rematlas.run"}
 EXPLAINED_ELSEWHERE = {"format", "version"}
 
 
