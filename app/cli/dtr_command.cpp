@@ -168,7 +168,7 @@ void add_dtr_command(const Commands& commands) {
         ->capture_default_str();
     app->add_flag("--sample", flags.sample, "scores a random sample: the root of the number of candidates");
     app->add_flag("--ignore-small", flags.ignore_small, "never evicts below 1 % of the average size");
-    app->add_option("--seed", flags.seed, "of random and --sample")
+    app->add_option("--seed", flags.seed, "seed of the heuristic random and of --sample")
         ->check(unsigned_number())
         ->capture_default_str();
 }

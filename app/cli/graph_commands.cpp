@@ -354,12 +354,12 @@ void add_graph_commands(const Commands& commands) {
         ->required();
     inspect_app->add_option(
         "--plan", measured.plan,
-        "the plan or schedule that a measured step ran by: its peak beside the measured one");
+        "the plan or schedule of a measured step, whose peak is shown beside the measured one");
     inspect_app
-        ->add_option(
-            "--top", measured.top,
-            "so many places of what is alive at a measured peak, or reasons why the original ran steps "
-            "(default: 10)")
+        ->add_option("--top", measured.top,
+                     "how many places of what is alive at a measured peak, or how many reasons why the "
+                     "original ran steps "
+                     "(default: 10)")
         ->check(unsigned_number());
     inspect_app->add_option("--device-profile", link,
                             "with these links to the host in place of the graph's: of a device, of a kind "

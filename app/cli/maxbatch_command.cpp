@@ -265,13 +265,14 @@ void add_maxbatch_command(const Commands& commands) {
         ->required();
     app->add_option("--input", flags.inputs, "as for capture, with B for the batch: 'i64[B,256]<4096'")
         ->allow_extra_args(false);
-    app->add_option("--vary", flags.vary, "of a function: the keyword that varies; default: batch");
+    app->add_option("--vary", flags.vary, "the keyword of a function that varies; default: batch");
     app->add_option("--optimizer", flags.optimizer, "as for capture")->capture_default_str();
     app->add_option("--optimizer-options", flags.optimizer_options, "as for capture");
     app->add_option("--master-weights", flags.master_weights,
-                    "of a function, with --device meta: f32, as for capture");
+                    "f32, as for capture; of a function with --device meta");
     app->add_option("--budget", flags.budget, "bytes (16GiB)")->required();
-    app->add_option("--max-overhead", flags.max_overhead, "most time allowed, 1.25 = +25 %; default: any")
+    app->add_option("--max-overhead", flags.max_overhead,
+                    "the most time that a step may take, 1.25 = +25 %; default: any")
         ->check(CLI::Range(1.0, 1e6));
     app->add_option("--device", flags.device, "as for capture; meta needs no memory for the step")
         ->capture_default_str();
@@ -284,7 +285,7 @@ void add_maxbatch_command(const Commands& commands) {
     add_copy_options(*app, flags.copies, false);
     app->add_option("--time-limit", flags.time_limit, "wall clock for all solving, without the captures")
         ->capture_default_str();
-    app->add_option("--most", flags.most, "no larger batch is tried")
+    app->add_option("--most", flags.most, "the largest batch that is tried")
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
     app->add_option("-o,--output", flags.out, "write the schedule to this file, and its graph beside it");

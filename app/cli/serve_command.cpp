@@ -130,7 +130,7 @@ void add_serve_command(const Commands& commands) {
         ->required()
         ->expected(1, 64);
     app->add_option("--graph", flags.graph, "their graph, as in report");
-    app->add_option("--port", flags.port, "of 127.0.0.1; 0 takes a free one")
+    app->add_option("--port", flags.port, "the port on 127.0.0.1; 0 takes a free one")
         ->check(CLI::Range(0, 65535))
         ->capture_default_str();
 }

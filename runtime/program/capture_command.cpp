@@ -157,10 +157,11 @@ void add_capture_command(CLI::App& app, Body& body) {
     command->add_option("--threads", flags->threads, "threads of libtorch, here and in later runs")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    command->add_option("--repeats", flags->repeats, "most steps replayed for the times of the ops")
+    command
+        ->add_option("--repeats", flags->repeats, "the most steps that are replayed for the times of the ops")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")
+    command->add_option("--seed", flags->seed, "seed of the inputs' values and of the model's random numbers")
         ->capture_default_str();
     command->add_flag("--json", flags->json, "print one object");
     command->add_flag("--quiet", flags->quiet, "no progress");

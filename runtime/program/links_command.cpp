@@ -100,7 +100,7 @@ void add_links_command(CLI::App& app, Body& body) {
     command->footer("Example:\n  rematlas links --device cuda -o links.json");
     command->add_option("--device", flags->device, "cpu, cuda, or a GPU by its index: cuda:1")
         ->capture_default_str();
-    command->add_option("--bytes", flags->bytes, "of a large copy; the device has two of these")
+    command->add_option("--bytes", flags->bytes, "bytes of a large copy; the device holds two of these")
         ->capture_default_str();
     command->add_option("-o,--output", flags->output,
                         "profile to write, which --device-profile and --host-profile of other commands read");

@@ -171,7 +171,7 @@ void add_run_command(CLI::App& app, Body& body) {
     command->add_option("--steps", flags->steps, "training steps, each with other data")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
-    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")
+    command->add_option("--seed", flags->seed, "seed of the inputs' values and of the model's random numbers")
         ->capture_default_str();
     command->add_flag("--verify", flags->verify,
                       "run the original too (it must fit into memory) and compare bit by bit");
