@@ -2,7 +2,7 @@
 store of the process group.
 
 A process asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the
-same tensors. If rank 0 has other shapes, the process waits in vain and plans alone.
+same tensors. If rank 0 has other shapes, the process plans alone.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 from .compiled.compiled_plan import CompiledPlan
 
+GRACE = 5.0  # seconds that rank 0 has to begin with a graph, once it has answered for another one
 MEASURED = ("time_ns", "workspace_bytes")  # measured facts of an op, which differ between processes
 
 
@@ -42,17 +43,40 @@ class Shared:
 
     def __init__(self, plan, asked: str, seconds: float):
         self.store = store()
-        self.key = f"rematlas/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
+        question = f"rematlas/{hashlib.sha256(asked.encode()).hexdigest()}"
+        self.key = f"{question}/{digest(plan)}"
+        self.begun = f"{self.key}/begun"  # set as soon as rank 0 plans this graph
+        self.answers = f"{question}/answers"  # the number of graphs that rank 0 has answered for
         self.end = time.monotonic() + seconds
+        self.known_answers = self.store.add(self.answers, 0)
+        self.begin_by = (
+            None  # the time by which rank 0 must have begun, once it has answered for another graph
+        )
+        if leads():
+            self.store.set(self.begun, b"1")
 
     def publish(self, plan) -> None:
-        self.store.set(self.key, plan.to_bytes())
+        self.answer(plan.to_bytes())
 
     def publish_refusal(self, why: str) -> None:
-        self.store.set(self.key, b"!" + why.encode())
+        self.answer(b"!" + why.encode())
+
+    def answer(self, data: bytes) -> None:
+        self.store.set(self.key, data)
+        self.store.add(self.answers, 1)
 
     def waits(self) -> bool:
-        return not self.store.check([self.key]) and time.monotonic() < self.end
+        """Says whether rank 0 may still answer. A rank 0 that has answered for another graph meanwhile has
+        GRACE seconds to begin with this one."""
+        if self.store.check([self.key]):
+            return False
+        now = time.monotonic()
+        if self.begin_by is None and self.store.add(self.answers, 0) > self.known_answers:
+            self.begin_by = now + GRACE
+        is_hopeless = (
+            self.begin_by is not None and now >= self.begin_by and not self.store.check([self.begun])
+        )
+        return now < self.end and not is_hopeless
 
     def received(self, device):
         """Returns the plan; the reason as text if rank 0 has none; None if rank 0 has sent nothing."""

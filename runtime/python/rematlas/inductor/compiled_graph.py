@@ -204,7 +204,9 @@ class BudgetedGraph:
             over = tried.lowered_bytes - budget
             if over <= 0:
                 return best
-            allocated = tried.answer.overwriting & (tried.forward.allocated | tried.backward.allocated)
+            allocated = {*tried.forward.allocated, *tried.backward.allocated}.intersection(
+                tried.answer.overwriting
+            )
             known = self.step.forbid_overwriting(allocated, tried.answer) - tried.answer.planned_bytes
             asked -= max(0, over + MARGIN - known)
         smallest = self.smallest()

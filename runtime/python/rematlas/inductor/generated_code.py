@@ -200,10 +200,11 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
     return is_compiled
 
 
-def nodes_of(buffers) -> frozenset[str]:
+def nodes_of(buffers) -> tuple[str, ...]:
     """Returns the names of the nodes that the named buffers hold."""
     found = filter(None, map(V.graph.try_get_buffer, buffers))
-    return frozenset(node.name for node in (buffer.get_origin_node() for buffer in found) if node is not None)
+    origins = (buffer.get_origin_node() for buffer in found)
+    return tuple(node.name for node in origins if node is not None)
 
 
 @dataclasses.dataclass

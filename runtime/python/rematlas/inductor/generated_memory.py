@@ -15,7 +15,7 @@ class TextMemory:
     peak_bytes: int  # the most bytes; an argument that the graph drops is subtracted from there on
     end_bytes: int  # bytes alive when the graph returns, minus the arguments that it has dropped
     # Names of the buffers that get new memory, in place of memory that another buffer has left to them.
-    allocated: frozenset[str] = frozenset()
+    allocated: tuple[str, ...] = ()
     larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes that may change, see larger_sizes
 
 
@@ -180,4 +180,4 @@ def memory_of(text: str, sizes) -> TextMemory:
     reader = _Reader(sizes)
     reader.parts = parts_of_tuples(body)
     reader.play(body)
-    return TextMemory(reader.peak, reader.alive, frozenset(reader.allocated))
+    return TextMemory(reader.peak, reader.alive, tuple(sorted(reader.allocated)))

@@ -70,6 +70,6 @@ def read(key: str) -> StepRecord | None:
 def decision_of(told) -> Decision:
     save_set = told["save_set"]
     if save_set is not None:
-        lists = {name: tuple(save_set[name]) for name in ("saved", "backward", "in_memory")}
+        lists = {name: tuple(value) for name, value in save_set.items() if isinstance(value, list)}
         save_set = SaveSet(**{**save_set, **lists})
     return Decision(told["graph"], save_set, CompiledGraph(**told["told"]), told["growth"])

@@ -19,7 +19,7 @@ class SaveSet:
     saved: tuple  # nodes that forward saves
     backward: tuple  # nodes of kernels, in the order in which backward runs them
     in_memory: tuple  # nodes of fused kernels
-    overwriting: frozenset  # nodes of kernels that write their result over a tensor that they read
+    overwriting: tuple  # nodes of kernels that write their result over a tensor that they read
     planned_bytes: int
     overhead: float
     bound: float | None  # the bound on the overhead
@@ -205,7 +205,7 @@ class KernelStep:
             tuple(saved),
             tuple(backward),
             tuple(k.node.name for k in self.kernels.kernels if class_of(k.node) is NodeClass.FUSED),
-            frozenset(self.ran[number].node.name for kind, number in steps if kind == "run_inplace"),
+            tuple(self.ran[number].node.name for kind, number in steps if kind == "run_inplace"),
             schedule["predicted"]["peak_bytes"],
             schedule["predicted"]["overhead"],
             bound and bound["overhead"],

@@ -12,7 +12,7 @@ from ..compiled.memory import other_bytes
 from ..compiled.observed_steps import RecordingState
 from ..errors import message
 from . import gate
-from .comparing import Comparing
+from .comparing import Comparing, Unbound
 from .measured import Comparisons, Original
 from .planned import Planned
 from .planning import Planning
@@ -111,16 +111,12 @@ class CallPlan:
     def wait(self, end=None) -> None:
         """Waits until its plans are made, at most until `end` on the clock `time.monotonic`."""
         self.settle()
-        while (
-            isinstance(self.state, Planning)
-            and self.state.is_busy()
-            and (end is None or time.monotonic() < end)
-        ):
+        while isinstance(self.state, Planning) and (end is None or time.monotonic() < end):
             if end is None and self.plan.compiled.busy():
                 self.plan.compiled.wait()
-            else:
+            elif self.state.is_busy():
                 time.sleep(0.02)
-        self.settle()
+            self.settle()  # may begin to plan anew
         if end is None:
             for ending in self.endings.values():
                 ending.plan.wait()
@@ -274,7 +270,7 @@ class CallPlan:
             self.refuse(why)
         return not why
 
-    def bind(self) -> None:
+    def bind(self, is_last_try=False) -> None:
         """Takes the plan that was found. The plan is compared with the original if both fit in the budget."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
@@ -282,7 +278,10 @@ class CallPlan:
         try:
             plan.bind(self.watch or owner.state.watch or owner.state.look(), owner.name)
         except RuntimeError as error:
-            self.refuse(message(error))
+            if is_last_try:
+                self.refuse(message(error))
+            else:
+                self.state = Unbound(self)
             return
         self.original.note_answer(owner.original_bytes(answer), answer, self.is_from_shapes)
         needed = self.original.needed_for_comparison()

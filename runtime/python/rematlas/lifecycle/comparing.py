@@ -7,9 +7,20 @@ from ..compiled.observed_steps import StepComparison, Verdict
 from ..fallback.step_peaks import Runner
 from .observed import Compared, ObservedForward
 from .refusals import MOST_ATTEMPTS
-from .state import StateName, Unplanned
+from .state import UNDECIDED, State, StateName, Unplanned
 
 log = logging.getLogger("rematlas")
+
+
+class Unbound(State):
+    """There is a plan, and the parameters that it was bound to are not those of a forward: FSDP2 holds shards
+    between its forwards. The plan is bound again in the next forward."""
+
+    name = StateName.COMPARING
+
+    def step(self, call):
+        self.call_plan.bind(is_last_try=True)
+        return UNDECIDED
 
 
 class Comparing(Unplanned):
