@@ -238,7 +238,7 @@ class BudgetedGraph:
         found = self.planned(asked, asked)
         if isinstance(found, NoSaveSet) and not found.is_proven:
             found = self.planned(asked, 2 * asked - found.needed_bytes)
-        if isinstance(found, NoSaveSet):
+        if isinstance(found, NoSaveSet) or found.lowered_bytes > plain.lowered_bytes:
             return plain
         return min(plain, found, key=lambda cut: cut.forward.end_bytes)
 
