@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/schedule/boundary_sides.h"
 #include "core/schedule/homes.h"
 
 namespace rematlas {
@@ -22,7 +23,7 @@ class Simulator {
           producer_(producers(graph)),
           places_(graph.tensors.size()),
           run_count_(graph.ops.size(), 0),
-          made_on_side_(graph.ops.size(), 0),
+          sides_(graph, producer_),
           updaters_(graph.tensors.size()) {
         for (OpId op : graph.ops.ids())
             for (TensorId t : graph.ops[op].mutates) updaters_[t].push_back(op);
@@ -73,8 +74,7 @@ class Simulator {
             if (place.on_device) alive_ += graph_.tensors[t].bytes;
         }
         std::fill(run_count_.begin(), run_count_.end(), 0);
-        ++side_of_boundary_;
-        is_behind_boundary_ = false;
+        sides_.begin_step();
         side_.clear();
         result_.peak = alive_;
         result_.host_peak = host_held_;
@@ -188,28 +188,13 @@ class Simulator {
         return Error{"unknown step"};
     }
 
-    /// Says whether the boundary lets the op run. Behind the boundary the ops that make what `id` reads may
-    /// not run any more.
-    bool may_run_on_side(OpId id) {
-        const bool was_behind = is_behind_boundary_;
-        if (id == *graph_.boundary) {
-            ++side_of_boundary_;
-            is_behind_boundary_ = true;
-        }
-        const bool may = std::exchange(made_on_side_[id], side_of_boundary_) != side_of_boundary_;
-        for (TensorId t : graph_.ops[id].inputs)
-            if (was_behind && producer_[t].valid()) made_on_side_[producer_[t]] = side_of_boundary_;
-        return may;
-    }
-
     Result<void> execute(OpId id, bool in_place, StepTrace& trace) {
         const Op& op = graph_.ops[id];
         const std::string name = "op " + std::to_string(id.value);
         if (in_place && op.inplace.empty()) return Error{name + " cannot run in place"};
         if (run_count_[id] == kOnHost) return Error{name + " has run on the host"};
         const bool first = run_count_[id]++ == 0;
-        if ((!first && !op.recomputable) || (graph_.boundary && !may_run_on_side(id)))
-            return Error{name + " must run once only"};
+        if ((!first && !op.recomputable) || !sides_.run(id)) return Error{name + " must run once only"};
         for (TensorId t : op.inputs) {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " needs " + label(t) +
@@ -433,9 +418,7 @@ class Simulator {
     IdVector<TensorId, OpId> producer_;
     IdVector<TensorId, Place> places_;
     IdVector<OpId, int> run_count_;
-    IdVector<OpId, int> made_on_side_;  ///< the last side of the boundary where the op ran or was read
-    int side_of_boundary_ = 1;          ///< counted on over all repetitions of the step
-    bool is_behind_boundary_ = false;
+    BoundarySides sides_;
     IdVector<TensorId, std::vector<OpId>> updaters_;
     std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
     std::int64_t promised_ = 0;  ///< ns, the most that the copies so far take in all

@@ -35,7 +35,17 @@ def shortened(text) -> str:
 
 
 # Calls whose texts no user is shown as a warning: help of the command line, and the log below warnings.
-NOT_TOLD = {"info", "debug", "add_argument", "add_parser", "ArgumentParser", "Parser", "define", "compile", "add_example"}
+NOT_TOLD = {
+    "info",
+    "debug",
+    "add_argument",
+    "add_parser",
+    "ArgumentParser",
+    "Parser",
+    "define",
+    "compile",
+    "add_example",
+}
 
 
 def python_text(node):

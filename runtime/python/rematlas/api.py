@@ -69,8 +69,7 @@ def apply(
     watch=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. The
-    first calls in train mode are recorded; then the step is planned in the background. Raises TypeError and
-    ValueError for wrong arguments.
+    first calls are recorded; then the step is planned in the background. Raises TypeError and ValueError.
 
     `model`: a torch.nn.Module; of a DistributedDataParallel the module within it is planned. `budget`: bytes
     of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's peak
@@ -116,8 +115,8 @@ def apply(
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
 
-    `watch`: the path of a file that gets a line of JSON for each step: who ran the step, its peak and time,
-    and, if the original ran it in the plan's place, the reason. The file begins anew.
+    `watch`: the path of a file that gets a line of JSON for each step, anew with each `apply`: who ran the
+    step, its peak and time, and, if the original ran it, the reason.
     """
     given = dict(locals())
     del given["model"]

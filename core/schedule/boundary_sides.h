@@ -1,0 +1,50 @@
+// What the boundary between the forward and the backward program of a compiled step forbids (Graph::boundary).
+//
+//     BoundarySides sides(graph, producers(graph));
+//     sides.begin_step();
+//     sides.run(OpId(0));  // false: the boundary forbids this run
+#pragma once
+
+#include <utility>
+
+#include "core/graph/graph.h"
+
+namespace rematlas {
+
+class BoundarySides {
+  public:
+    BoundarySides(const Graph& graph, const IdVector<TensorId, OpId>& producer)
+        : graph_(graph), producer_(producer), made_on_side_(graph.ops.size(), 0) {}
+
+    void begin_step() {
+        ++side_;
+        is_behind_ = false;
+    }
+
+    /// Notes the run, and returns whether the boundary allows it. Behind the boundary, the ops that make what
+    /// the op reads may not run any more. In a graph without a boundary all runs are allowed.
+    bool run(OpId id) {
+        if (!graph_.boundary) return true;
+        const bool was_behind = is_behind_;
+        if (id == *graph_.boundary) begin_backward();
+        const bool is_allowed = std::exchange(made_on_side_[id], side_) != side_;
+        for (TensorId t : graph_.ops[id].inputs)
+            if (was_behind && producer_[t].valid()) made_on_side_[producer_[t]] = side_;
+        return is_allowed;
+    }
+
+  private:
+    void begin_backward() {
+        ++side_;
+        is_behind_ = true;
+    }
+
+    const Graph& graph_;
+    const IdVector<TensorId, OpId>& producer_;
+    IdVector<OpId, int>
+        made_on_side_;  ///< the last side on which the op ran, or was read behind the boundary
+    int side_ = 0;      ///< counted on over all repetitions of the step
+    bool is_behind_ = false;
+};
+
+}  // namespace rematlas
