@@ -1599,6 +1599,10 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>The step: %1. Drag on the ruler to sum up a part.</source>
         <translation>Der Schritt: %1. Auf dem Lineal ziehen, um einen Teil zusammenzuzählen.</translation>
     </message>
+    <message>
+        <source>; on the host %1 runs of %2</source>
+        <translation>; auf dem Host %1 Läufe von %2</translation>
+    </message>
 </context>
 <context>
     <name>FlameWords</name>
@@ -1634,6 +1638,10 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>; %1 made, at most %2 held</source>
         <translation>; %1 erzeugt, höchstens %2 belegt</translation>
     </message>
+    <message>
+        <source>%1, on the host</source>
+        <translation>%1, auf dem Host</translation>
+    </message>
 </context>
 <context>
     <name>FollowedRun</name>
@@ -1659,46 +1667,6 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>Go to the step before</source>
         <translation>Zum Schritt davor</translation>
-    </message>
-    <message>
-        <source>Zoom in</source>
-        <translation>Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom out</source>
-        <translation>Verkleinern</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
-        <source>Put the cursor there</source>
-        <translation>Den Zeiger dorthin setzen</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
     </message>
     <message>
         <source>No step is over yet.</source>
@@ -3116,46 +3084,6 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
         <source>Go to the event before</source>
         <translation>Zum vorigen Ereignis gehen</translation>
     </message>
-    <message>
-        <source>Zoom in</source>
-        <translation>Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom out</source>
-        <translation>Verkleinern</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
-        <source>Put the cursor there</source>
-        <translation>Den Zeiger dorthin setzen</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
-    </message>
 </context>
 <context>
     <name>MeasuredWindow</name>
@@ -3964,6 +3892,49 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     <message>
         <source>Shown part of the step</source>
         <translation>Gezeigter Teil des Schritts</translation>
+    </message>
+</context>
+<context>
+    <name>RangeView</name>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Put the cursor there</source>
+        <translation>Den Zeiger dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
     </message>
 </context>
 <context>
