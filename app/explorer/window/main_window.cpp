@@ -155,6 +155,7 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version);
     hidden_layout_.clear();
+    answer_bar_->show();  // it was hidden when that layout was kept
     if (has_own_layout_) return;
     layout()->activate();  // sizes are shares of what there is now
     resize_docks();

@@ -146,6 +146,19 @@ TEST_F(SmallScreen, TheTabsOfTheDocksAreSeenAsAWhole) {
     }
 }
 
+TEST_F(SmallScreen, TheScheduleHasRoomForItsLanesAndItsMemory) {
+    start();
+    open(sample("gpt"));
+    window->session().budget.set_text("67%");
+    process_events();
+    const LanesView& lanes = window->lanes();
+    EXPECT_GE(lanes.height(), lanes.minimumSizeHint().height());
+    QStringList over;
+    for (const QAbstractButton* button : lanes.findChildren<QAbstractButton*>())
+        if (button->isVisible() && button->y() < 52) over << button->text();
+    EXPECT_TRUE(over.isEmpty()) << over.join(", ").toStdString() << " over the names of the lanes";
+}
+
 TEST_F(SmallScreen, NoButtonIsEmpty) {
     for (const char* which : {"first", "second"}) {
         start();
