@@ -89,6 +89,7 @@ QScrollBar::handle:hover { background: @faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractScrollArea::corner { background: @base; border: none; }
+QTabBar { qproperty-drawBase: 0; }
 QTabBar::tab { padding: 6px @tab_padding; background: @panel; border: none; border-bottom: 2px solid transparent; color: @muted; }
 QTabBar::tab:selected { background: @base; border-bottom-color: @accent; color: @ink; }
 QTextBrowser { border: none; background: @base; }
