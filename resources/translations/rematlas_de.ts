@@ -1125,7 +1125,7 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
     <message>
         <source>Details</source>
-        <translation>Einzelheiten</translation>
+        <translation>Details</translation>
     </message>
     <message>
         <source>Facts about the selection</source>
@@ -1141,7 +1141,7 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
     <message>
         <source>In memory</source>
-        <translation>Im Speicher</translation>
+        <translation>Speicher</translation>
     </message>
     <message>
         <source>What is held at the cursor, and why</source>
