@@ -265,20 +265,12 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// Says whether the file is one that torch measured. A pickle that holds no snapshot counts as one, too: its
-/// reader tells what is wrong with it.
-bool is_measured(const std::string& path) {
-    const FileKind kind = file_kind(path);
-    if (kind == FileKind::measurement) return true;
-    return kind == FileKind::unknown && (path.ends_with(".pickle") || path.ends_with(".pkl"));
-}
-
 /// `link`: a name or a file of links, or empty for those of the graph's device. `measured`: the path, and
 /// what is asked of measurements alone.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {
     const bool is_run = file_kind(measured.path) == FileKind::run;
-    if (is_run || is_measured(measured.path)) {
+    if (is_run || is_read_as_measurement(measured.path)) {
         if (!link.empty())
             return Error{"--device-profile: " + measured.path + " is measured, and has no links"};
         if (is_run && !measured.plan.empty())

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
         "Shows training graphs and plans their memory.\n\n"
         "Example: rematlas-explorer resnet50.graph.json\n"
         "         rematlas-explorer nets.py:step\n"
+        "         rematlas-explorer ssh://host/models/nets.py:step\n"
         "         rematlas-explorer resnet50.schedule.json --screenshot window.png");
     parser.addHelpOption();
     parser.addVersionOption();

@@ -35,6 +35,14 @@ bool is_measurement(const std::string& start) {
            (has(start, "\"schemaVersion\"") && has(start, "\"deviceProperties\""));
 }
 
+/// In small letters.
+std::string name_of(const std::filesystem::path& path) {
+    std::string name = path.filename().string();
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name;
+}
+
 }  // namespace
 
 FileKind file_kind(const std::filesystem::path& path) {
@@ -47,9 +55,7 @@ FileKind file_kind(const std::filesystem::path& path) {
         if (has(start, format)) return kind;
     if (is_measurement(start)) return FileKind::measurement;
     // Writers that sort their keys put "format" after a long list; the name of the file then decides.
-    std::string name = path.filename().string();
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string name = name_of(path);
     const std::pair<const char*, FileKind> endings[] = {
         {".graph.json", FileKind::graph}, {".schedule.json", FileKind::schedule},
         {".sweep.json", FileKind::sweep}, {".fits.json", FileKind::fits},
@@ -59,6 +65,13 @@ FileKind file_kind(const std::filesystem::path& path) {
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;
     return FileKind::unknown;
+}
+
+bool is_read_as_measurement(const std::filesystem::path& path) {
+    const FileKind kind = file_kind(path);
+    const std::string name = name_of(path);
+    return kind == FileKind::measurement ||
+           (kind == FileKind::unknown && (name.ends_with(".pickle") || name.ends_with(".pkl")));
 }
 
 }  // namespace rematlas

@@ -13,4 +13,8 @@ enum class FileKind { model, graph, schedule, plan, sweep, fits, run, measuremen
 /// missing or is no text, by the ending of its name, in capitals or not.
 FileKind file_kind(const std::filesystem::path& path);
 
+/// Whether the file is to be read as one that torch measured: a measurement, or by its name a pickle of which
+/// `file_kind` knows nothing. The reader of measurements tells what is wrong with such a pickle.
+bool is_read_as_measurement(const std::filesystem::path& path);
+
 }  // namespace rematlas

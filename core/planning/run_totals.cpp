@@ -1,35 +1,45 @@
 #include "core/planning/run_totals.h"
 
 #include <algorithm>
-#include <map>
 
 namespace rematlas {
 
-RunTotals totals_of(const RunSteps& run) {
-    RunTotals totals;
-    std::array<std::vector<double>, kStepRunners> seconds;
-    std::map<std::string, std::size_t> reasons;
-    for (const RunStep& step : run.steps) {
+void RunTotaller::Halves::add(double seconds) {
+    // By way of the other half: what goes up is the greatest below, and the other way round.
+    if (lower.size() == upper.size()) {
+        lower.push(seconds);
+        upper.push(lower.top());
+        lower.pop();
+    } else {
+        upper.push(seconds);
+        lower.push(upper.top());
+        upper.pop();
+    }
+}
+
+void RunTotaller::add(const RunSteps& run) {
+    for (; counted_ < run.steps.size(); ++counted_) {
+        const RunStep& step = run.steps[counted_];
         const auto runner = static_cast<std::size_t>(step.by);
-        RunnerTotals& of_runner = totals.by[runner];
+        RunnerTotals& of_runner = totals_.by[runner];
         ++of_runner.steps;
         of_runner.highest_peak = std::max(of_runner.highest_peak, step.peak);
-        seconds[runner].push_back(step.seconds);
-        if (run.budget && step.peak > *run.budget) ++totals.over_budget;
-        if (step.planned_peak && step.peak > *step.planned_peak) ++totals.over_plan;
-        if (!step.why.empty()) ++reasons[step.why];
+        seconds_[runner].add(step.seconds);
+        of_runner.median_seconds = seconds_[runner].upper.top();
+        if (run.budget && step.peak > *run.budget) ++totals_.over_budget;
+        if (step.planned_peak && step.peak > *step.planned_peak) ++totals_.over_plan;
+        if (!step.why.empty()) ++reasons_[step.why];
     }
-    for (std::size_t runner = 0; runner < kStepRunners; ++runner) {
-        std::vector<double>& of_runner = seconds[runner];
-        if (of_runner.empty()) continue;
-        const auto middle = of_runner.begin() + static_cast<std::ptrdiff_t>(of_runner.size() / 2);
-        std::nth_element(of_runner.begin(), middle, of_runner.end());
-        totals.by[runner].median_seconds = *middle;
-    }
-    for (const auto& [why, steps] : reasons) totals.reasons.push_back({why, steps});
-    std::stable_sort(totals.reasons.begin(), totals.reasons.end(),
+    totals_.reasons.clear();
+    for (const auto& [why, steps] : reasons_) totals_.reasons.push_back({why, steps});
+    std::stable_sort(totals_.reasons.begin(), totals_.reasons.end(),
                      [](const ReasonCount& a, const ReasonCount& b) { return a.steps > b.steps; });
-    return totals;
+}
+
+RunTotals totals_of(const RunSteps& run) {
+    RunTotaller totaller;
+    totaller.add(run);
+    return totaller.totals();
 }
 
 }  // namespace rematlas

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -29,7 +32,33 @@ struct RunTotals {
     const RunnerTotals& of(StepRunner runner) const { return by[static_cast<std::size_t>(runner)]; }
 };
 
-/// Cost: linear in the steps.
+/// Totals of a run that grows: each step is counted once.
+///
+///     RunTotaller totaller;
+///     totaller.add(run);      // again after each growth
+///     show(totaller.totals());
+class RunTotaller {
+  public:
+    /// Counts the steps that came since the call before. Cost: linear in these, times the logarithm of all.
+    void add(const RunSteps& run);
+    const RunTotals& totals() const { return totals_; }
+
+  private:
+    /// The seconds of one runner, in halves.
+    struct Halves {
+        std::priority_queue<double> lower;
+        std::priority_queue<double, std::vector<double>, std::greater<>> upper;  ///< as many, or one more
+
+        void add(double seconds);
+    };
+
+    RunTotals totals_ = {};
+    std::size_t counted_ = 0;  ///< steps
+    std::array<Halves, kStepRunners> seconds_;
+    std::map<std::string, std::size_t> reasons_;
+};
+
+/// Cost: linear in the steps, times their logarithm.
 RunTotals totals_of(const RunSteps& run);
 
 }  // namespace rematlas

@@ -565,6 +565,22 @@ Modul %5</translation>
         <source>about %1 min left</source>
         <translation>noch etwa %1 min</translation>
     </message>
+    <message>
+        <source>Fetching the graph</source>
+        <translation>Der Graph wird geholt</translation>
+    </message>
+    <message>
+        <source>%1 s</source>
+        <translation>%1 s</translation>
+    </message>
+    <message>
+        <source>%1 min %2 s</source>
+        <translation>%1 min %2 s</translation>
+    </message>
+    <message>
+        <source>Capturing the model</source>
+        <translation>Das Modell wird aufgenommen</translation>
+    </message>
 </context>
 <context>
     <name>ChosenFiles</name>
@@ -1001,6 +1017,14 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>from shapes alone, as on %1</source>
         <translation>nur aus Formen, wie auf %1</translation>
     </message>
+    <message>
+        <source>CUDA</source>
+        <translation>CUDA</translation>
+    </message>
+    <message>
+        <source>%1: %2 (%3 of them)</source>
+        <translation>%1: %2 (%3 davon)</translation>
+    </message>
 </context>
 <context>
     <name>DifferencesTable</name>
@@ -1101,7 +1125,7 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
     <message>
         <source>Details</source>
-        <translation>Einzelheiten</translation>
+        <translation>Details</translation>
     </message>
     <message>
         <source>Facts about the selection</source>
@@ -1117,7 +1141,7 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     </message>
     <message>
         <source>In memory</source>
-        <translation>Im Speicher</translation>
+        <translation>Speicher</translation>
     </message>
     <message>
         <source>What is held at the cursor, and why</source>
@@ -1223,12 +1247,12 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <translation>CPU</translation>
     </message>
     <message>
-        <source>CUDA</source>
-        <translation>CUDA</translation>
-    </message>
-    <message>
         <source>Give the shape of at least one input, for example f32[8,3,224,224].</source>
         <translation>Die Form mindestens einer Eingabe angeben, zum Beispiel f32[8,3,224,224].</translation>
+    </message>
+    <message>
+        <source>One training step of the model is run once on %1 with random inputs of these shapes.</source>
+        <translation>Ein Trainingsschritt des Modells wird auf %1 einmal mit zufälligen Eingaben dieser Formen ausgeführt.</translation>
     </message>
 </context>
 <context>
@@ -1575,6 +1599,10 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>The step: %1. Drag on the ruler to sum up a part.</source>
         <translation>Der Schritt: %1. Auf dem Lineal ziehen, um einen Teil zusammenzuzählen.</translation>
     </message>
+    <message>
+        <source>; on the host %1 runs of %2</source>
+        <translation>; auf dem Host %1 Läufe von %2</translation>
+    </message>
 </context>
 <context>
     <name>FlameWords</name>
@@ -1610,6 +1638,10 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <source>; %1 made, at most %2 held</source>
         <translation>; %1 erzeugt, höchstens %2 belegt</translation>
     </message>
+    <message>
+        <source>%1, on the host</source>
+        <translation>%1, auf dem Host</translation>
+    </message>
 </context>
 <context>
     <name>FollowedRun</name>
@@ -1635,46 +1667,6 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>Go to the step before</source>
         <translation>Zum Schritt davor</translation>
-    </message>
-    <message>
-        <source>Zoom in</source>
-        <translation>Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom out</source>
-        <translation>Verkleinern</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
-        <source>Put the cursor there</source>
-        <translation>Den Zeiger dorthin setzen</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
     </message>
     <message>
         <source>No step is over yet.</source>
@@ -1819,18 +1811,6 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
         <translation>%1, Python %2 mit torch %3</translation>
     </message>
     <message>
-        <source>CUDA</source>
-        <translation>CUDA</translation>
-    </message>
-    <message>
-        <source>%1, Python %2, lacks %3: name the Python of the environment that trains, or install there what is missing (pip install torch; pip install rematlas-....whl).</source>
-        <translation>%1, Python %2, fehlt %3: das Python der Umgebung nennen, in der trainiert wird, oder dort installieren, was fehlt (pip install torch; pip install rematlas-....whl).</translation>
-    </message>
-    <message>
-        <source> and </source>
-        <translation> und </translation>
-    </message>
-    <message>
         <source>%1 is no function of this file that can be called without arguments. Choose another one.</source>
         <translation>%1 ist keine Funktion dieser Datei, die ohne Argumente aufgerufen werden kann. Eine andere wählen.</translation>
     </message>
@@ -1849,6 +1829,18 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>%1 could not capture the function: %2</source>
         <translation>%1 konnte die Funktion nicht aufnehmen: %2</translation>
+    </message>
+    <message>
+        <source>The function is called on %1, and one training step of the model that it returns is recorded there.</source>
+        <translation>Die Funktion wird auf %1 aufgerufen, und ein Trainingsschritt des Modells, das sie zurückgibt, wird dort aufgenommen.</translation>
+    </message>
+    <message>
+        <source>the one there that has rematlas</source>
+        <translation>das dortige, das rematlas hat</translation>
+    </message>
+    <message>
+        <source>Asking Python on %1</source>
+        <translation>Python auf %1 wird gefragt</translation>
     </message>
 </context>
 <context>
@@ -3015,12 +3007,12 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
         <translation>Von einem anderen Rechner öffnen</translation>
     </message>
     <message>
-        <source>A file as ssh://[user@]host[:port]/path. A key or an agent must let ssh in, and solvers run there.</source>
-        <translation>Eine Datei als ssh://[Benutzer@]Rechner[:Port]/Pfad. Ein Schlüssel oder ein Agent muss ssh einlassen, und die Löser laufen dort.</translation>
+        <source>A file as ssh://[user@]host[:port]/path, or a function of one as ssh://host/path/nets.py:step. A key or an agent must let ssh in. Captures and solvers run there.</source>
+        <translation>Eine Datei als ssh://[Nutzer@]Rechner[:Port]/Pfad, oder eine Funktion darin als ssh://Rechner/Pfad/nets.py:step. Ein Schlüssel oder ein Agent muss ssh einlassen. Aufnahmen und Löser laufen dort.</translation>
     </message>
     <message>
-        <source>%1: capture the model there (ssh %2 rematlas capture ...), then open its .graph.json from there</source>
-        <translation>%1: nehmen Sie das Modell dort auf (ssh %2 rematlas capture ...) und öffnen Sie dann die .graph.json von dort</translation>
+        <source>Asking %1 about %2</source>
+        <translation>%1 wird nach %2 gefragt</translation>
     </message>
 </context>
 <context>
@@ -3091,46 +3083,6 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
     <message>
         <source>Go to the event before</source>
         <translation>Zum vorigen Ereignis gehen</translation>
-    </message>
-    <message>
-        <source>Zoom in</source>
-        <translation>Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom out</source>
-        <translation>Verkleinern</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
-        <source>Put the cursor there</source>
-        <translation>Den Zeiger dorthin setzen</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
     </message>
 </context>
 <context>
@@ -3883,6 +3835,18 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
         <source>%1 is no Python that can be asked: %2</source>
         <translation>%1 ist kein Python, das gefragt werden kann: %2</translation>
     </message>
+    <message>
+        <source>%1, Python %2, lacks %3: name the Python of the environment that trains, or install there what is missing (pip install torch; pip install rematlas-....whl).</source>
+        <translation>%1, Python %2, fehlt %3: das Python der Umgebung nennen, in der trainiert wird, oder dort installieren, was fehlt (pip install torch; pip install rematlas-....whl).</translation>
+    </message>
+    <message>
+        <source> and </source>
+        <translation> und </translation>
+    </message>
+    <message>
+        <source>%1 on %2</source>
+        <translation>%1 auf %2</translation>
+    </message>
 </context>
 <context>
     <name>QDialog</name>
@@ -3928,6 +3892,49 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     <message>
         <source>Shown part of the step</source>
         <translation>Gezeigter Teil des Schritts</translation>
+    </message>
+</context>
+<context>
+    <name>RangeView</name>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Put the cursor there</source>
+        <translation>Den Zeiger dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
     </message>
 </context>
 <context>

@@ -6,15 +6,12 @@
 #include <atomic>
 #include <chrono>
 
-#include "runtime/dispatch/python_symbol.h"
+#include "runtime/training/python_lock.h"
 
 namespace rematlas {
 namespace {
 
-struct Python {
-    int (*ensure)() = python_symbol<int()>("PyGILState_Ensure");
-    void (*release)(int) = python_symbol<void(int)>("PyGILState_Release");
-    void (*clear)() = python_symbol<void()>("PyErr_Clear");
+struct ErrorFunctions {
     int (*check_signals)() = python_symbol<int()>("PyErr_CheckSignals");
     void (*fetch)(void**, void**, void**) = python_symbol<void(void**, void**, void**)>("PyErr_Fetch");
     void (*restore)(void*, void*, void*) = python_symbol<void(void*, void*, void*)>("PyErr_Restore");
@@ -22,28 +19,16 @@ struct Python {
                       void**) = python_symbol<void(void**, void**, void**)>("PyErr_NormalizeException");
     int (*append)(void*, void*) = python_symbol<int(void*, void*)>("PyList_Append");
     std::ptrdiff_t (*size)(void*) = python_symbol<std::ptrdiff_t(void*)>("PyList_Size");
-    void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
-    bool is_there() const {
-        return ensure && release && clear && check_signals && fetch && restore && normalize && append &&
-               size && drop;
+    bool all_there() const {
+        return python_basics().are_there() && check_signals && fetch && restore && normalize && append &&
+               size;
     }
 };
 
-const Python& python() {
-    static const Python functions;
+const ErrorFunctions& python() {
+    static const ErrorFunctions functions;
     return functions;
 }
-
-class Locked {
-  public:
-    Locked() : state_(python().ensure()) {}
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-    ~Locked() { python().release(state_); }
-
-  private:
-    int state_;
-};
 
 std::atomic<void*> kept_errors{nullptr};
 
@@ -55,9 +40,9 @@ template <class Exception>
 }  // namespace
 
 void clear_python_error() {
-    if (!python().is_there()) return;
-    const Locked locked;
-    python().clear();
+    if (!python().all_there()) return;
+    const PythonLock locked;
+    python_basics().clear_error();
 }
 
 void keep_python_errors_in(std::int64_t list) {
@@ -71,22 +56,22 @@ bool is_main_thread() {
 
 void look_for_signals() {
     void* const kept = kept_errors;
-    if (!kept || !is_main_thread() || !python().is_there()) return;
-    const Locked locked;
+    if (!kept || !is_main_thread() || !python().all_there()) return;
+    const PythonLock locked;
     if (python().check_signals() == 0) return;
     void *type = nullptr, *value = nullptr, *trace = nullptr;
     python().fetch(&type, &value, &trace);
     python().normalize(&type, &value, &trace);
     if (value) python().append(kept, value);
     for (void* part : {type, value, trace})
-        if (part) python().drop(part);
+        if (part) python_basics().drop(part);
 }
 
 void raise_python_errors() {
     void* const kept = kept_errors;
-    if (!kept || !python().is_there()) return;
+    if (!kept || !python().all_there()) return;
     {
-        const Locked locked;
+        const PythonLock locked;
         if (python().size(kept) == 0) return;
     }
     // A function of Python raises the kept exception. libtorch turns it into the C++ exception that
@@ -109,14 +94,14 @@ void raise_what_signals_raise() {
 }
 
 PythonErrorAside::PythonErrorAside() {
-    if (!python().is_there()) return;
-    const Locked locked;
+    if (!python().all_there()) return;
+    const PythonLock locked;
     python().fetch(&type_, &value_, &trace_);
 }
 
 PythonErrorAside::~PythonErrorAside() {
     if (!type_) return;
-    const Locked locked;
+    const PythonLock locked;
     python().restore(type_, value_, trace_);
 }
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
-#include "runtime/dispatch/python_symbol.h"
 #include "runtime/model/source_line.h"
+#include "runtime/training/python_lock.h"
 
 namespace rematlas {
 namespace {
@@ -15,8 +15,6 @@ bool is_model_source(std::string_view file) {
 
 /// Functions of CPython's stable interface; an object is a `void*`.
 struct FrameFunctions {
-    int (*lock)() = python_symbol<int()>("PyGILState_Ensure");
-    void (*unlock)(int) = python_symbol<void(int)>("PyGILState_Release");
     void* (*current)() = python_symbol<void*()>("PyEval_GetFrame");  // the frame stays the interpreter's
     void* (*caller)(void*) = python_symbol<void*(void*)>("PyFrame_GetBack");
     void* (*code)(void*) = python_symbol<void*(void*)>("PyFrame_GetCode");
@@ -24,13 +22,10 @@ struct FrameFunctions {
     void* (*attribute)(void*,
                        const char*) = python_symbol<void*(void*, const char*)>("PyObject_GetAttrString");
     const char* (*text)(void*) = python_symbol<const char*(void*)>("PyUnicode_AsUTF8");
-    void (*clear_error)() = python_symbol<void()>("PyErr_Clear");
     void (*keep)(void*) = python_symbol<void(void*)>("Py_IncRef");
-    void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
 
     bool all_there() const {
-        return lock && unlock && current && caller && code && line && attribute && text && clear_error &&
-               keep && drop;
+        return python_basics().are_there() && current && caller && code && line && attribute && text && keep;
     }
 };
 
@@ -40,7 +35,7 @@ const FrameFunctions& interpreter() {
 }
 
 struct DropReference {
-    void operator()(void* object) const { interpreter().drop(object); }
+    void operator()(void* object) const { python_basics().drop(object); }
 };
 /// A reference that Rematlas owns, or null.
 using Reference = std::unique_ptr<void, DropReference>;
@@ -49,7 +44,7 @@ std::string file_of(void* frame) {
     const Reference code(interpreter().code(frame));
     const Reference name(code ? interpreter().attribute(code.get(), "co_filename") : nullptr);
     const char* text = name ? interpreter().text(name.get()) : nullptr;
-    if (!text) interpreter().clear_error();
+    if (!text) python_basics().clear_error();
     return text ? text : "";
 }
 
@@ -68,10 +63,8 @@ std::string line_in_model() {
 
 std::string PythonPlaces::line() {
     if (!interpreter().all_there()) return {};
-    const int state = interpreter().lock();
-    std::string line = line_in_model();
-    interpreter().unlock(state);
-    return line;
+    const PythonLock locked;
+    return line_in_model();
 }
 
 }  // namespace rematlas

@@ -9,7 +9,9 @@
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
+#include "tests/core/support/update_on_host.h"
 #include "tests/viz/layered_graph.h"
+#include "viz/paint/flame_painter.h"
 
 namespace rematlas {
 namespace {
@@ -222,6 +224,34 @@ TEST(FlameData, IsEmptyForAScheduleThatCannotBePlayed) {
     const FlameData data = flame_data(graph, each_op_once(graph), Simulation(), LaneAxis::time);
     EXPECT_TRUE(data.boxes.empty());
     EXPECT_TRUE(data.levels.empty());
+}
+
+TEST(FlameData, RunsOnTheHostHaveTwoRowsBelow) {
+    const Graph graph = graph_with_update();
+    const Schedule schedule = with_update_on_host();
+    const auto simulation = simulate(graph, schedule);
+    ASSERT_TRUE(simulation);
+    const FlameData data = flame_data(graph, schedule.steps, *simulation, LaneAxis::time);
+    ASSERT_EQ(data.device_runs + 1, static_cast<int>(data.runs.size()));
+    const FlameRun& update = data.runs.back();
+    EXPECT_TRUE(update.on_host);
+    EXPECT_EQ(update.op, OpId(2));
+    EXPECT_EQ(std::pair(update.begin, update.end), std::pair(320.0, 350.0));
+    EXPECT_EQ(data.run_of_step(update.step), data.device_runs);
+    const FlameBox &above = data.boxes[data.boxes.size() - 2], &run = data.boxes.back();
+    EXPECT_EQ(above.level, static_cast<int>(data.levels.size()) - 2);
+    EXPECT_EQ(data.box(run.parent).first, above.first);
+    EXPECT_TRUE(run.is_run && data.is_of_host(above));
+    EXPECT_EQ(flame_name(data, graph, above), "on the host");
+    EXPECT_EQ(data.box_at(run.level, 330), static_cast<int>(data.boxes.size()) - 1);
+    EXPECT_EQ(data.host_sums().time, Nanoseconds(30));
+    EXPECT_EQ(data.host_sums().runs, 1);
+    EXPECT_EQ(data.device_sums().runs, data.device_runs) << "the device does not do what the host does";
+    EXPECT_LT(data.runs_between(0, 1e9).second, data.device_runs);
+    const Schedule other = with_update_on_device();
+    const FlameData device = flame_data(graph, other.steps, *simulate(graph, other), LaneAxis::time);
+    EXPECT_EQ(device.host_sums().runs, 0);
+    EXPECT_EQ(device.device_runs, static_cast<int>(device.runs.size()));
 }
 
 }  // namespace

@@ -10,12 +10,15 @@ constexpr double kFlameWidth = 1200, kFlameTop = 76, kFlameRow = 24, kFlameSide 
 
 /// "12.3 ms   ·   735 runs, 12 of them again   ·   peak 405 MiB"
 std::string about_runs(const FlameData& data, const Simulation& simulation) {
-    const FlameSums sums = data.sums(data.runs.empty() ? -1 : 0, static_cast<int>(data.runs.size()) - 1);
+    const FlameSums sums = data.device_sums(), host = data.host_sums();
     std::string about =
         "step " + format_duration(simulation.time) + "   ·   " + std::to_string(sums.runs) + " runs";
     if (sums.again > 0)
         about +=
             ", " + std::to_string(sums.again) + " of them again (" + format_duration(sums.again_time) + ")";
+    if (host.runs > 0)
+        about +=
+            "   ·   on the host " + std::to_string(host.runs) + " runs (" + format_duration(host.time) + ")";
     return about + "   ·   peak " + format_bytes(simulation.peak);
 }
 

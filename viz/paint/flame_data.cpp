@@ -17,16 +17,44 @@ class BoxMaker {
     BoxMaker(const Graph& graph, FlameData& data) : graph_(graph), data_(data) {}
 
     void make_all() {
-        const int count = static_cast<int>(data_.runs.size());
+        const int count = data_.device_runs;
         for (int first = 0; first < count;) {
             int last = first;
             while (last + 1 < count && same_kind(first, last + 1)) ++last;
             make({.level = 0, .first = first, .last = last}, 0);
             first = last + 1;
         }
+        make_of_host();
     }
 
   private:
+    void make_of_host() {
+        const int count = static_cast<int>(data_.runs.size());
+        const int level = static_cast<int>(data_.levels.size());
+        for (int first = data_.device_runs; first < count;) {
+            int last = first;
+            while (last + 1 < count && data_.run(last + 1).begin <= data_.run(last).end) ++last;
+            const int above = add({.level = level, .first = first, .last = last});
+            for (; first <= last; ++first)
+                add({.level = level + 1,
+                     .first = first,
+                     .last = first,
+                     .parent = above,
+                     .is_run = true,
+                     .name_end = module(first).size()});
+        }
+    }
+
+    /// Returns its index.
+    int add(const FlameBox& box) {
+        const int index = static_cast<int>(data_.boxes.size());
+        data_.boxes.push_back(box);
+        const auto level = static_cast<std::size_t>(box.level);
+        if (data_.levels.size() <= level) data_.levels.resize(level + 1);
+        data_.levels[level].push_back(index);
+        return index;
+    }
+
     const std::string& module(int run) const { return graph_.ops[data_.run(run).op].module; }
 
     bool same_kind(int a, int b) const {
@@ -56,11 +84,7 @@ class BoxMaker {
         }
         box.is_run = !is_phase && box.first == box.last;
         if (box.is_run) box.name_end = module(box.first).size();
-        const int index = static_cast<int>(data_.boxes.size());
-        data_.boxes.push_back(box);
-        const auto level = static_cast<std::size_t>(box.level);
-        if (data_.levels.size() <= level) data_.levels.resize(level + 1);
-        data_.levels[level].push_back(index);
+        const int index = add(box);
         if (!box.is_run) make_inside(box, index, parts);
     }
 
@@ -93,12 +117,35 @@ class BoxMaker {
     FlameData& data_;
 };
 
+Bytes made_by(const Graph& graph, const Op& op) {
+    Bytes made;
+    for (const TensorId output : op.outputs) made += graph.tensors[output].bytes;
+    return made;
+}
+
+void add_runs_on_host(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
+                      FlameData& data) {
+    for (const SideTrace& beside : simulation.beside) {
+        if (beside.queue != SideQueue::host) continue;
+        FlameRun run{.begin = static_cast<double>(beside.start.value),
+                     .end = static_cast<double>(beside.end.value),
+                     .step = static_cast<int>(beside.step),
+                     .op = steps[beside.step].op(),
+                     .on_host = true,
+                     .time = beside.end - beside.start};
+        if (data.axis == LaneAxis::steps) run.begin = data.step_begin[beside.step], run.end = run.begin + 1;
+        run.made = made_by(graph, graph.ops[run.op]);
+        data.length = std::max(data.length, run.end);
+        data.runs.push_back(run);
+    }
+}
+
 }  // namespace
 
 FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                      LaneAxis axis) {
     const StepSpans spans = step_spans(steps, simulation, axis);
-    FlameData data{.axis = axis, .length = spans.length, .time = simulation.time};
+    FlameData data{.axis = axis, .length = spans.length, .time = simulation.time, .step_begin = spans.begin};
     IdVector<OpId, char> ran(graph.ops.size(), 0);
     for (std::size_t i = 0; i < simulation.steps.size(); ++i) {
         data.held.push_back(simulation.steps[i].during);
@@ -110,10 +157,12 @@ FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const S
                      .op = steps[i].op(),
                      .again = ran[steps[i].op()] != 0,
                      .time = simulation.steps[i].end - simulation.steps[i].start};
-        for (const TensorId output : op.outputs) run.made += graph.tensors[output].bytes;
+        run.made = made_by(graph, op);
         ran[run.op] = 1;
         data.runs.push_back(run);
     }
+    data.device_runs = static_cast<int>(data.runs.size());
+    add_runs_on_host(graph, steps, simulation, data);
     BoxMaker(graph, data).make_all();
     return data;
 }
@@ -144,19 +193,43 @@ std::vector<int> FlameData::boxes_in(int index) const {
     return inside;
 }
 
+int FlameData::box_of_host_below(const FlameBox& box) const {
+    if (device_runs == static_cast<int>(runs.size()) || is_of_host(box)) return -1;
+    const std::vector<int>& row = levels[levels.size() - 2];
+    const auto found = std::find_if(row.begin(), row.end(), [&](int index) {
+        const FlameBox& of_host = this->box(index);
+        return end_of(of_host) > begin_of(box) && begin_of(of_host) < end_of(box);
+    });
+    return found == row.end() ? -1 : *found;
+}
+
+int FlameData::box_above_host(const FlameBox& box) const {
+    return is_of_host(box) ? box_at(0, (begin_of(box) + end_of(box)) / 2) : -1;
+}
+
 int FlameData::run_of_step(int step) const {
-    const auto found = std::lower_bound(runs.begin(), runs.end(), step,
-                                        [](const FlameRun& run, int at) { return run.step < at; });
-    return found != runs.end() && found->step == step ? static_cast<int>(found - runs.begin()) : -1;
+    const auto is_before = [](const FlameRun& run, int at) { return run.step < at; };
+    const auto host = runs.begin() + device_runs;
+    for (const auto& [begin, end] : {std::pair(runs.begin(), host), std::pair(host, runs.end())}) {
+        const auto found = std::lower_bound(begin, end, step, is_before);
+        if (found != end && found->step == step) return static_cast<int>(found - runs.begin());
+    }
+    return -1;
 }
 
 std::pair<int, int> FlameData::runs_between(double from, double to) const {
-    const auto first = std::upper_bound(runs.begin(), runs.end(), from,
+    const auto end = runs.begin() + device_runs;
+    const auto first = std::upper_bound(runs.begin(), end, from,
                                         [](double at, const FlameRun& run) { return at < run.end; });
-    const auto after = std::lower_bound(runs.begin(), runs.end(), to,
+    const auto after = std::lower_bound(runs.begin(), end, to,
                                         [](const FlameRun& run, double at) { return run.begin < at; });
     if (first >= after) return {-1, -1};
     return {static_cast<int>(first - runs.begin()), static_cast<int>(after - runs.begin()) - 1};
+}
+
+FlameSums FlameData::host_sums() const {
+    const int last = static_cast<int>(runs.size()) - 1;
+    return last < device_runs ? FlameSums() : sums(device_runs, last);
 }
 
 FlameSums FlameData::sums(int first, int last) const {

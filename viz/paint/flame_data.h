@@ -1,6 +1,6 @@
 // The runs of a step as a flame chart: a row for each level of the module path, the phases of the step above,
 // and in each row a box for neighbours of one module. What an op runs again stands apart from what runs for
-// the first time.
+// the first time. What runs on the host meanwhile has two rows of its own below.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,21 @@
 
 namespace rematlas {
 
-/// One run of an op on the device.
+/// One run of an op, on the device or on the host.
 struct FlameRun {
     double begin = 0, end = 0;  ///< nanoseconds, or a count of runs
     int step = 0;               ///< of the schedule
     OpId op;
-    bool again = false;  ///< it is not the op's first one
+    bool again = false;    ///< it is not the op's first one
+    bool on_host = false;  ///< beside the runs on the device
     Nanoseconds time;
     Bytes made = {};  ///< by its outputs
 };
 
 /// Neighbouring runs of one part of the model, or a single run.
 struct FlameBox {
-    int level = 0;            ///< 0: a phase of the step, or what is made again
+    /// 0: a phase of the step, or what is made again. The last but one: what the host does without a break.
+    int level = 0;
     int first = 0, last = 0;  ///< runs, both included
     int parent = -1;          ///< the box above; -1: none
     bool is_run = false;      ///< a single run, with nothing below it
@@ -49,12 +51,15 @@ struct FlameSums {
 struct FlameData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    Nanoseconds time;  ///< of the step
-    std::vector<FlameRun> runs = {};
+    Nanoseconds time;                           ///< of the step
+    std::vector<FlameRun> runs = {};            ///< those on the device by begin, then those on the host
+    int device_runs = 0;                        ///< how many are on the device
+    std::vector<double> step_begin = {};        ///< of each step of the schedule
     std::vector<FlameBox> boxes = {};           ///< each one before those that lie in it
     std::vector<std::vector<int>> levels = {};  ///< the boxes of each level, by begin
     std::vector<Bytes> held = {};               ///< on the device, while each step of the schedule lasts
 
+    bool is_of_host(const FlameBox& box) const { return run(box.first).on_host; }
     const FlameRun& run(int index) const { return runs[static_cast<std::size_t>(index)]; }
     const FlameBox& box(int index) const { return boxes[static_cast<std::size_t>(index)]; }
     double begin_of(const FlameBox& box) const { return run(box.first).begin; }
@@ -63,12 +68,20 @@ struct FlameData {
     int box_at(int level, double x) const;
     /// The boxes that lie directly in a box, by begin.
     std::vector<int> boxes_in(int box) const;
-    /// The run of a step of the schedule; -1: the step runs nothing on the device.
+    /// What the host does while a box on the device lasts; the box on the device while a box of the host
+    /// does, in the uppermost row. -1: nothing.
+    int box_of_host_below(const FlameBox& box) const;
+    int box_above_host(const FlameBox& box) const;
+    /// The run of a step of the schedule; -1: the step runs nothing.
     int run_of_step(int step) const;
-    /// The first and the last run that lie at least in part between two places of the axis; -1: none does.
+    /// The first and the last run on the device that lie at least in part between two places of the axis; -1: none does.
     std::pair<int, int> runs_between(double from, double to) const;
-    /// Of the runs from the first to the last one, both included. Cost: linear in their steps.
+    /// Of the runs from the first to the last one, both included, all of them on the device or all on the host.
+    /// Cost: linear in their steps.
     FlameSums sums(int first, int last) const;
+    /// Of all runs on the device, or of all on the host.
+    FlameSums device_sums() const { return sums(device_runs > 0 ? 0 : -1, device_runs - 1); }
+    FlameSums host_sums() const;
 };
 
 /// `simulation` is that of `steps`; an empty one gives no boxes. A level in which a module would have one box

@@ -111,11 +111,14 @@ class FlamePainter {
         return marked == box.last - box.first + 1;
     }
 
+    static bool is_above_all(const FlameBox& box) { return box.parent < 0; }
+
     void draw(const FlameBox& box, Rect at) {
         const bool has_gap = at.width > 3;
         if (has_gap) at.width -= kBoxGap;
         // Modules are paler than what is above them and than the ops, so that rows can be told apart.
-        const double page = box.level == 0 || box.is_run ? paper_.bar : paper_.bar + (1 - paper_.bar) * 0.4;
+        const double page =
+            is_above_all(box) || box.is_run ? paper_.bar : paper_.bar + (1 - paper_.bar) * 0.4;
         canvas_.begin(tooltip(box));
         canvas_.rectangle(at, is_marked(box) ? paper_.mark : paper_.pale(color_of(box), page));
         if (at.width >= kLeastNamed) write_name(box, at);
@@ -128,7 +131,7 @@ class FlamePainter {
         const TextStyle style{.size = scene_.text_size, .color = paper_.ink, .align = Align::center};
         const double room = at.width - 6;
         std::string name = flame_name(scene_.data, scene_.graph, box);
-        const bool is_told_above = !box.is_run && box.level > 1;
+        const bool is_told_above = !box.is_run && box.level > 1 && !is_above_all(box);
         if (is_told_above && canvas_.text_width(name, style) > room) name.erase(0, name.rfind('.') + 1);
         if (room < kLeastPart && canvas_.text_width(name, style) > room) return;
         canvas_.text({at.x + at.width / 2, at.y + at.height / 2 + style.size * 0.36},
@@ -138,7 +141,8 @@ class FlamePainter {
     std::string tooltip(const FlameBox& box) const {
         const FlameSums sums = scene_.data.sums(box.first, box.last);
         std::string text(module_of(scene_.data, scene_.graph, box));
-        if (text.empty() || box.is_run || box.level == 0)
+        if (is_above_all(box) && box.level > 0) text.clear();  // of the host: whatever modules it works for
+        if (text.empty() || box.is_run || is_above_all(box))
             text += (text.empty() ? "" : " ") + flame_name(scene_.data, scene_.graph, box);
         text += ", " + format_duration(sums.time);
         if (!box.is_run) text += ", " + std::to_string(sums.runs) + (sums.runs == 1 ? " run" : " runs");
@@ -230,6 +234,7 @@ double flame_height(std::size_t levels, double row_height) {
 std::string flame_name(const FlameData& data, const Graph& graph, const FlameBox& box) {
     const FlameRun& run = data.run(box.first);
     const Op& op = graph.ops[run.op];
+    if (run.on_host && !box.is_run) return lane_name(DrawnLane::on_host);
     if (box.level == 0) {
         if (run.again) return lane_name(DrawnLane::recompute);
         switch (op.phase) {

@@ -280,6 +280,12 @@ class SchedulePainter {
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
         if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
+        const double width = canvas_.text_width(text, style),
+                     other_room = (left ? right_ - p.x : p.x - left_) - 20;
+        if (width > room && width <= other_room) {  // the two names would lie on each other
+            left = !left;
+            style.align = left ? Align::right : Align::left;
+        }
         canvas_.line({p.x, above - 12}, {p.x, p.y - 4}, {color, 1});
         canvas_.rectangle({p.x - 4, p.y - 4, 8, 8}, paper_.data(kBlue), Pen{paper_.page, 1.2}, 4);
         note({p.x + (left ? -6 : 6), above - 7}, text, style);

@@ -129,6 +129,7 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     layout->addLayout(bar);
     layout->addWidget(make_partition_row());
     layout->addWidget(tree_);
+    tree_->setMinimumHeight(theme::least_list);
 
     connect(order, &QToolButton::clicked, this, [this] {
         tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);

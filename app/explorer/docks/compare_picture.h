@@ -17,7 +17,7 @@ class ComparePicture : public QWidget {
     explicit ComparePicture(Session& session, QWidget* parent = nullptr);
 
     QSize sizeHint() const override { return {700, 320}; }
-    QSize minimumSizeHint() const override { return {300, 200}; }
+    QSize minimumSizeHint() const override { return {300, 90}; }
     /// Only while something is compared.
     CompareScene scene() const;
 

@@ -37,6 +37,7 @@ FlameView::FlameView(Session& session, QWidget* parent) : QAbstractScrollArea(pa
     connect(&session_, &Session::schedule_changed, this, &FlameView::show_step);
     connect(&session_.selection, &Selection::changed, this, &FlameView::follow_selection);
     connect(&session_.selection, &Selection::cursor_moved, viewport(), qOverload<>(&QWidget::update));
+    connect(&session_.selection, &Selection::range_changed, this, &FlameView::follow_range);
     show_step();
 }
 
@@ -73,9 +74,23 @@ void FlameView::show_step() {
     span_.reset();
     shown_.show_all(chart_ ? chart_->data.length : 1);
     fit_rows();
+    follow_range();
     emit chart_changed();
     emit span_changed();
     follow_selection();
+}
+
+/// The part of the schedule that is looked at elsewhere.
+void FlameView::follow_range() {
+    if (!chart_) return;
+    const StepRange& range = session_.selection.range();
+    shown_.show_all(chart_->data.length);
+    const std::vector<double>& begin = chart_->data.step_begin;
+    const auto next = static_cast<std::size_t>(range.last + 1);
+    if (!range.all() && chart_->schedule == session_.schedule() && next <= begin.size())
+        shown_.set(begin[static_cast<std::size_t>(range.first)],
+                   next < begin.size() ? begin[next] : chart_->data.length);
+    viewport()->update();
 }
 
 void FlameView::follow_selection() {
@@ -313,8 +328,9 @@ void FlameView::walk(int sideways, int down) {
         next = std::max(0, data.box_at(0, (shown_.from() + shown_.to()) / 2));
     } else if (down != 0) {
         const std::vector<int> inside = data.boxes_in(focused_);
-        if (down < 0) next = data.box(focused_).parent;
-        if (down > 0) next = inside.empty() ? -1 : inside.front();
+        const FlameBox& now = data.box(focused_);
+        if (down < 0) next = now.parent < 0 ? data.box_above_host(now) : now.parent;
+        if (down > 0) next = inside.empty() ? data.box_of_host_below(now) : inside.front();
     } else {
         const auto& row = data.levels[static_cast<std::size_t>(data.box(focused_).level)];
         const auto at = std::lower_bound(row.begin(), row.end(), focused_) - row.begin() + sideways;
@@ -338,6 +354,7 @@ void FlameView::walk_span(int sideways) {
         walk(sideways, 0);
     }
     const FlameBox &one = chart_->data.box(anchor_), &other = chart_->data.box(focused_);
+    if (chart_->data.is_of_host(one) != chart_->data.is_of_host(other)) return;
     set_span(std::pair(std::min(one.first, other.first), std::max(one.last, other.last)));
 }
 
@@ -352,8 +369,12 @@ QString FlameView::sums() const {
     if (!chart_ || chart_->data.runs.empty()) return {};
     const FlameData& data = chart_->data;
     if (span_) return tr("Chosen: %1").arg(sums_text(*chart_, data.sums(span_->first, span_->second)));
+    const FlameSums on_host = data.host_sums();
+    const QString host =
+        on_host.runs > 0 ? tr("; on the host %1 runs of %2").arg(on_host.runs).arg(time_text(on_host.time))
+                         : QString();
     return tr("The step: %1. Drag on the ruler to sum up a part.")
-        .arg(sums_text(*chart_, data.sums(0, static_cast<int>(data.runs.size()) - 1)));
+        .arg(sums_text(*chart_, data.device_sums()) + host);
 }
 
 }  // namespace rematlas::explorer

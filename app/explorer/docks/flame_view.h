@@ -59,6 +59,7 @@ class FlameView : public QAbstractScrollArea {
     void make_keys();
     void show_step();
     void follow_selection();
+    void follow_range();
     void show_all();
     void leave();
     void zoom_at(double at, double factor);

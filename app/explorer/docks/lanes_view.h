@@ -31,7 +31,7 @@ class LanesView : public QWidget {
     /// What a tooltip at a place of the picture says: of a run, a copy or a wait. Empty: nothing.
     QString tip_at(const QPointF& position) const;
     QSize sizeHint() const override { return {900, 290}; }
-    QSize minimumSizeHint() const override { return {320, 180}; }
+    QSize minimumSizeHint() const override { return {320, 120}; }
 
   signals:
     void range_changed();  ///< the part shown, or what it is a part of

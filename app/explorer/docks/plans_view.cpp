@@ -58,6 +58,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
     layout->setSpacing(0);
     layout->addLayout(bar);
     layout->addWidget(table_);
+    table_->setMinimumHeight(theme::least_list);
 
     connect_all();
 }

@@ -36,8 +36,10 @@ QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     if (is_none(gap))
         return schedule.pins.empty() ? SolvePanel::tr("no schedule is faster")
                                      : SolvePanel::tr("no schedule under its pins is faster");
-    return SolvePanel::tr("%1, this is within %2")
-        .arg(overhead_text(*bound), gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(gap));
+    QString told =
+        SolvePanel::tr("%1, this is within %2")
+            .arg(overhead_text(*bound), gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(gap));
+    return told.replace(" %", QString(QChar::Nbsp) + '%');  // a line does not break there
 }
 
 }  // namespace

@@ -60,11 +60,12 @@ ChosenFiles choose_files(const QStringList& paths) {
     QString graph;
     for (const QString& path : all) {
         const FileKind kind = file_kind(path.toStdString());
-        if (kind == FileKind::measurement) {
+        const bool is_model = is_some_model(path, kind);
+        if (!is_model && is_read_as_measurement(path.toStdString())) {
             chosen.measured << path;
         } else if (kind == FileKind::run) {
             chosen.runs << path;
-        } else if (is_some_model(path, kind)) {
+        } else if (is_model) {
             if (chosen.model.isEmpty())
                 chosen.model = path;
             else

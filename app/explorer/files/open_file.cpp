@@ -116,7 +116,13 @@ Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const
     if (!file) return file.error();
     const Result<QString> copy = fetch(*file, stop);
     if (!copy) return copy.error();
-    Result<Opened> opened = open_file(copy->toStdString(), current);
+    return open_copy(url_of(*file), current);
+}
+
+Result<Opened> open_copy(const QString& url, const GraphPtr& current) {
+    const Result<RemoteFile> file = remote_file(url);
+    if (!file) return file.error();
+    Result<Opened> opened = open_file(copy_of(*file).toStdString(), current);
     if (opened) opened->host = file->host;
     return opened;
 }

@@ -36,4 +36,7 @@ Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& curr
 /// and sweeps find their graph if it was opened from there before. Errors: those of `fetch`, too.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
+/// The same of a file on another machine whose copy (`copy_of`) has just been written.
+Result<Opened> open_copy(const QString& url, const GraphPtr& current);
+
 }  // namespace rematlas::explorer

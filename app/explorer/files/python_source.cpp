@@ -11,6 +11,15 @@ namespace rematlas::explorer {
 std::optional<PythonSource> python_source(const QString& word) {
     static const QRegularExpression form("^(.+\\.py)(?::([A-Za-z_]\\w*))?$");
     const QRegularExpressionMatch match = form.match(word);
+    if (match.hasMatch() && is_remote(word)) {
+        const Result<RemoteFile> file = remote_file(match.captured(1));
+        if (!file) return std::nullopt;
+        return PythonSource{.file = file->path,
+                            .module = {},
+                            .folder = {},
+                            .function = match.captured(2),
+                            .host = file->host};
+    }
     if (match.hasMatch())
         return PythonSource{.file = QFileInfo(match.captured(1)).absoluteFilePath(),
                             .module = {},
@@ -23,8 +32,8 @@ std::optional<PythonSource> python_source(const QString& word) {
                         .function = word.section(':', 1)};
 }
 
-QString reopened_by(const QString& file, const QString& function) {
-    return file + ':' + function;
+QString reopened_by(const std::optional<RemoteHost>& host, const QString& file, const QString& function) {
+    return (host ? url_of({*host, file}) : file) + ':' + function;
 }
 
 }  // namespace rematlas::explorer

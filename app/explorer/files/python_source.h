@@ -1,4 +1,5 @@
-// Functions of Python among what people open: nets.py, nets.py:step, package.module:step.
+// Functions of Python among what people open: nets.py, nets.py:step, ssh://host/models/nets.py:step,
+// package.module:step.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace rematlas::explorer {
 /// names a file of another kind.
 std::optional<PythonSource> python_source(const QString& word);
 
-/// How the function is opened again: /models/nets.py:step.
-QString reopened_by(const QString& file, const QString& function);
+/// How the function is opened again: /models/nets.py:step, or ssh://host/models/nets.py:step.
+QString reopened_by(const std::optional<RemoteHost>& host, const QString& file, const QString& function);
 
 }  // namespace rematlas::explorer

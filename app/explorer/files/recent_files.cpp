@@ -3,11 +3,22 @@
 #include <QCryptographicHash>
 #include <QFileInfo>
 
+#include "app/explorer/jobs/remote_host.h"
+
 namespace rematlas::explorer {
 namespace {
 
+/// What is on another machine is named as a whole.
+QString recent_name(const QString& path) {
+    return is_remote(path) ? path : QFileInfo(path).absoluteFilePath();
+}
+
+QString python_key(const QString& host) {
+    return host.isEmpty() ? QStringLiteral("python") : QStringLiteral("python_on/%1").arg(host);
+}
+
 QString typed_key(const QString& model) {
-    const QByteArray path = QFileInfo(model).absoluteFilePath().toUtf8();
+    const QByteArray path = recent_name(model).toUtf8();
     return "inputs/" + QString::fromLatin1(QCryptographicHash::hash(path, QCryptographicHash::Sha1).toHex());
 }
 
@@ -18,9 +29,9 @@ RecentFiles::RecentFiles(QSettings* settings, QObject* parent) : QObject(parent)
 }
 
 void RecentFiles::add(const QString& path) {
-    const QString absolute = QFileInfo(path).absoluteFilePath();
-    paths_.removeAll(absolute);
-    paths_.prepend(absolute);
+    const QString name = recent_name(path);
+    paths_.removeAll(name);
+    paths_.prepend(name);
     while (paths_.size() > most) paths_.removeLast();
     store();
 }
@@ -47,12 +58,12 @@ void RecentFiles::remember_typed(const QString& model, const QString& text) {
     if (settings_) settings_->setValue(typed_key(model), text);
 }
 
-QString RecentFiles::python() const {
-    return settings_ ? settings_->value("python").toString() : QString();
+QString RecentFiles::python(const QString& host) const {
+    return settings_ ? settings_->value(python_key(host)).toString() : QString();
 }
 
-void RecentFiles::remember_python(const QString& python) {
-    if (settings_) settings_->setValue("python", python);
+void RecentFiles::remember_python(const QString& python, const QString& host) {
+    if (settings_) settings_->setValue(python_key(host), python);
 }
 
 }  // namespace rematlas::explorer

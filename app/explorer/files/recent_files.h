@@ -23,9 +23,10 @@ class RecentFiles : public QObject {
     QString typed_for(const QString& model) const;
     void remember_typed(const QString& model, const QString& text);
 
-    /// The interpreter, or the environment, that a person has chosen for captures of functions; empty: none.
-    QString python() const;
-    void remember_python(const QString& python);
+    /// The interpreter, or the environment, that a person has chosen for captures on this machine, or on the
+    /// one that is named "user@host"; empty: none.
+    QString python(const QString& host = {}) const;
+    void remember_python(const QString& python, const QString& host = {});
 
   signals:
     void changed();

@@ -1,17 +1,14 @@
 // The steps of a run as a picture. While all steps are shown, or the last one, new steps come into sight.
-//
-// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step. Double click: show all.
 #pragma once
 
-#include <QWidget>
 #include <optional>
 
-#include "app/explorer/look/shown_range.h"
+#include "app/explorer/look/range_view.h"
 #include "viz/paint/run_painter.h"
 
 namespace rematlas::explorer {
 
-class FollowedView : public QWidget {
+class FollowedView : public RangeView {
     Q_OBJECT
   public:
     explicit FollowedView(QWidget* parent = nullptr);
@@ -23,9 +20,6 @@ class FollowedView : public QWidget {
     /// Nothing: no step is chosen.
     void set_cursor(std::optional<std::size_t> step);
     std::optional<std::size_t> cursor() const { return cursor_; }
-    double from() const { return shown_.from(); }
-    double to() const { return shown_.to(); }
-    void show_all();
     /// Where the peaks are. Only while there are steps.
     Rect plot() const { return places_of(scene()).peaks; }
     QSize sizeHint() const override { return {1000, 360}; }
@@ -35,25 +29,20 @@ class FollowedView : public QWidget {
     void cursor_moved();
 
   protected:
+    bool is_empty() const override { return !has_steps(); }
+    double length() const override { return known_steps_; }
+    Rect axis_area() override { return plot(); }
+    void show_range() override;
+    void click(double at) override;
     void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent* event) override;
 
   private:
-    void make_keys();
     bool has_steps() const { return run_ != nullptr && !run_->steps.empty(); }
-    void show_range();
-    void zoom_at(double at, double factor);
     void go_by(int steps);
     RunScene scene() const;
 
     const RunSteps* run_ = nullptr;
     std::vector<RunColumn> columns_;
-    ShownRange shown_;
     double known_steps_ = 0;  ///< when the range was set
     std::optional<std::size_t> cursor_;
 };

@@ -10,7 +10,6 @@
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/words/wording.h"
-#include "core/planning/run_totals.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -107,6 +106,7 @@ void FollowedWindow::make_table() {
 }
 
 void FollowedWindow::begin_anew() {
+    totaller_ = {};
     steps_->set_run(&run_.run());
     view_->set_run(run_.run());
     tell();
@@ -128,7 +128,8 @@ void FollowedWindow::tell() {
     QString headline = tr("%1: %2 steps").arg(model).arg(run.steps.size());
     if (run.budget) headline = tr("%1, a budget of %2").arg(headline, bytes_text(*run.budget));
     headline_->setText(headline);
-    const RunTotals totals = totals_of(run);
+    totaller_.add(run);
+    const RunTotals& totals = totaller_.totals();
     last_->setText(run.steps.empty() ? tr("No step is over yet.") : last_step_told(run, totals));
     reasons_->setText(reasons_told(totals));
     reasons_->setVisible(!totals.reasons.empty());

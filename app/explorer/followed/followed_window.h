@@ -9,6 +9,7 @@
 #include "app/explorer/files/followed_run.h"
 #include "app/explorer/followed/followed_view.h"
 #include "app/explorer/models/run_steps_table.h"
+#include "core/planning/run_totals.h"
 
 namespace rematlas::explorer {
 
@@ -36,6 +37,7 @@ class FollowedWindow : public QWidget {
     void show_cursor();
 
     FollowedRun run_;
+    RunTotaller totaller_;
     FollowedView* view_;
     RunStepsTable* steps_;
     QTreeView* table_;

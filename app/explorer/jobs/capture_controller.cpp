@@ -1,17 +1,32 @@
 #include "app/explorer/jobs/capture_controller.h"
 
 #include <QFileInfo>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "app/explorer/jobs/remote_python.h"
+#include "app/explorer/words/wording.h"
 #include "app/programs/runtime_program.h"
 
 namespace rematlas::explorer {
 namespace {
 
 constexpr int longest_line = 2000, most_lines = 60;
+constexpr int first_of_signals = 128;    ///< exit statuses above are of a process that a signal has ended
+constexpr int time_to_end_there = 2000;  ///< milliseconds, before ssh itself is killed
 
 }  // namespace
+
+/// What `remote_capture.py` is asked.
+struct CaptureController::ThereRequest {
+    RemoteHost host;
+    QString python;  ///< as `script_there` takes it
+    bool is_module;  ///< of Python; else the words are those of the program rematlas
+    QStringList words;
+    QString folder, output;
+    bool replace;
+};
 
 QStringList captured_optimizers() {
     return {"sgd", "adam", "adamw"};
@@ -30,8 +45,11 @@ CaptureController::CaptureController(QObject* parent) : QObject(parent) {
     connect(&process_, &QProcess::readyReadStandardError, this, &CaptureController::read_progress);
     connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this,
             &CaptureController::conclude);
+    connect(&each_second_, &QTimer::timeout, this, &CaptureController::show_progress);
+    each_second_.setInterval(1000);
     connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error != QProcess::FailedToStart) return;
+        each_second_.stop();
         emit failed(tr("%1 could not be started: %2").arg(process_.program(), process_.errorString()), {});
         emit finished(false);
     });
@@ -39,9 +57,7 @@ CaptureController::CaptureController(QObject* parent) : QObject(parent) {
 
 CaptureController::~CaptureController() {
     process_.disconnect(this);
-    if (!running()) return;
-    process_.kill();
-    process_.waitForFinished(2000);
+    if (running()) end();
 }
 
 QString CaptureController::find_program() {
@@ -60,6 +76,14 @@ QStringList CaptureController::arguments(const CaptureRequest& request) {
 
 void CaptureController::start(const CaptureRequest& request) {
     cancel();
+    if (request.host)
+        return run_there({.host = *request.host,
+                          .python = request.python,
+                          .is_module = false,
+                          .words = arguments(request),
+                          .folder = "/",
+                          .output = request.output,
+                          .replace = request.replace});
     const QString program = program_.isEmpty() ? find_program() : program_;
     if (program.isEmpty()) {
         emit failed(tr("Models are captured by the Python package of Rematlas, which is not installed in the "
@@ -74,31 +98,77 @@ void CaptureController::start(const CaptureRequest& request) {
 
 void CaptureController::start(const FunctionRequest& request) {
     cancel();
+    if (request.host)
+        return run_there({.host = *request.host,
+                          .python = request.python,
+                          .is_module = true,
+                          .words = capture_words(request).mid(1),
+                          .folder = request.folder,
+                          .output = request.output,
+                          .replace = request.replace});
     process_.setWorkingDirectory(request.folder);
     run(request.python, capture_words(request), request.output);
 }
 
 void CaptureController::run(const QString& program, const QStringList& words, const QString& output) {
+    output_ = output;
+    there_.reset();
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("REMATLAS_TRACEBACK", "1");
+    process_.setProcessEnvironment(environment);
+    process_.setStandardOutputFile(QProcess::nullDevice());
+    begin();
+    process_.start(program, words);
+}
+
+void CaptureController::run_there(const ThereRequest& request) {
+    there_ = RemoteFile{request.host, request.output};
+    output_ = url_of(*there_);
+    const QJsonObject asked{{"module", request.is_module},
+                            {"words", QJsonArray::fromStringList(request.words)},
+                            {"folder", request.folder},
+                            {"output", request.output},
+                            {"replace", request.replace}};
+    const RemoteScript script = script_there(request.host, request.python, "remote_capture.py", {});
+    process_.setWorkingDirectory({});
+    process_.setProcessEnvironment(QProcessEnvironment::systemEnvironment());
+    process_.setStandardOutputFile({});
+    begin();
+    process_.start("ssh", script.words);
+    // It stays open: at its end the capture there ends, too.
+    process_.write(script.input + QJsonDocument(asked).toJson(QJsonDocument::Compact) + '\n');
+}
+
+void CaptureController::begin() {
     cancelled_ = false;
     pending_.clear();
     last_words_.clear();
     traceback_.clear();
     progress_ = {};
     clock_.start();
-    output_ = output;
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    environment.insert("REMATLAS_TRACEBACK", "1");
-    process_.setProcessEnvironment(environment);
-    process_.setStandardOutputFile(QProcess::nullDevice());
+    each_second_.start();
     emit started();
-    process_.start(program, words);
 }
 
 void CaptureController::cancel() {
     if (!running()) return;
     cancelled_ = true;
+    end();
+}
+
+void CaptureController::end() {
+    if (there_) {
+        process_.closeWriteChannel();
+        process_.waitForFinished(time_to_end_there);
+    }
+    if (!running()) return;
     process_.kill();
     process_.waitForFinished(2000);
+}
+
+void CaptureController::show_progress() {
+    const CaptureProgress::State now = progress_.now(clock_.elapsed());
+    emit progressed(now.words, now.fraction);
 }
 
 void CaptureController::read_progress() {
@@ -119,7 +189,7 @@ void CaptureController::read_line(const QByteArray& whole) {
     const QJsonObject object = QJsonDocument::fromJson(line).object();
     if (object.contains("stage")) {
         const CaptureProgress::State now =
-            progress_.at(object["stage"].toString(), object["fraction"].toDouble(), clock_.elapsed());
+            progress_.at(object["stage"].toString(), object["fraction"].toDouble(-1), clock_.elapsed());
         emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
         last_words_ = QString::fromUtf8(line).left(
@@ -128,21 +198,34 @@ void CaptureController::read_line(const QByteArray& whole) {
 }
 
 void CaptureController::conclude(int exit_code, QProcess::ExitStatus status) {
+    each_second_.stop();
+    const QByteArray graph = there_ ? process_.readAllStandardOutput() : QByteArray();
     read_progress();
     read_line(pending_);
     pending_.clear();
     if (!cancelled_) {
-        if (status == QProcess::NormalExit && exit_code == 0) {
+        QString why = why_failed(exit_code, status);
+        if (why.isEmpty() && there_)
+            if (const Result<void> kept = keep_copy(*there_, graph); !kept) why = text(kept.error().message);
+        if (why.isEmpty())
             emit captured(output_);
-        } else if (!last_words_.isEmpty()) {
-            emit failed(last_words_, traceback_.join('\n').trimmed());
-        } else if (status == QProcess::CrashExit) {
-            emit failed(tr("The capture crashed. The explorer and your files are unharmed."), {});
-        } else {
-            emit failed(tr("The capture ended with status %1 and said nothing.").arg(exit_code), {});
-        }
+        else
+            emit failed(why, traceback_.join('\n').trimmed());
     }
     emit finished(cancelled_);
+}
+
+/// Empty: it has not.
+QString CaptureController::why_failed(int exit_code, QProcess::ExitStatus status) const {
+    if (status == QProcess::NormalExit && exit_code == 0) return {};
+    if (there_ && status == QProcess::NormalExit) {
+        const QString why = why_not_connected(there_->host, exit_code, last_words_.toUtf8());
+        if (!why.isEmpty()) return why;
+    }
+    if (!last_words_.isEmpty()) return last_words_;
+    if (status == QProcess::CrashExit || (there_ && exit_code > first_of_signals))
+        return tr("The capture crashed. The explorer and your files are unharmed.");
+    return tr("The capture ended with status %1 and said nothing.").arg(exit_code);
 }
 
 }  // namespace rematlas::explorer

@@ -16,7 +16,7 @@ QStringList capture_words(const FunctionRequest& request) {
     add("--master-weights", request.master_weights);
     add("--autocast", request.autocast);
     if (request.values) words << "--values";
-    return words << "--quiet"
+    return words << "--progress-json"
                  << "-o" << request.output;
 }
 

@@ -4,6 +4,9 @@
 
 #include <QString>
 #include <QStringList>
+#include <optional>
+
+#include "app/explorer/jobs/remote_host.h"
 
 namespace rematlas::explorer {
 
@@ -16,9 +19,11 @@ struct FunctionRequest {
     QString device = {};        ///< empty: where the function puts its model; cpu, cuda, or meta: from shapes
     QString device_profile = {};  ///< with the device "meta": what to plan for
     QString optimizer = "none";
-    QString autocast = {};        ///< with "meta": bf16, f16
-    QString master_weights = {};  ///< with "meta" and an optimizer: f32
-    bool values = false;          ///< with "meta": the arguments keep the values that they have
+    QString autocast = {};                ///< with "meta": bf16, f16
+    QString master_weights = {};          ///< with "meta" and an optimizer: f32
+    bool values = false;                  ///< with "meta": the arguments keep the values that they have
+    std::optional<RemoteHost> host = {};  ///< where all of it is, if not here
+    bool replace = false;                 ///< a graph file that is there already, on another machine
 };
 
 /// The words behind the interpreter's name.

@@ -1,20 +1,23 @@
 #include "app/explorer/jobs/python_survey.h"
 
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "app/explorer/jobs/remote_python.h"
 #include "app/programs/python_package.h"
 
 namespace rematlas::explorer {
 namespace {
 
-QString script_of_survey() {
-    QFile script(":/python/python_survey.py");
-    return script.open(QIODevice::ReadOnly) ? QString::fromUtf8(script.readAll()) : QString();
+const char* const survey_script = "python_survey.py";
+
+QStringList strings_in(const QJsonValue& list) {
+    QStringList strings;
+    for (const QJsonValue& value : list.toArray()) strings << value.toString();
+    return strings;
 }
 
 PythonSurvey survey_from(const QJsonObject& told) {
@@ -24,11 +27,16 @@ PythonSurvey survey_from(const QJsonObject& told) {
                         .torch = word("torch"),
                         .rematlas = word("rematlas"),
                         .has_gpu = told["gpu"].toBool(),
+                        .gpus = strings_in(told["gpus"]),
                         .file = word("file"),
                         .module = word("module"),
                         .folder = word("folder"),
                         .functions = {},
-                        .problem = word("problem")};
+                        .problem = word("problem"),
+                        .graph = word("graph"),
+                        .graphs = strings_in(told["graphs"]),
+                        .ends = QByteArray::fromBase64(word("ends").toLatin1()),
+                        .beside = word("beside").toUtf8()};
     for (const QJsonValue& value : told["functions"].toArray()) {
         const QJsonObject one = value.toObject();
         survey.functions.push_back({.name = one["name"].toString(),
@@ -48,6 +56,18 @@ QString python_in(const QString& named) {
         if (const QString python = QDir(named).filePath(inside); QFileInfo(python).isExecutable())
             return python;
     return QDir(named).filePath("bin/python3");
+}
+
+QString what_is_lacking(const PythonSurvey& survey) {
+    QStringList lacks;
+    if (survey.torch.isEmpty()) lacks << "torch";
+    if (survey.rematlas.isEmpty()) lacks << "rematlas";
+    if (lacks.isEmpty()) return {};
+    return PythonReader::tr(
+               "%1, Python %2, lacks %3: name the Python of the environment that trains, or "
+               "install there what is missing (pip install torch; pip install "
+               "rematlas-....whl).")
+        .arg(survey.python, survey.version, lacks.join(PythonReader::tr(" and ")));
 }
 
 PythonReader::PythonReader(QObject* parent) : QObject(parent) {
@@ -71,8 +91,15 @@ void PythonReader::stop() {
 }
 
 void PythonReader::read(const QString& python, const PythonSource& source) {
+    if (source.host) {
+        // An absolute path, or one in the home there.
+        const QString file = source.file.startsWith('/') ? source.file : "~/" + source.file;
+        return start_there(*source.host, python, {file});
+    }
     stop();
-    QStringList words{"-c", script_of_survey()};
+    python_ = python;
+    host_.reset();
+    QStringList words{"-c", QString::fromUtf8(own_script(survey_script))};
     if (source.file.isEmpty())
         words << source.module << source.folder;
     else
@@ -82,16 +109,34 @@ void PythonReader::read(const QString& python, const PythonSource& source) {
     process_.start(python, words);
 }
 
+void PythonReader::read_model(const QString& python, const RemoteFile& model) {
+    const QString file = model.path.startsWith('/') ? model.path : "~/" + model.path;
+    start_there(model.host, python, {"--file", file});
+}
+
+void PythonReader::start_there(const RemoteHost& host, const QString& python, const QStringList& words) {
+    stop();
+    python_ = tr("%1 on %2").arg(python.isEmpty() ? "python3" : python, host.name);
+    host_ = host;
+    const RemoteScript survey = script_there(host, python, survey_script, words);
+    process_.setWorkingDirectory({});
+    process_.start("ssh", survey.words);
+    process_.write(survey.input);
+    process_.closeWriteChannel();
+}
+
 void PythonReader::conclude(int exit_code, QProcess::ExitStatus status) {
     const QJsonDocument told = QJsonDocument::fromJson(process_.readAllStandardOutput());
     if (status == QProcess::NormalExit && exit_code == 0 && told.isObject())
         return emit found(survey_from(told.object()));
-    const QStringList said =
-        QString::fromUtf8(process_.readAllStandardError()).split('\n', Qt::SkipEmptyParts);
-    emit failed(
-        said.isEmpty()
-            ? tr("%1 is no Python that can be asked").arg(process_.program())
-            : tr("%1 is no Python that can be asked: %2").arg(process_.program(), said.last().left(300)));
+    const QByteArray said = process_.readAllStandardError();
+    if (host_)
+        if (const QString why = why_not_connected(*host_, exit_code, said); !why.isEmpty())
+            return emit failed(why);
+    const QStringList lines = QString::fromUtf8(said).split('\n', Qt::SkipEmptyParts);
+    emit failed(lines.isEmpty()
+                    ? tr("%1 is no Python that can be asked").arg(python_)
+                    : tr("%1 is no Python that can be asked: %2").arg(python_, lines.last().left(300)));
 }
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// What a file of Python offers to a capture, found without running it, and what a Python has for one.
+// What a file of Python offers to a capture, found without running it, and what a Python has for one, here or
+// on another machine.
 //
 //     reader.read(python, {.file = "/models/nets.py"});       // found(survey), or failed(message)
 #pragma once
@@ -6,7 +7,11 @@
 #include <QObject>
 #include <QProcess>
 #include <QString>
+#include <QStringList>
+#include <optional>
 #include <vector>
+
+#include "app/explorer/jobs/remote_host.h"
 
 namespace rematlas::explorer {
 
@@ -14,7 +19,8 @@ namespace rematlas::explorer {
 struct PythonSource {
     QString file;  ///< empty: `module`, from `folder`
     QString module, folder;
-    QString function = {};  ///< empty: to be chosen
+    QString function = {};                ///< empty: to be chosen
+    std::optional<RemoteHost> host = {};  ///< where the file is, if not here
     bool operator==(const PythonSource&) const = default;
 };
 
@@ -30,10 +36,19 @@ struct PythonSurvey {
     QString python, version;  ///< the interpreter that was asked
     QString torch, rematlas;  ///< versions; empty: not there
     bool has_gpu = false;
+    QStringList gpus = {};         ///< their models, as far as the driver tells
     QString file, module, folder;  ///< the module is imported from the folder
     std::vector<PythonFunction> functions;
-    QString problem;  ///< with the file; empty: none
+    QString problem;          ///< with the file; empty: none
+    QString graph = {};       ///< a graph file that is not there yet
+    QStringList graphs = {};  ///< that are there, in the folder of `graph`
+    // Of a model's file:
+    QByteArray ends = {};    ///< a mebibyte at either end, or all of it
+    QByteArray beside = {};  ///< the file with its inputs; empty: there is none
 };
+
+/// Of what a Python lacks for captures: a sentence for people; empty: nothing.
+QString what_is_lacking(const PythonSurvey& survey);
 
 /// The interpreter that a person has named: its path, or the folder of an environment. Empty: the program's
 /// own choice (app/programs/python_package.h).
@@ -46,18 +61,25 @@ class PythonReader : public QObject {
     explicit PythonReader(QObject* parent = nullptr);
     ~PythonReader() override;
 
-    /// What was asked before is dropped. `python` as `python_in` returns it.
+    /// What was asked before is dropped. `python` as `python_in` returns it; on another machine as
+    /// `script_there` takes it (remote_python.h).
     void read(const QString& python, const PythonSource& source);
+    /// The same of a model's file on another machine.
+    void read_model(const QString& python, const RemoteFile& model);
+    void stop();
+    bool running() const { return process_.state() != QProcess::NotRunning; }
 
   signals:
     void found(const rematlas::explorer::PythonSurvey& survey);
     void failed(const QString& message);  ///< that Python cannot be asked; names it
 
   private:
-    void stop();
+    void start_there(const RemoteHost& host, const QString& python, const QStringList& words);
     void conclude(int exit_code, QProcess::ExitStatus status);
 
     QProcess process_;
+    QString python_;                  ///< that is asked
+    std::optional<RemoteHost> host_;  ///< of that Python; none: here
 };
 
 }  // namespace rematlas::explorer

@@ -1,10 +1,14 @@
-"""Tells in one object of JSON what a file of Python offers to a capture, and what this Python has for one.
-Nothing of the file is run.
+"""Tells in one object of JSON what a model's file offers to a capture, and what this Python and this machine
+have for one. Nothing of the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
+    python3 python_survey.py --file MODEL.pt    # its ends, and what lies beside it
 """
 
 import ast
+import base64
+import contextlib
+import glob
 import importlib.machinery
 import importlib.metadata
 import importlib.util
@@ -15,6 +19,8 @@ import sys
 
 # What a driver of a GPU leaves where there is one: of NVIDIA, of AMD, of Windows below.
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+NAMES_OF_GPUS = "/proc/driver/nvidia/gpus/*/information"
+PART = 1 << 20  # bytes of a model's file that are told, at either end
 
 
 def place_of(path):
@@ -99,10 +105,73 @@ def version_of(package):
         return "here"
 
 
+def names_of_gpus():
+    """Returns the models of the GPUs of NVIDIA, as their driver names them."""
+    names = []
+    for path in sorted(glob.glob(NAMES_OF_GPUS)):
+        with contextlib.suppress(OSError), open(path, errors="replace") as information:
+            names += [line.partition(":")[2].strip() for line in information if line.startswith("Model:")]
+    return names
+
+
+def graphs_for(file):
+    """Returns a graph file that is not there yet, beside the model's file or else in the home folder, and
+    those that are there."""
+    folder, name = os.path.split(file)
+    if not os.access(folder, os.W_OK):
+        folder = os.path.expanduser("~")
+    name = os.path.splitext(name)[0]
+    there = sorted(glob.glob(os.path.join(glob.escape(folder), "*.graph.json")))
+    free, number = os.path.join(folder, f"{name}.graph.json"), 2
+    while free in there:
+        free, number = os.path.join(folder, f"{name}-{number}.graph.json"), number + 1
+    return free, there
+
+
+def ends_of(path):
+    """Returns the beginning and the end of a file, or all of one that is short."""
+    with open(path, "rb") as file:
+        first = file.read(PART)
+        rest = file.seek(0, os.SEEK_END) - len(first)
+        file.seek(-min(rest, PART), os.SEEK_END)
+        return first + file.read()
+
+
+def beside(path):
+    """Returns the text of the file with the model's inputs, where there is one."""
+    for name in (os.path.splitext(path)[0] + ".json", path + ".json"):
+        if os.path.isfile(name):
+            with open(name, encoding="utf-8", errors="replace") as file:
+                return file.read(PART)
+    return ""
+
+
 def surveyed(words):
     told = {"python": sys.executable, "version": platform.python_version()}
     told |= {name: version_of(name) for name in ("torch", "rematlas")}
     told |= {"gpu": any(map(os.path.exists, GPUS)), "functions": [], "problem": ""}
+    told["gpus"] = names_of_gpus()
+    if words[0] == "--file":
+        return told | of_model(os.path.abspath(words[1]))
+    told |= of_python(words)
+    if told["file"]:
+        told["graph"], told["graphs"] = graphs_for(told["file"])
+    return told
+
+
+def of_model(path):
+    told = {"file": path}
+    try:
+        told["ends"] = base64.b64encode(ends_of(path)).decode()
+        told["beside"] = beside(path)
+        told["graph"], told["graphs"] = graphs_for(path)
+    except OSError as error:
+        told["problem"] = error.strerror
+    return told
+
+
+def of_python(words):
+    told = {"problem": ""}
     if len(words) == 1:
         told["file"] = os.path.abspath(words[0])
         told["folder"], told["module"] = place_of(words[0])

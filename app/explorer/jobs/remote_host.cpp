@@ -19,12 +19,6 @@ QString last_line(const QByteArray& said) {
     return lines.isEmpty() ? QString() : lines.last().trimmed().left(most_words);
 }
 
-QStringList ssh_arguments(const RemoteHost& host, const QString& command) {
-    QStringList arguments{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20"};
-    if (host.port > 0) arguments << "-p" << QString::number(host.port);
-    return arguments << "--" << host.name << command;
-}
-
 /// Without a cache, copies are kept until the explorer ends, in a folder that only this user can read.
 QString folder_of_copies(const RemoteFile& file) {
     static const QTemporaryDir until_the_end;
@@ -39,6 +33,12 @@ QString folder_of_copies(const RemoteFile& file) {
 
 bool is_remote(const QString& path) {
     return path.startsWith("ssh://");
+}
+
+QString url_of(const RemoteFile& file) {
+    const QString port = file.host.port > 0 ? QStringLiteral(":%1").arg(file.host.port) : QString();
+    const QString path = file.path.startsWith('/') ? file.path : "/~/" + file.path;
+    return "ssh://" + file.host.name + port + path;
 }
 
 Result<RemoteFile> remote_file(const QString& url) {
@@ -60,10 +60,22 @@ QString shell_word(const QString& text) {
     return "'" + inside.replace("'", "'\\''") + "'";
 }
 
+QStringList ssh_words(const RemoteHost& host, const QString& command) {
+    QStringList words{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20"};
+    if (host.port > 0) words << "-p" << QString::number(host.port);
+    return words << "--" << host.name << command;
+}
+
+QString why_not_connected(const RemoteHost& host, int exit, const QByteArray& said) {
+    if (exit != no_connection) return {};
+    return host.name + ": " + last_line(said) + " (the explorer cannot ask for a password: ssh " + host.name +
+           " must get in by a key or an agent)";
+}
+
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop) {
     QProcess ssh;
-    ssh.start("ssh", ssh_arguments(host, command));
+    ssh.start("ssh", ssh_words(host, command));
     if (!ssh.waitForStarted()) return Error{"ssh cannot be started; install it (openssh-client)"};
     ssh.write(input);
     ssh.closeWriteChannel();
@@ -71,11 +83,19 @@ Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, c
     RemoteAnswer answer{ssh.exitCode(), ssh.readAllStandardOutput(), ssh.readAllStandardError()};
     const std::string name = host.name.toStdString();
     if (ssh.exitStatus() != QProcess::NormalExit) return Error{name + ": ssh ended unexpectedly"};
-    if (answer.exit == no_connection)
-        return Error{name + ": " + last_line(answer.err).toStdString() +
-                     " (the explorer cannot ask for a password: ssh " + name +
-                     " must get in by a key or an agent)"};
+    if (const QString why = why_not_connected(host, answer.exit, answer.err); !why.isEmpty())
+        return Error{why.toStdString()};
     return answer;
+}
+
+QString copy_of(const RemoteFile& file) {
+    return QDir(folder_of_copies(file)).filePath(QFileInfo(file.path).fileName());
+}
+
+Result<void> keep_copy(const RemoteFile& file, const QByteArray& content) {
+    const QString folder = folder_of_copies(file);
+    if (!QDir().mkpath(folder)) return Error{folder.toStdString() + ": this folder cannot be made"};
+    return write_file(copy_of(file).toStdString(), content.toStdString());
 }
 
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop) {
@@ -83,12 +103,8 @@ Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop) {
     if (!answer) return answer.error();
     if (answer->exit != 0)
         return Error{file.host.name.toStdString() + ": " + last_line(answer->err).toStdString()};
-    const QString folder = folder_of_copies(file);
-    if (!QDir().mkpath(folder)) return Error{folder.toStdString() + ": this folder cannot be made"};
-    const QString copy = QDir(folder).filePath(QFileInfo(file.path).fileName());
-    if (const Result<void> written = write_file(copy.toStdString(), answer->out.toStdString()); !written)
-        return written.error();
-    return copy;
+    if (const Result<void> kept = keep_copy(file, answer->out); !kept) return kept.error();
+    return copy_of(file);
 }
 
 }  // namespace rematlas::explorer

@@ -12,6 +12,18 @@ constexpr int profile_role = Qt::UserRole + 1;
 
 }  // namespace
 
+QString cuda_title(const QStringList& gpus) {
+    const QString cuda = QCoreApplication::translate("DeviceChoice", "CUDA");
+    if (gpus.isEmpty()) return cuda;
+    QStringList kinds = gpus;
+    kinds.removeDuplicates();
+    if (kinds.size() == 1 && gpus.size() > 1)
+        return QCoreApplication::translate("DeviceChoice", "%1: %2 (%3 of them)")
+            .arg(cuda, kinds.front())
+            .arg(gpus.size());
+    return QStringLiteral("%1: %2").arg(cuda, gpus.join(", "));
+}
+
 void add_profiles(QComboBox& devices) {
     devices.insertSeparator(devices.count());
     for (const std::string& name : device_profile_names()) {

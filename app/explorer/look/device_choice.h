@@ -4,8 +4,12 @@
 
 #include <QComboBox>
 #include <QString>
+#include <QStringList>
 
 namespace rematlas::explorer {
+
+/// "CUDA", with the models of the GPUs where they are known: "CUDA: NVIDIA H200 (8 of them)".
+QString cuda_title(const QStringList& gpus);
 
 /// Below a separator, each with the data "meta".
 void add_profiles(QComboBox& devices);

@@ -50,6 +50,7 @@ PictureOrTable::PictureOrTable(QWidget* picture, QWidget* painted, FiguresTable*
     frame_->setAttribute(Qt::WA_TransparentForMouseEvents);
     frame_->hide();
     painted_->installEventFilter(this);
+    if (picture_ != painted_) picture_->installEventFilter(this);
     connect(button_, &QToolButton::toggled, this, &PictureOrTable::show_table);
     show_table(false);
 }
@@ -127,6 +128,9 @@ void PictureOrTable::place() {
 
 /// Who came by the keyboard is shown where the focus is.
 bool PictureOrTable::eventFilter(QObject* object, QEvent* event) {
+    // What the picture needs has changed: a dock asks this widget, which has no layout that would tell it.
+    if (object == picture_ && event->type() == QEvent::LayoutRequest) updateGeometry();
+    if (object != painted_) return QWidget::eventFilter(object, event);
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {
         const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
         const bool by_keys = reason == Qt::TabFocusReason || reason == Qt::BacktabFocusReason ||

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "app/explorer/look/shades.h"
+#include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer::theme {
 namespace {
@@ -88,7 +89,8 @@ QScrollBar::handle:hover { background: @faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractScrollArea::corner { background: @base; border: none; }
-QTabBar::tab { padding: 6px 14px; background: @panel; border: none; border-bottom: 2px solid transparent; color: @muted; }
+QTabBar { qproperty-drawBase: 0; }
+QTabBar::tab { padding: 6px @tab_padding; background: @panel; border: none; border-bottom: 2px solid transparent; color: @muted; }
 QTabBar::tab:selected { background: @base; border-bottom-color: @accent; color: @ink; }
 QTextBrowser { border: none; background: @base; }
 )";
@@ -118,6 +120,7 @@ QString style_sheet_of(const Shades& s) {
         {"@handle", s.handle},
     };
     QString sheet = QString::fromLatin1(template_sheet);
+    sheet.replace(QLatin1String("@tab_padding"), QStringLiteral("%1px").arg(tab_padding));
     for (const auto& [name, color] : names) sheet.replace(QLatin1String(name), color.name());
     return sheet;
 }

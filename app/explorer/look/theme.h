@@ -40,8 +40,10 @@ class WhitePaper {
     const palette::Paper* before_;
 };
 
-inline constexpr int gap = 8;      ///< between things of a group, pixels
-inline constexpr int margin = 12;  ///< around a panel's content
+inline constexpr int gap = 8;           ///< between things of a group, pixels
+inline constexpr int margin = 12;       ///< around a panel's content
+inline constexpr int tab_padding = 10;  ///< on either side of a tab's words
+inline constexpr int least_list = 72;   ///< height of a list beside which others need room
 
 QColor of(Decision decision);
 QColor of(Phase phase);

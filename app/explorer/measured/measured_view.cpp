@@ -1,43 +1,27 @@
 #include "app/explorer/measured/measured_view.h"
 
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/look/view_keys.h"
 
 namespace rematlas::explorer {
 
-MeasuredView::MeasuredView(QWidget* parent) : QWidget(parent) {
-    setObjectName("measured_view");
-    setAccessibleName(tr("Measured memory over time"));
-    setFocusPolicy(Qt::StrongFocus);
-    setAttribute(Qt::WA_OpaquePaintEvent);
-    make_keys();
-    theme::on_change(this, [this] { update(); });
-}
-
-void MeasuredView::make_keys() {
+MeasuredView::MeasuredView(QWidget* parent)
+    : RangeView("measured_view", tr("Measured memory over time"), parent) {
     auto* keys = new ViewKeys(*this, tr("Measured memory"));
     keys->add({Qt::Key_Right}, tr("Go to the next event"), [this] { go_by_events(1); });
     keys->add({Qt::Key_Left}, tr("Go to the event before"), [this] { go_by_events(-1); });
-    keys->add({Qt::Key_Plus}, tr("Zoom in"), [this] { zoom_at(cursor_, 0.8); });
-    keys->add({Qt::Key_Minus}, tr("Zoom out"), [this] { zoom_at(cursor_, 1.25); });
-    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
-    keys->tell(tr("Click"), tr("Put the cursor there"));
-    keys->tell(tr("Wheel"), tr("Zoom"));
-    keys->tell(tr("Drag"), tr("Move the picture"));
-    keys->tell(tr("Double click"), tr("Show all"));
+    add_range_keys(*keys, [this] { return static_cast<double>(cursor_); });
 }
 
 void MeasuredView::set_device(MeasurementPtr measurement, std::size_t device) {
     measurement_ = std::move(measurement);
     device_ = device;
     lay_plan();
+    columns_width_ = -1;
     show_all();
     set_cursor(bands().peak);
 }
@@ -61,11 +45,8 @@ void MeasuredView::set_cursor(TraceMoment moment) {
     emit cursor_moved();
 }
 
-void MeasuredView::show_all() {
-    if (!measurement_) return;
-    shown_.show_all(bands().length());
-    columns_width_ = -1;
-    update();
+void MeasuredView::show_range() {
+    update();  // the columns follow when it is painted
 }
 
 MeasuredScene MeasuredView::scene() {
@@ -98,48 +79,17 @@ void MeasuredView::paintEvent(QPaintEvent*) {
     paint_measured(canvas, scene());
 }
 
-void MeasuredView::zoom_at(double at, double factor) {
-    if (!measurement_) return;
-    shown_.zoom(at, factor);
-    update();
-}
-
 void MeasuredView::go_by_events(int count) {
     if (!measurement_) return;
     const double moved = std::clamp(static_cast<double>(cursor_) + count, 0.0, bands().length() - 1);
     set_cursor(static_cast<TraceMoment>(moved));
-    const double half = shown_.span() / 2;
-    if (!shown_.contains(moved)) shown_.set(moved - half, moved + half);
-    update();
-}
-
-void MeasuredView::wheelEvent(QWheelEvent* event) {
-    if (!measurement_) return;
-    const Rect area = plot();
-    zoom_at(shown_.at(event->position().x(), area.x, area.width), wheel_factor(event->angleDelta().y()));
-    event->accept();
-}
-
-void MeasuredView::mousePressEvent(QMouseEvent* event) {
-    shown_.press(event->localPos().x());
-}
-
-void MeasuredView::mouseMoveEvent(QMouseEvent* event) {
-    if (!measurement_ || !(event->buttons() & Qt::LeftButton)) return;
-    if (shown_.drag(event->localPos().x(), plot().width)) update();
+    bring_into_sight(moved);
 }
 
 /// Of the moments that share a column of the picture, the one that is seen.
-void MeasuredView::mouseReleaseEvent(QMouseEvent* event) {
-    if (!measurement_ || shown_.dragged() || event->button() != Qt::LeftButton) return;
-    const Rect area = plot();
-    const double at = shown_.at(event->localPos().x(), area.x, area.width);
+void MeasuredView::click(double at) {
     for (const BandColumn& column : columns_.columns)
         if (at >= column.begin && at < column.end) return set_cursor(column.shown);
-}
-
-void MeasuredView::mouseDoubleClickEvent(QMouseEvent*) {
-    show_all();
 }
 
 }  // namespace rematlas::explorer

@@ -1,19 +1,16 @@
 // Measured memory over the events of a trace, as a picture.
-//
-// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a moment. Double click: show all.
 #pragma once
 
-#include <QWidget>
 #include <optional>
 
 #include "app/explorer/loaded/loaded_schedule.h"
 #include "app/explorer/loaded/measurement.h"
-#include "app/explorer/look/shown_range.h"
+#include "app/explorer/look/range_view.h"
 #include "viz/paint/measured_painter.h"
 
 namespace rematlas::explorer {
 
-class MeasuredView : public QWidget {
+class MeasuredView : public RangeView {
     Q_OBJECT
   public:
     explicit MeasuredView(QWidget* parent = nullptr);
@@ -24,12 +21,9 @@ class MeasuredView : public QWidget {
     void set_plan(const SchedulePtr& plan);
     void set_cursor(TraceMoment moment);
     TraceMoment cursor() const { return cursor_; }
-    double from() const { return shown_.from(); }
-    double to() const { return shown_.to(); }
     bool has_plan() const { return !plan_.empty(); }
     /// Where moments are. Only while there is a measurement.
     Rect plot();
-    void show_all();
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 160}; }
 
@@ -37,17 +31,15 @@ class MeasuredView : public QWidget {
     void cursor_moved();
 
   protected:
+    bool is_empty() const override { return !measurement_; }
+    double length() const override { return bands().length(); }
+    Rect axis_area() override { return plot(); }
+    void show_range() override;
+    void click(double at) override;
     void paintEvent(QPaintEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent* event) override;
 
   private:
-    void make_keys();
     void lay_plan();
-    void zoom_at(double at, double factor);
     void go_by_events(int count);
     const MeasuredBands& bands() const { return measurement_->bands[device_]; }
     MeasuredScene scene();
@@ -56,7 +48,6 @@ class MeasuredView : public QWidget {
     std::size_t device_ = 0;
     std::vector<std::int64_t> planned_;  ///< bytes for each step of the plan
     std::vector<MemoryPoint> plan_;
-    ShownRange shown_;
     TraceMoment cursor_ = 0;
     std::vector<std::int64_t> legend_;  ///< at the cursor
     BandColumns columns_;               ///< of what was painted last

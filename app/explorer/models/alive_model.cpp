@@ -99,7 +99,8 @@ QString AliveModel::headline() const {
     const bool peak = step_ == static_cast<int>(schedule_->simulation.peak_step);
     return tr("%1 while %2 runs, at %3: %4 tensors, %5")
         .arg(peak ? tr("Peak,") : tr("In memory"), name,
-             time_text(schedule_->simulation.steps[static_cast<std::size_t>(step_)].start))
+             time_text(schedule_->simulation.steps[static_cast<std::size_t>(step_)].start)
+                 .replace(' ', QChar::Nbsp))  // a line does not break there
         .arg(tensors_)
         .arg(bytes_text(total_));
 }

@@ -43,7 +43,10 @@ QStringList run_lines(const FlameChart& chart, const FlameBox& box) {
     const Op& op = graph.ops[run.op];
     QStringList lines{numbered_op(*chart.schedule->graph, run.op)};
     if (!op.module.empty()) lines << module_text(graph, op.module);
-    lines << (run.again ? FlameWords::tr("%1, made again").arg(phase_text(op.phase)) : phase_text(op.phase));
+    const QString phase = phase_text(op.phase);
+    lines << (run.on_host ? FlameWords::tr("%1, on the host").arg(phase)
+              : run.again ? FlameWords::tr("%1, made again").arg(phase)
+                          : phase);
     for (const TensorId made : op.outputs)
         if (const QString layout = layout_text(graph, made); !layout.isEmpty()) lines << layout;
     if (!op.source.empty()) lines << FlameWords::tr("line %1").arg(text(op.source));
@@ -97,7 +100,7 @@ QString box_tip(const FlameChart& chart, int index) {
     }
     const std::string module(module_of(chart.data, graph, box));
     QStringList lines;
-    if (box.level == 0) lines << text(flame_name(chart.data, graph, box));
+    if (box.parent < 0) lines << text(flame_name(chart.data, graph, box));
     if (!module.empty()) lines << module_text(graph, module);
     lines << sums_text(chart, sums);
     return lines.join('\n');

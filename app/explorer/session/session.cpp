@@ -76,23 +76,31 @@ Session::Session(QObject* parent) : QObject(parent) {
         show_known();
         emit question_changed();
     });
-    connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
+    connect(&capture, &CaptureController::captured, this,
+            [this](const QString& file) { is_remote(file) ? open_copied(file) : open({file}); });
 }
 
 void Session::open(const QStringList& paths) {
-    queue_ += paths;
+    for (const QString& path : paths) queue_.push_back({path, false});
+    if (!opening_.running()) open_next();
+}
+
+void Session::open_copied(const QString& url) {
+    queue_.push_back({url, true});
     if (!opening_.running()) open_next();
 }
 
 void Session::open_next() {
-    if (queue_.isEmpty()) {
+    if (queue_.empty()) {
         emit all_opened();
         return;
     }
-    const QString path = queue_.takeFirst();
+    const auto [path, is_copied] = queue_.front();
+    queue_.erase(queue_.begin());
     emit opening_started(path);
-    opening_.start([this, path, current = graph_, partition = partition_](std::stop_token stop) {
-        Result<Opened> opened = open_anywhere(path, current, stop);
+    opening_.start([this, path = path, is_copied = is_copied, current = graph_,
+                    partition = partition_](std::stop_token stop) {
+        Result<Opened> opened = is_copied ? open_copy(path, current) : open_anywhere(path, current, stop);
         if (opened && opened->graph == current) {
             opened->graph = nullptr;  // what is open stays
         } else if (opened && opened->graph->partition != partition) {

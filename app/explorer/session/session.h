@@ -42,6 +42,8 @@ class Session : public QObject {
     /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the
     /// end.
     void open(const QStringList& paths);
+    /// The same of a file of another machine (ssh://...) whose copy here has just come from there.
+    void open_copied(const QString& url);
     bool opening() const { return opening_.running(); }
     void close();
     /// Whether plans are kept beside the graph, and those that were are read. On from the beginning.
@@ -134,7 +136,11 @@ class Session : public QObject {
     SchedulePtr prepared_;  ///< of the plan that is about to be shown; or null
     bool keeps_plans_ = true;
     QString compared_;  ///< key of the plan that the shown one is compared with
-    QStringList queue_;
+    struct Queued {
+        QString path;
+        bool is_copied;  ///< from another machine, and the copy is here
+    };
+    std::vector<Queued> queue_;
     std::optional<Partition> partition_;
     SolveSettings solve_settings_;
     std::optional<GraphAnswers> answers_;

@@ -231,8 +231,9 @@ void MainWindow::update_actions() {
 }
 
 void MainWindow::ask_and_open() {
-    const QString folder =
-        recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
+    const auto is_here = [](const QString& path) { return !is_remote(path); };
+    const auto last = std::find_if(recent_.paths().begin(), recent_.paths().end(), is_here);
+    const QString folder = last == recent_.paths().end() ? QString() : QFileInfo(*last).absolutePath();
     const QStringList paths =
         OpenDialog::ask(this, tr("Open"), folder,
                         tr("All that can be opened (*.pt *.pt2 *.py *.graph.json *.schedule.json "

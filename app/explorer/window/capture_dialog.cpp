@@ -1,6 +1,7 @@
 #include "app/explorer/window/capture_dialog.h"
 
 #include <QDialogButtonBox>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFontDatabase>
@@ -22,6 +23,7 @@ CaptureDialog::CaptureDialog(const QString& title, const QString& about, Capture
       output_(new QLineEdit),
       error_(theme::danger_label()),
       where_(new QToolButton),
+      browse_(new QToolButton),
       traceback_(new QPlainTextEdit) {
     setWindowTitle(tr("Capture a model"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -81,21 +83,38 @@ QLayout* CaptureDialog::make_details() {
 void CaptureDialog::add_graph_row(const QString& proposed) {
     output_->setObjectName("graph_file");
     output_->setText(proposed);
-    auto* browse = new QToolButton;
-    browse->setText(tr("Choose"));
-    browse->setProperty("boxed", true);
+    browse_->setText(tr("Choose"));
+    browse_->setProperty("boxed", true);
     auto* row = new QHBoxLayout;
     row->setSpacing(theme::gap);
     row->addWidget(output_);
-    row->addWidget(browse);
+    row->addWidget(browse_);
     form_->addRow(tr("Graph file"), row);
-    connect(browse, &QToolButton::clicked, this, [this] {
+    connect(browse_, &QToolButton::clicked, this, [this] {
         const QString path = QFileDialog::getSaveFileName(this, tr("Graph file"), output_->text(),
                                                           tr("Training graphs (*.graph.json)"));
         if (path.isEmpty()) return;
         output_->setText(path);
         overwrite_ = path;  // the file dialog has asked
     });
+}
+
+void CaptureDialog::set_host(const RemoteHost& host, const QString& proposed, const QStringList& known) {
+    host_ = host;
+    folder_there_ = QFileInfo(proposed).path();
+    known_there_ = known;
+    if (output_->text().isEmpty()) output_->setText(proposed);
+    browse_->hide();
+}
+
+QString CaptureDialog::graph_file() const {
+    const QString typed = output_->text().trimmed();
+    if (!host_ || typed.isEmpty()) return typed;
+    return QDir::cleanPath(typed.startsWith('/') ? typed : folder_there_ + '/' + typed);
+}
+
+bool CaptureDialog::is_there(const QString& graph) const {
+    return host_ ? known_there_.contains(graph) : QFileInfo::exists(graph);
 }
 
 void CaptureDialog::show_error(const QString& words, const QString& traceback) {
@@ -110,7 +129,7 @@ void CaptureDialog::show_error(const QString& words, const QString& traceback) {
 QString CaptureDialog::why_not() const {
     if (const QString why = problem(); !why.isEmpty()) return why;
     if (graph_file().isEmpty()) return tr("Say where the graph file goes.");
-    if (graph_file() == overwrite_ || !QFileInfo::exists(graph_file())) return {};
+    if (may_replace() || !is_there(graph_file())) return {};
     return tr("%1 is there already, and schedules and sweeps may belong to it. Press Capture again to "
               "replace it.")
         .arg(QFileInfo(graph_file()).fileName());

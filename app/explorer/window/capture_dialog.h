@@ -8,9 +8,11 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QToolButton>
+#include <optional>
 
 #include "app/explorer/files/recent_files.h"
 #include "app/explorer/jobs/capture_controller.h"
+#include "app/explorer/jobs/remote_host.h"
 
 namespace rematlas::explorer {
 
@@ -37,14 +39,20 @@ class CaptureDialog : public QDialog {
     RecentFiles& recent() const { return recent_; }
     /// The last row of all forms: where the graph goes.
     void add_graph_row(const QString& proposed);
+    /// The graph goes to the machine of the model: `proposed`, beside the graph files `known`.
+    void set_host(const RemoteHost& host, const QString& proposed, const QStringList& known);
+    /// Whether an existing graph file may be replaced.
+    bool may_replace() const { return !overwrite_.isEmpty() && graph_file() == overwrite_; }
     QLineEdit& graph_field() { return *output_; }
-    QString graph_file() const { return output_->text().trimmed(); }
+    /// As it is typed; on another machine made absolute from the folder of the graphs there.
+    QString graph_file() const;
     /// Empty: there is none.
     void show_error(const QString& words, const QString& traceback = {});
 
   private:
     QLayout* make_details();
     QString why_not() const;
+    bool is_there(const QString& graph) const;
     void take_result();
     void conclude(bool cancelled);
 
@@ -53,9 +61,12 @@ class CaptureDialog : public QDialog {
     QFormLayout* form_;
     QLineEdit* output_;
     QLabel* error_;
-    QToolButton* where_;
+    QToolButton *where_, *browse_;
     QPlainTextEdit* traceback_;
-    QString overwrite_;  ///< an existing graph file that may be replaced
+    QString overwrite_;               ///< an existing graph file that may be replaced
+    std::optional<RemoteHost> host_;  ///< where the graph goes, if not here
+    QString folder_there_;            ///< of graph files that are typed without one
+    QStringList known_there_;
 };
 
 }  // namespace rematlas::explorer

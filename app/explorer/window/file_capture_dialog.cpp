@@ -1,6 +1,7 @@
 #include "app/explorer/window/file_capture_dialog.h"
 
 #include <QFileInfo>
+#include <utility>
 
 #include "app/explorer/files/input_specs.h"
 #include "app/explorer/files/model_file.h"
@@ -12,12 +13,31 @@ namespace rematlas::explorer {
 
 FileCaptureDialog::FileCaptureDialog(const QString& model, CaptureController& capture, RecentFiles& recent,
                                      QWidget* parent)
-    : CaptureDialog(QFileInfo(model).fileName(),
-                    tr("One training step of the model is run once with random inputs of these shapes, "
-                       "in a process of its own."),
+    : FileCaptureDialog(model, model, std::nullopt, capture, recent, parent) {
+    graph_field().setText(free_graph_file(model));
+}
+
+FileCaptureDialog::FileCaptureDialog(const RemoteModel& model, CaptureController& capture,
+                                     RecentFiles& recent, QWidget* parent)
+    : FileCaptureDialog(url_of(model.file), model.stand_in(), model, capture, recent, parent) {
+    set_host(model.file.host, model.survey.graph, model.survey.graphs);
+}
+
+FileCaptureDialog::FileCaptureDialog(const QString& model, const QString& looked_at,
+                                     std::optional<RemoteModel> there, CaptureController& capture,
+                                     RecentFiles& recent, QWidget* parent)
+    : CaptureDialog(QFileInfo(looked_at).fileName(),
+                    there ? tr("One training step of the model is run once on %1 with random inputs of these "
+                               "shapes.")
+                                .arg(there->file.host.name)
+                          : tr("One training step of the model is run once with random inputs of these "
+                               "shapes, in a process of its own."),
                     capture, recent, parent),
       model_(model),
-      has_inputs_of_its_own_(look_at_model(model.toStdString()).kind == ModelFile::Kind::exported_program),
+      looked_at_(looked_at),
+      there_(std::move(there)),
+      has_inputs_of_its_own_(look_at_model(looked_at.toStdString()).kind ==
+                             ModelFile::Kind::exported_program),
       inputs_(new QPlainTextEdit),
       loss_(new QComboBox),
       optimizer_(new QComboBox),
@@ -35,7 +55,7 @@ FileCaptureDialog::FileCaptureDialog(const QString& model, CaptureController& ca
     form().addRow(tr("Loss"), loss_);
     form().addRow(tr("Optimizer"), optimizer_);
     form().addRow(tr("Device"), device_);
-    add_graph_row(free_graph_file(model));
+    add_graph_row({});
 }
 
 void FileCaptureDialog::fill_choices() {
@@ -47,7 +67,8 @@ void FileCaptureDialog::fill_choices() {
     optimizer_->addItem(tr("none: its states and updates are not counted"), "none");
     for (const QString& name : captured_optimizers()) optimizer_->addItem(name, name);
     device_->addItem(tr("CPU"), "cpu");
-    device_->addItem(tr("CUDA"), "cuda");
+    if (!there_ || there_->survey.has_gpu)
+        device_->addItem(cuda_title(there_ ? there_->survey.gpus : QStringList()), "cuda");
     add_profiles(*device_);
 }
 
@@ -55,7 +76,7 @@ QString FileCaptureDialog::known_inputs() {
     // What the user typed last counts more than what came with the model.
     const QString remembered = recent().typed_for(model_);
     if (!remembered.isEmpty()) return remembered;
-    const auto beside = specs_beside(model_.toStdString());
+    const auto beside = specs_beside(looked_at_.toStdString());
     return beside ? beside->join('\n') : QString();
 }
 
@@ -68,18 +89,22 @@ QString FileCaptureDialog::problem() const {
 }
 
 void FileCaptureDialog::start(CaptureController& capture) {
-    capture.start(CaptureRequest{.model = model_,
+    capture.start(CaptureRequest{.model = there_ ? there_->file.path : model_,
                                  .inputs = *checked_input_specs(inputs_->toPlainText()),
                                  .output = graph_file(),
                                  .device = device_->currentData().toString(),
                                  .device_profile = profile_chosen(*device_),
                                  .loss = loss_->currentData().toString(),
-                                 .optimizer = optimizer_->currentData().toString()});
+                                 .optimizer = optimizer_->currentData().toString(),
+                                 .host = there_ ? std::optional(there_->file.host) : std::nullopt,
+                                 .python = there_ ? there_->survey.python : QString(),
+                                 .replace = may_replace()});
 }
 
 QString FileCaptureDialog::words_for(const QString& message) const {
     if (!message.contains("not a TorchScript file")) return message;
-    const ModelHelp help = help_with(look_at_model(model_.toStdString()), model_.toStdString());
+    const std::string looked_at = looked_at_.toStdString();
+    const ModelHelp help = help_with(look_at_model(looked_at), looked_at);
     return QStringList{help.what, help.script_lines, help.function_lines, help.command}.join("\n\n");
 }
 

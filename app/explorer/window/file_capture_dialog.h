@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 
+#include "app/explorer/files/remote_model.h"
 #include "app/explorer/window/capture_dialog.h"
 
 namespace rematlas::explorer {
@@ -12,6 +13,9 @@ class FileCaptureDialog : public CaptureDialog {
   public:
     FileCaptureDialog(const QString& model, CaptureController& capture, RecentFiles& recent,
                       QWidget* parent = nullptr);
+    /// The same on another machine.
+    FileCaptureDialog(const RemoteModel& model, CaptureController& capture, RecentFiles& recent,
+                      QWidget* parent = nullptr);
 
   protected:
     QString problem() const override;
@@ -20,11 +24,15 @@ class FileCaptureDialog : public CaptureDialog {
     QString words_for(const QString& message) const override;
 
   private:
+    FileCaptureDialog(const QString& model, const QString& looked_at, std::optional<RemoteModel> there,
+                      CaptureController& capture, RecentFiles& recent, QWidget* parent);
     void fill_choices();
     QString known_inputs();
 
-    QString model_;
-    bool has_inputs_of_its_own_;  ///< an exported program: inputs may be left out
+    QString model_;                     ///< as it is opened again
+    QString looked_at_;                 ///< a file here that tells what the model is
+    std::optional<RemoteModel> there_;  ///< on another machine
+    bool has_inputs_of_its_own_;        ///< an exported program: inputs may be left out
     QPlainTextEdit* inputs_;
     QComboBox *loss_, *optimizer_, *device_;
 };

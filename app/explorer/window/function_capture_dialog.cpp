@@ -25,6 +25,10 @@ QString title_of(const PythonSource& source) {
     return source.file.isEmpty() ? source.module : QFileInfo(source.file).fileName();
 }
 
+QString name_of_host(const PythonSource& source) {
+    return source.host ? source.host->name : QString();
+}
+
 void choose_by_data(QComboBox& list, const QString& data) {
     if (const int at = list.findData(data); at >= 0) list.setCurrentIndex(at);
 }
@@ -45,8 +49,11 @@ QString graph_beside(const QString& file) {
 FunctionCaptureDialog::FunctionCaptureDialog(const PythonSource& source, CaptureController& capture,
                                              RecentFiles& recent, QWidget* parent)
     : CaptureDialog(title_of(source),
-                    tr("The function is called, and one training step of the model that it returns is "
-                       "recorded, in a process of its own."),
+                    source.host ? tr("The function is called on %1, and one training step of the model that "
+                                     "it returns is recorded there.")
+                                      .arg(source.host->name)
+                                : tr("The function is called, and one training step of the model that it "
+                                     "returns is recorded, in a process of its own."),
                     capture, recent, parent),
       source_(source),
       function_(new QComboBox),
@@ -56,7 +63,7 @@ FunctionCaptureDialog::FunctionCaptureDialog(const PythonSource& source, Capture
       about_(theme::quiet_label({}, true)),
       told_by_python_(theme::quiet_label({}, true)),
       keywords_(new QLineEdit),
-      python_(new QLineEdit(recent.python())),
+      python_(new QLineEdit(recent.python(name_of_host(source)))),
       values_(new QCheckBox(tr("the arguments keep their values, which the program may read"))) {
     fill_choices();
     lay_out();
@@ -91,10 +98,11 @@ void FunctionCaptureDialog::lay_out() {
         list->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         list->setMinimumContentsLength(30);
     }
-    python_->setPlaceholderText(python_in({}));
+    python_->setPlaceholderText(source_.host ? tr("the one there that has rematlas") : python_in({}));
     auto* browse = new QToolButton;
     browse->setText(tr("Choose"));
     browse->setProperty("boxed", true);
+    browse->setVisible(!source_.host);
     auto* python_row = new QHBoxLayout;
     python_row->setSpacing(theme::gap);
     python_row->addWidget(python_);
@@ -139,8 +147,10 @@ void FunctionCaptureDialog::connect_all() {
 void FunctionCaptureDialog::ask_python() {
     python_->setModified(false);
     survey_.reset();
-    tell_of_python(tr("Asking Python"), false);
-    reader_.read(python_in(python_->text().trimmed()), source_);
+    const QString named = python_->text().trimmed();
+    tell_of_python(source_.host ? tr("Asking Python on %1").arg(source_.host->name) : tr("Asking Python"),
+                   false);
+    reader_.read(source_.host ? named : python_in(named), source_);
 }
 
 void FunctionCaptureDialog::tell_of_python(const QString& words, bool is_wrong) {
@@ -152,13 +162,17 @@ void FunctionCaptureDialog::tell_of_python(const QString& words, bool is_wrong) 
 
 void FunctionCaptureDialog::show_survey(const PythonSurvey& survey) {
     survey_ = survey;
-    const QString lacks = what_python_lacks();
+    const QString lacks = what_is_lacking(survey);
     tell_of_python(lacks.isEmpty()
                        ? tr("%1, Python %2 with torch %3").arg(survey.python, survey.version, survey.torch)
                        : lacks,
                    !lacks.isEmpty());
-    if (survey.has_gpu && device_->findData("cuda") < 0) device_->insertItem(2, tr("CUDA"), "cuda");
-    if (graph_file().isEmpty() && !survey.file.isEmpty()) graph_field().setText(graph_beside(survey.file));
+    if (survey.has_gpu && device_->findData("cuda") < 0)
+        device_->insertItem(2, cuda_title(survey.gpus), "cuda");
+    if (source_.host && !survey.file.isEmpty())
+        set_host(*source_.host, survey.graph, survey.graphs);
+    else if (graph_file().isEmpty() && !survey.file.isEmpty())
+        graph_field().setText(graph_beside(survey.file));
     show_functions();
 }
 
@@ -182,7 +196,7 @@ QString FunctionCaptureDialog::first_choice() const {
     if (!survey_ || !source_.function.isEmpty()) return source_.function;
     for (const QString& path : recent().paths()) {
         const QString function = path.section(':', -1);
-        if (path == reopened_by(survey_->file, function) && function_->findData(function) >= 0)
+        if (path == reopened_by(source_.host, survey_->file, function) && function_->findData(function) >= 0)
             return function;
     }
     for (const PythonFunction& one : survey_->functions)
@@ -218,17 +232,6 @@ void FunctionCaptureDialog::follow_device() {
     values_->setChecked(false);
 }
 
-QString FunctionCaptureDialog::what_python_lacks() const {
-    QStringList lacks;
-    if (survey_->torch.isEmpty()) lacks << "torch";
-    if (survey_->rematlas.isEmpty()) lacks << "rematlas";
-    if (lacks.isEmpty()) return {};
-    return tr("%1, Python %2, lacks %3: name the Python of the environment that trains, or install there "
-              "what "
-              "is missing (pip install torch; pip install rematlas-....whl).")
-        .arg(survey_->python, survey_->version, lacks.join(tr(" and ")));
-}
-
 QString FunctionCaptureDialog::why_no_function() const {
     if (function_->currentIndex() >= 0) return {};
     if (!survey_->problem.isEmpty()) return QString("%1: %2").arg(title_of(source_), survey_->problem);
@@ -243,7 +246,7 @@ QString FunctionCaptureDialog::why_no_function() const {
 QString FunctionCaptureDialog::problem() const {
     if (!survey_) return told_by_python_->text();
     if (const QString why = why_no_function(); !why.isEmpty()) return why;
-    if (const QString lacks = what_python_lacks(); !lacks.isEmpty()) return lacks;
+    if (const QString lacks = what_is_lacking(*survey_); !lacks.isEmpty()) return lacks;
     if (const Keywords typed = keywords_in(keywords_->text()); !typed.wrong.isEmpty())
         return tr("'%1' is no keyword of a function; expected for example batch=8").arg(typed.wrong);
     if (precision_->currentData() == masters && optimizer_->currentData() == "none")
@@ -252,7 +255,7 @@ QString FunctionCaptureDialog::problem() const {
 }
 
 QString FunctionCaptureDialog::word() const {
-    return reopened_by(survey_->file, function_->currentData().toString());
+    return reopened_by(source_.host, survey_->file, function_->currentData().toString());
 }
 
 FunctionRequest FunctionCaptureDialog::request() const {
@@ -260,14 +263,16 @@ FunctionRequest FunctionCaptureDialog::request() const {
     return {.python = survey_->python,
             .folder = survey_->folder,
             .function = survey_->module + ':' + function_->currentData().toString(),
-            .output = QFileInfo(graph_file()).absoluteFilePath(),
+            .output = source_.host ? graph_file() : QFileInfo(graph_file()).absoluteFilePath(),
             .keywords = keywords_in(keywords_->text()).words,
             .device = device_->currentData().toString(),
             .device_profile = profile_chosen(*device_),
             .optimizer = optimizer_->currentData().toString(),
             .autocast = precision == masters ? QString() : precision,
             .master_weights = precision == masters ? "f32" : QString(),
-            .values = values_->isChecked()};
+            .values = values_->isChecked(),
+            .host = source_.host,
+            .replace = may_replace()};
 }
 
 void FunctionCaptureDialog::start(CaptureController& capture) {
@@ -282,7 +287,7 @@ QString FunctionCaptureDialog::words_for(const QString& message) const {
 }
 
 void FunctionCaptureDialog::remember() {
-    recent().remember_python(python_->text().trimmed());
+    recent().remember_python(python_->text().trimmed(), name_of_host(source_));
     const QJsonObject typed{{"keywords", keywords_->text()},
                             {"optimizer", optimizer_->currentData().toString()},
                             {"device", device_->currentData().toString()},

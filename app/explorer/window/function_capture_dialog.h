@@ -33,7 +33,6 @@ class FunctionCaptureDialog : public CaptureDialog {
     void show_function();
     void follow_device();
     QString first_choice() const;
-    QString what_python_lacks() const;
     QString why_no_function() const;
     QString word() const;  ///< by which the function is opened again
     FunctionRequest request() const;

@@ -155,6 +155,7 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version);
     hidden_layout_.clear();
+    answer_bar_->show();  // it was hidden when that layout was kept
     if (has_own_layout_) return;
     layout()->activate();  // sizes are shares of what there is now
     resize_docks();
@@ -252,6 +253,7 @@ void MainWindow::make_status_bar() {
     const auto cancel = [this] {
         session_.cancel_all();
         writing_.cancel();
+        looking_.stop();
         show_quiet_state();
     };
     connect(work_cancel_, &QToolButton::clicked, this, cancel);
@@ -308,6 +310,11 @@ void MainWindow::connect_session() {
         show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);
     });
     connect(&session_, &Session::all_opened, this, &MainWindow::show_quiet_state);
+    connect(&looking_, &PythonReader::found, this, &MainWindow::capture_there);
+    connect(&looking_, &PythonReader::failed, this, [this](const QString& message) {
+        show_quiet_state();
+        show_error(About::opening, message);
+    });
     connect(&session_.capture, &CaptureController::started, this,
             [this] { show_working(tr("Capturing the model"), -1); });
     connect(&session_.capture, &CaptureController::progressed, this,
@@ -336,7 +343,7 @@ void MainWindow::show_working(const QString& what, double fraction) {
 }
 
 void MainWindow::show_quiet_state() {
-    if (session_.opening() || session_.capture.running() || writing_.running()) return;
+    if (session_.opening() || session_.capture.running() || writing_.running() || looking_.running()) return;
     welcome_->hide_working();
     for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
                             static_cast<QWidget*>(work_cancel_)}) {

@@ -20,6 +20,7 @@
 #include "app/explorer/docks/lanes_view.h"
 #include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/solve_panel.h"
+#include "app/explorer/files/model_file.h"
 #include "app/explorer/files/recent_files.h"
 #include "app/explorer/graph/graph_page.h"
 #include "app/explorer/jobs/python_survey.h"
@@ -84,6 +85,9 @@ class MainWindow : public QMainWindow {
     void open_sample();
     void capture_model(const QString& path);
     void capture_function(const PythonSource& source);
+    void ask_about_model(const RemoteFile& file);
+    void capture_there(const PythonSurvey& survey);
+    void show_help(const QString& path, const ModelFile& file);
     void show_measurement(const QString& path);
     void follow_run(const QString& path);
     bool may_lose_plans();
@@ -137,6 +141,8 @@ class MainWindow : public QMainWindow {
     Session session_;
     RecentFiles recent_;
     BackgroundJob writing_;
+    PythonReader looking_;   ///< at a model on another machine
+    RemoteHost asked_host_;  ///< by it
     MessageBar* message_bar_;
     QStackedWidget* pages_;
     WelcomePage* welcome_;

@@ -6,6 +6,7 @@
 #include "app/explorer/files/chosen_files.h"
 #include "app/explorer/files/model_file.h"
 #include "app/explorer/files/python_source.h"
+#include "app/explorer/files/remote_model.h"
 #include "app/explorer/files/sample_graph.h"
 #include "app/explorer/followed/followed_window.h"
 #include "app/explorer/jobs/remote_host.h"
@@ -62,39 +63,56 @@ void MainWindow::open_sample() {
 
 void MainWindow::ask_and_open_remote() {
     bool is_given = false;
-    const QString url = QInputDialog::getText(this, tr("Open from another machine"),
-                                              tr("A file as ssh://[user@]host[:port]/path. A key or an agent "
-                                                 "must let ssh in, and solvers run there."),
-                                              QLineEdit::Normal, "ssh://", &is_given);
+    const QString url =
+        QInputDialog::getText(this, tr("Open from another machine"),
+                              tr("A file as ssh://[user@]host[:port]/path, or a function of one as "
+                                 "ssh://host/path/nets.py:step. A key or an agent must let "
+                                 "ssh in. Captures and solvers run there."),
+                              QLineEdit::Normal, "ssh://", &is_given);
     if (is_given && !url.trimmed().isEmpty()) open({url.trimmed()});
 }
 
 void MainWindow::capture_function(const PythonSource& source) {
-    if (!source.file.isEmpty() && !QFileInfo(source.file).isReadable())
+    if (!source.host && !source.file.isEmpty() && !QFileInfo(source.file).isReadable())
         return show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(source.file));
     (new FunctionCaptureDialog(source, session_.capture, recent_, this))->open();
 }
 
+/// First that machine tells what the file is, and what it has for a capture.
+void MainWindow::ask_about_model(const RemoteFile& file) {
+    show_working(tr("Asking %1 about %2").arg(file.host.name, QFileInfo(file.path).fileName()), -1);
+    asked_host_ = file.host;
+    looking_.read_model(recent_.python(file.host.name), file);
+}
+
+void MainWindow::capture_there(const PythonSurvey& survey) {
+    show_quiet_state();
+    const Result<RemoteModel> model = remote_model(asked_host_, survey);
+    if (!model) return show_error(MessageBar::About::opening, text(model.error().message));
+    const ModelFile kind = look_at_model(model->stand_in().toStdString());
+    if (!can_be_captured(kind)) return show_help(model->stand_in(), kind);
+    if (const QString lacks = what_is_lacking(survey); !lacks.isEmpty())
+        return show_error(MessageBar::About::opening, asked_host_.name + ": " + lacks);
+    (new FileCaptureDialog(*model, session_.capture, recent_, this))->open();
+}
+
+void MainWindow::show_help(const QString& path, const ModelFile& file) {
+    auto* help = new ModelHelpDialog(path, file, this);
+    help->setAttribute(Qt::WA_DeleteOnClose);
+    help->open();
+}
+
 void MainWindow::capture_model(const QString& path) {
+    if (const std::optional<PythonSource> source = python_source(path)) return capture_function(*source);
     if (is_remote(path)) {
         const Result<RemoteFile> file = remote_file(path);
-        show_error(MessageBar::About::opening,
-                   file ? tr("%1: capture the model there (ssh %2 rematlas capture ...), then open its "
-                             ".graph.json from there")
-                              .arg(path, file->host.name)
-                        : text(file.error().message));
-        return;
+        if (!file) return show_error(MessageBar::About::opening, text(file.error().message));
+        return ask_about_model(*file);
     }
-    if (const std::optional<PythonSource> source = python_source(path)) return capture_function(*source);
     const ModelFile file = look_at_model(path.toStdString());
     if (file.kind == ModelFile::Kind::unreadable)
         return show_error(MessageBar::About::opening, tr("%1: cannot be read").arg(path));
-    if (!can_be_captured(file)) {
-        auto* help = new ModelHelpDialog(path, file, this);
-        help->setAttribute(Qt::WA_DeleteOnClose);
-        help->open();
-        return;
-    }
+    if (!can_be_captured(file)) return show_help(path, file);
     if (CaptureController::find_program().isEmpty()) {
         show_error(
             MessageBar::About::opening,

@@ -108,9 +108,9 @@ void WelcomePage::hide_working() {
 void WelcomePage::show_recent() {
     list_->clear();
     for (const QString& path : recent_.paths()) {
-        const QFileInfo file(path);
-        auto* item =
-            new QListWidgetItem(QStringLiteral("%1   in %2").arg(file.fileName(), file.absolutePath()));
+        // All of them are absolute: a path, or ssh://host/path.
+        auto* item = new QListWidgetItem(
+            QStringLiteral("%1   in %2").arg(path.section('/', -1), path.section('/', 0, -2)));
         item->setData(Qt::UserRole, path);
         item->setToolTip(path);
         list_->addItem(item);

@@ -25,10 +25,12 @@ constexpr std::array stages{
     CaptureStage{"profile", QT_TRANSLATE_NOOP("CaptureProgress", "Measuring the time of each operation"),
                  0.45, 0.98},
     CaptureStage{"write", QT_TRANSLATE_NOOP("CaptureProgress", "Writing the graph"), 0.98, 1},
+    CaptureStage{"send", QT_TRANSLATE_NOOP("CaptureProgress", "Fetching the graph"), 1, 1},
 };
 
 constexpr double least_to_guess_from = 0.15;       ///< of the capture: before, a guess is worth nothing
 constexpr qint64 least_time_to_guess_from = 2000;  ///< milliseconds
+constexpr qint64 least_time_to_tell = 1000;        ///< the same
 
 /// In steps that do not flicker.
 QString words_for_time_left(double milliseconds) {
@@ -41,17 +43,34 @@ QString words_for_time_left(double milliseconds) {
     return QCoreApplication::translate("CaptureProgress", "about %1 min left").arg(rounded(seconds / 60, 1));
 }
 
+QString words_for_time_taken(qint64 milliseconds) {
+    const qint64 seconds = milliseconds / 1000;
+    if (seconds < 60) return QCoreApplication::translate("CaptureProgress", "%1 s").arg(seconds);
+    return QCoreApplication::translate("CaptureProgress", "%1 min %2 s").arg(seconds / 60).arg(seconds % 60);
+}
+
 }  // namespace
 
 CaptureProgress::State CaptureProgress::at(const QString& stage, double fraction, qint64 elapsed) {
     const auto* const known = std::find_if(stages.begin(), stages.end(),
                                            [&](const CaptureStage& one) { return stage == one.name; });
-    if (known == stages.end()) return {stage, reached_};  // of a newer runtime
-    const double within = std::clamp(fraction, 0.0, 1.0);
-    reached_ = std::max(reached_, known->begins + within * (known->ends - known->begins));
-    State state{QCoreApplication::translate("CaptureProgress", known->words), reached_};
+    const bool is_known = known != stages.end();  // else it is of a newer runtime
+    words_ = is_known ? QCoreApplication::translate("CaptureProgress", known->words) : stage;
+    if (is_known && fraction >= 0) {
+        const double within = std::min(fraction, 1.0);
+        reached_ = std::max(reached_, known->begins + within * (known->ends - known->begins));
+    }
+    return now(elapsed);
+}
+
+CaptureProgress::State CaptureProgress::now(qint64 elapsed) const {
+    State state{
+        words_.isEmpty() ? QCoreApplication::translate("CaptureProgress", "Capturing the model") : words_,
+        reached_};
     if (reached_ >= least_to_guess_from && reached_ < 1 && elapsed >= least_time_to_guess_from)
         state.words += ", " + words_for_time_left(static_cast<double>(elapsed) * (1 - reached_) / reached_);
+    else if (reached_ < 0 && elapsed >= least_time_to_tell)
+        state.words += ", " + words_for_time_taken(elapsed);
     return state;
 }
 

@@ -37,5 +37,15 @@ TEST(CaptureProgress, TellsTheTimeLeftOnceItCanBeGuessed) {
     EXPECT_FALSE(progress.at("write", 1, 900000).words.contains("left")) << "nothing is left";
 }
 
+TEST(CaptureProgress, TellsTheTimeTakenWhereNoFractionIsKnown) {
+    CaptureProgress progress;
+    EXPECT_EQ(progress.now(0).words, "Capturing the model");
+    EXPECT_EQ(progress.now(3400).words, "Capturing the model, 3 s");
+    EXPECT_LT(progress.at("load", -1, 4000).fraction, 0);
+    EXPECT_EQ(progress.at("record", -1, 75000).words,
+              "Running one training step and noting what it does, 1 min 15 s");
+    EXPECT_GE(progress.at("record", 0.5, 76000).fraction, 0) << "known from here on";
+}
+
 }  // namespace
 }  // namespace rematlas::explorer

@@ -8,7 +8,9 @@
 #include "app/explorer/models/flame_table.h"
 #include "app/explorer/words/wording.h"
 #include "core/graph/graph_file.h"
+#include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
+#include "tests/core/support/update_on_host.h"
 #include "tests/viz/layered_graph.h"
 
 namespace rematlas::explorer {
@@ -290,6 +292,46 @@ TEST_F(Flames, RowsThatHaveNoRoomAreScrolledTo) {
     EXPECT_GE(box.level, rows.value());
     EXPECT_LT(box.level, rows.value() + rows.pageStep());
     EXPECT_GE(flame().scene().row_height, 14);
+}
+
+TEST_F(Flames, ThePartThatIsChosenOnTheStripIsShown) {
+    const int steps = static_cast<int>(session().schedule()->schedule.steps.size());
+    session().selection.set_range({steps / 4, steps / 2});
+    const auto& begin = data().step_begin;
+    EXPECT_DOUBLE_EQ(flame().from(), begin[static_cast<std::size_t>(steps / 4)]);
+    EXPECT_DOUBLE_EQ(flame().to(), begin[static_cast<std::size_t>(steps / 2 + 1)]);
+    window->lanes().set_range(data().length * 0.5, data().length * 0.75);
+    EXPECT_NEAR(share(flame().from()), 0.5, 0.03);
+    EXPECT_NEAR(share(flame().to()), 0.75, 0.03);
+    press(Qt::Key_S);
+    EXPECT_GT(share(flame().to() - flame().from()), 0.27) << "one can look at more of it here";
+    session().selection.set_range({});
+    EXPECT_DOUBLE_EQ(flame().to() - flame().from(), data().length);
+    session().selection.set_range({0, steps - 1});
+    EXPECT_DOUBLE_EQ(flame().to() - flame().from(), data().length);
+}
+
+TEST_F(Flames, ShowWhatRunsOnTheHost) {
+    const QString graph = folder.filePath("updated.graph.json"),
+                  plan = folder.filePath("updated.schedule.json");
+    Graph with_update = graph_with_update();
+    ASSERT_TRUE(write_graph(with_update, graph.toStdString()));
+    open(graph);
+    Schedule schedule = with_update_on_host();
+    schedule.graph_sha256 = session().graph()->graph.sha256;
+    ASSERT_TRUE(write_schedule(schedule, plan.toStdString()));
+    open(plan);
+    ASSERT_TRUE(flame().chart()) << window->last_error().toStdString();
+    ASSERT_GT(static_cast<int>(data().runs.size()), data().device_runs) << window->last_error().toStdString();
+    EXPECT_TRUE(sums().contains("on the host 1 runs")) << sums().toStdString();
+    const int update = static_cast<int>(data().boxes.size()) - 1;
+    EXPECT_TRUE(flame().tip_at(middle_of(update)).contains("optimizer, on the host"));
+    click(middle_of(update));
+    EXPECT_EQ(session().selection.current(), Selected::of(OpId(2)));
+    EXPECT_EQ(session().selection.cursor(), data().run(data().box(update).first).step);
+    press(Qt::Key_Up);
+    EXPECT_EQ(flame().focused(), data().box(update).parent);
+    EXPECT_FALSE(flame().grab().isNull());
 }
 
 TEST_F(Flames, TenThousandOpsArePaintedAndWalkedThrough) {

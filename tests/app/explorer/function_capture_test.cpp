@@ -144,7 +144,7 @@ TEST_F(CapturedFunctions, AreListedWithoutRunningTheFile) {
 TEST_F(CapturedFunctions, AreAskedForAsOnTheCommandLine) {
     open_function(folder.filePath("nets.py"));
     capture();
-    EXPECT_EQ(words(), (QStringList{"capture", "nets:step", "--quiet", "-o", graph_file()}));
+    EXPECT_EQ(words(), (QStringList{"capture", "nets:step", "--progress-json", "-o", graph_file()}));
     EXPECT_EQ(QFileInfo(asked()["folder"].toString()), QFileInfo(folder.path()));
     EXPECT_EQ(QString::fromStdString(window->session().graph()->path.string()), graph_file());
 }
@@ -187,9 +187,10 @@ TEST_F(CapturedFunctions, FromShapesTakeWhatOnlyShapesDo) {
     of_dialog<QCheckBox>("values")->setChecked(true);
     of_dialog<QLineEdit>("keywords")->setText("batch=8, length=512");
     capture();
-    EXPECT_EQ(words(), (QStringList{"capture", "nets:step", "--set", "batch=8", "--set", "length=512",
-                                    "--device", "meta", "--device-profile", "h100", "--optimizer", "muon",
-                                    "--autocast", "bf16", "--values", "--quiet", "-o", graph_file()}));
+    EXPECT_EQ(words(),
+              (QStringList{"capture", "nets:step", "--set", "batch=8", "--set", "length=512", "--device",
+                           "meta", "--device-profile", "h100", "--optimizer", "muon", "--autocast", "bf16",
+                           "--values", "--progress-json", "-o", graph_file()}));
 }
 
 TEST_F(CapturedFunctions, AreAmongTheRecentFilesWithAllThatWasAsked) {
@@ -302,6 +303,28 @@ TEST_F(CapturedFunctions, TakeKeywordsByTheirNames) {
     dialog()->accept();
     EXPECT_TRUE(of_dialog<QLabel>("capture_error")->text().contains("'512' is no keyword"));
     EXPECT_TRUE(asked().isEmpty());
+}
+
+TEST_F(CapturedFunctions, TellInTheStatusBarWhatTheyDoAndForHowLong) {
+    rematlas_is(
+        "import sys, time\nprint('{\"stage\": \"record\"}', file=sys.stderr, flush=True)\n"
+        "time.sleep(600)");
+    open_function(folder.filePath("nets.py"));
+    dialog()->accept();
+    const auto says = [&](const QString& words) {
+        for (QLabel* label : window->findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(words)) return true;
+        return false;
+    };
+    EXPECT_TRUE(eventually([&] { return says("Running one training step and noting what it does"); }));
+    EXPECT_TRUE(eventually([&] { return says("noting what it does, 1 s"); })) << "time goes on";
+    QToolButton* cancel = nullptr;
+    for (auto* button : window->findChildren<QToolButton*>())
+        if (button->isVisible() && button->accessibleName() == "Cancel") cancel = button;
+    ASSERT_TRUE(cancel);
+    cancel->click();
+    EXPECT_FALSE(window->session().capture.running());
+    EXPECT_FALSE(says("noting what it does"));
 }
 
 TEST_F(CapturedFunctions, CanBeCancelled) {

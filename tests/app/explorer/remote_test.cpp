@@ -1,12 +1,10 @@
 // Files and solvers of another machine, with a stand-in for ssh that runs the command here.
 #include <gtest/gtest.h>
 
-#include <QFile>
-
 #include "app/explorer/jobs/remote_host.h"
 #include "app/explorer/jobs/remote_solve.h"
 #include "core/base/files.h"
-#include "tests/app/explorer/window_fixture.h"
+#include "tests/app/explorer/remote_fixture.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -23,38 +21,8 @@ TEST(RemoteFiles, AreNamedByHostAndPath) {
         EXPECT_FALSE(remote_file(wrong)) << wrong;
 }
 
-class RemoteMachine : public Windows {
+class RemoteSolves : public RemoteMachine {
   protected:
-    void SetUp() override {
-        Windows::SetUp();
-        old_path_ = qgetenv("PATH");
-        old_cache_ = qgetenv("REMATLAS_CACHE");
-        qputenv("REMATLAS_CACHE", folder.filePath("cache").toUtf8());
-        write_program("ssh", "while [ \"$1\" != -- ]; do shift; done\necho \"$2\" >>\"" +
-                                 folder.filePath("hosts").toUtf8() +
-                                 "\"\n[ \"$2\" = away ] && { echo 'ssh: away: no route' >&2; exit 255; "
-                                 "}\nexec sh -c \"$3\"\n");
-        qputenv("PATH", folder.filePath("bin").toUtf8() + ":" + old_path_);
-    }
-    void TearDown() override {
-        qputenv("PATH", old_path_);
-        old_cache_.isNull() ? qunsetenv("REMATLAS_CACHE") : qputenv("REMATLAS_CACHE", old_cache_);
-    }
-    void write_program(const QString& name, const QByteArray& lines) {
-        QDir(folder.path()).mkpath("bin");
-        QFile program(folder.filePath("bin/" + name));
-        ASSERT_TRUE(program.open(QIODevice::WriteOnly | QIODevice::Truncate));
-        program.write("#!/bin/sh\n" + lines);
-        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    }
-    void use_rematlas() { write_program("rematlas", QByteArray("exec '") + REMATLAS_PROGRAM + "' \"$@\"\n"); }
-    QString there(const QString& path) { return "ssh://gpu" + path; }
-    QByteArray hosts() {
-        QFile file(folder.filePath("hosts"));
-        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    }
-    Session& session() { return window->session(); }
-
     /// What the solver says that is asked for the budget.
     QString failure(Bytes budget) {
         QString said;
@@ -65,11 +33,9 @@ class RemoteMachine : public Windows {
         QObject::disconnect(connection);
         return said;
     }
-
-    QByteArray old_path_, old_cache_;
 };
 
-TEST_F(RemoteMachine, ItsGraphIsOpenedAndItsSolversAnswer) {
+TEST_F(RemoteSolves, ItsGraphIsOpenedAndItsSolversAnswer) {
     use_rematlas();
     const QString graph = write_chain(folder, 8, "it's a $(chain)");
     open(there(graph));
@@ -86,7 +52,7 @@ TEST_F(RemoteMachine, ItsGraphIsOpenedAndItsSolversAnswer) {
     EXPECT_EQ(hosts().count("gpu\n"), 2) << "one for the file, one for the solver";
 }
 
-TEST_F(RemoteMachine, ABudgetTooSmallIsToldAsOfThisMachine) {
+TEST_F(RemoteSolves, ABudgetTooSmallIsToldAsOfThisMachine) {
     use_rematlas();
     open(there(write_chain(folder, 8)));
     ASSERT_TRUE(session().graph());
@@ -98,7 +64,7 @@ TEST_F(RemoteMachine, ABudgetTooSmallIsToldAsOfThisMachine) {
     EXPECT_TRUE(headline.contains("No schedule fits")) << headline.toStdString();
 }
 
-TEST_F(RemoteMachine, WhatIsMissingThereIsToldWithWhatToDo) {
+TEST_F(RemoteSolves, WhatIsMissingThereIsToldWithWhatToDo) {
     open(there(folder.filePath("none.graph.json")));
     EXPECT_TRUE(window->last_error().contains("No such file")) << window->last_error().toStdString();
     open("ssh://away/x.graph.json");
@@ -110,7 +76,7 @@ TEST_F(RemoteMachine, WhatIsMissingThereIsToldWithWhatToDo) {
     EXPECT_TRUE(failure(session().graph()->full_peak).contains("not in the PATH"));
 }
 
-TEST_F(RemoteMachine, AnAnswerForAnotherGraphIsNotTaken) {
+TEST_F(RemoteSolves, AnAnswerForAnotherGraphIsNotTaken) {
     use_rematlas();
     const QString other = write_chain(folder, 5, "other");
     write_program("rematlas", QByteArray("shift 2\nexec '") + REMATLAS_PROGRAM + "' solve '" +
@@ -121,7 +87,7 @@ TEST_F(RemoteMachine, AnAnswerForAnotherGraphIsNotTaken) {
     EXPECT_EQ(session().plans.rowCount(), before);
 }
 
-TEST_F(RemoteMachine, ItsSolversEndWhenTheyAreCancelled) {
+TEST_F(RemoteSolves, ItsSolversEndWhenTheyAreCancelled) {
     write_program("rematlas", "exec sleep 60\n");
     open(there(write_chain(folder, 4)));
     session().solve_for(session().graph()->full_peak);
@@ -130,7 +96,7 @@ TEST_F(RemoteMachine, ItsSolversEndWhenTheyAreCancelled) {
     EXPECT_TRUE(eventually([&] { return idle(); }));
 }
 
-TEST_F(RemoteMachine, AGraphOfThisMachineIsSolvedHere) {
+TEST_F(RemoteSolves, AGraphOfThisMachineIsSolvedHere) {
     open(there(write_chain(folder, 4)));
     ASSERT_TRUE(session().solver.host());
     open(write_chain(folder, 6, "here"));

@@ -3,9 +3,11 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QScreen>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QToolBar>
 
+#include "app/explorer/look/theme.h"
 #include "app/explorer/models/plan_list.h"
 #include "tests/app/explorer/window_fixture.h"
 
@@ -102,6 +104,59 @@ QStringList empty_buttons(const QWidget& window) {
             if (bar->tabText(tab).isEmpty()) empty << QString("tab %1").arg(tab);
     }
     return empty;
+}
+
+/// The bars of the docks' tabs that are cut off, covered, or have tabs whose words are cut short.
+QStringList cut_tab_bars(const MainWindow& window) {
+    QStringList cut;
+    for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (!bar->isVisible() || bar->count() == 0) continue;
+        const auto note = [&](const QString& what) { cut << bar->tabText(0) + ": " + what; };
+        if (bar->height() < bar->sizeHint().height()) note(QString("%1 high").arg(bar->height()));
+        for (const QString& name : window.dock_names()) {
+            const QDockWidget* dock = window.dock(name);
+            if (dock->visibleRegion().isEmpty() || !dock->geometry().intersects(bar->geometry())) continue;
+            note("covered by " + name);
+        }
+        if (bar->geometry().bottom() >= window.statusBar()->geometry().top()) note("below the window");
+        for (int tab = 0; tab < bar->count(); ++tab) {
+            const int words = bar->fontMetrics().horizontalAdvance(bar->tabText(tab));
+            if (bar->tabRect(tab).width() < words + 2 * theme::tab_padding) note("cuts " + bar->tabText(tab));
+        }
+    }
+    return cut;
+}
+
+TEST_F(SmallScreen, TheTabsOfTheDocksAreSeenAsAWhole) {
+    start();
+    open(sample("gpt"));
+    // With as many words about the budget as there can be.
+    window->session().budget.set_text("67%");
+    process_events();
+    keep_picture("small_tabs_graph.png");
+    EXPECT_EQ(window->size(), QSize(800, 600)) << "it has not grown";
+    EXPECT_EQ(cut_tab_bars(*window).join("; ").toStdString(), "") << "without a plan";
+    open_plan();
+    keep_picture("small_tabs_plan.png");
+    for (const char* name : {"compare", "tradeoff", "flame", "lifetimes", "schedule", "details", "alive",
+                             "why", "solve", "blocks", "plans"}) {
+        window->dock(name)->raise();
+        process_events();
+        EXPECT_EQ(cut_tab_bars(*window).join("; ").toStdString(), "") << name;
+    }
+}
+
+TEST_F(SmallScreen, TheScheduleHasRoomForItsLanesAndItsMemory) {
+    start();
+    open(sample("gpt"));
+    window->session().budget.set_text("67%");
+    process_events();
+    const LanesView& lanes = window->lanes();
+    EXPECT_GE(lanes.height(), lanes.minimumSizeHint().height());
+    QStringList over;
+    for (const QAbstractButton* button : lanes.findChildren<QAbstractButton*>())
+        if (button->isVisible() && button->y() < 52) over << button->text();
+    EXPECT_TRUE(over.isEmpty()) << over.join(", ").toStdString() << " over the names of the lanes";
 }
 
 TEST_F(SmallScreen, NoButtonIsEmpty) {

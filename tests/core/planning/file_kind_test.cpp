@@ -36,8 +36,11 @@ TEST(FileKind, OfAMeasurementIsInWhatItHolds) {
           {std::string("{\"traceEvents\": []}"), FileKind::measurement}}) {
         ASSERT_TRUE(write_file(file, bytes));
         EXPECT_EQ(file_kind(file), kind) << bytes;
+        EXPECT_TRUE(is_read_as_measurement(file)) << "the reader says what is wrong with it";
     }
     std::filesystem::remove(file);
+    EXPECT_TRUE(is_read_as_measurement("away.PICKLE"));
+    EXPECT_FALSE(is_read_as_measurement("away.graph.json"));
 }
 
 TEST(FileKind, OfWhatIsNotThereIsInItsName) {

@@ -56,6 +56,23 @@ TEST(RunTotals, agree_with_counting_by_hand) {
     }
 }
 
+TEST(RunTotals, of_a_run_that_grows_are_those_of_the_whole_run) {
+    const RunSteps whole = random_run(7);
+    RunSteps run{.model = whole.model, .budget = whole.budget, .steps = {}};
+    RunTotaller totaller;
+    for (const RunStep& step : whole.steps) {
+        run.steps.push_back(step);
+        if (run.steps.size() % 7 != 0) continue;
+        totaller.add(run);
+        const RunTotals now = totals_of(run);
+        EXPECT_EQ(totaller.totals().over_budget, now.over_budget);
+        EXPECT_EQ(totaller.totals().over_plan, now.over_plan);
+        for (std::size_t r = 0; r < kStepRunners; ++r)
+            EXPECT_EQ(totaller.totals().by[r].median_seconds, now.by[r].median_seconds);
+        EXPECT_EQ(totaller.totals().reasons.size(), now.reasons.size());
+    }
+}
+
 TEST(RunTotals, of_a_run_without_steps_are_zero) {
     const RunTotals totals = totals_of({.model = "Net", .budget = {}, .steps = {}});
     EXPECT_EQ(totals.over_budget, 0u);

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import sys
 
 from ..api import graph_of
 from ..cards.absent_device import AbsentDevice
@@ -32,17 +33,26 @@ def add(commands) -> None:
     add_shape_options(parser, "with --device meta: ")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument(
-        "--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show"
+        "--progress-json", action="store_true", help="tell each stage on standard error, an object a line"
     )
+    parser.add_argument("--quiet", action="store_true", help="as in `rematlas capture`: nothing is shown")
+
+
+def tell(options, stage) -> None:
+    if options.progress_json:
+        print(json.dumps({"stage": stage}), file=sys.stderr, flush=True)
 
 
 def capture(options) -> int:
+    tell(options, "load")
     model, args, kwargs = ModelFunction(options).made()
+    tell(options, "record")
     if options.device == "meta":
         text = graph_for_card(options, model, args, kwargs)
     else:
         check_device(options, model)
         text = graph_of(model, args, kwargs, made_optimizer(options, model), chunk_loss=options.chunk_loss)
+    tell(options, "write")
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     write(path, text)
     if options.json:

@@ -1,0 +1,43 @@
+#include "app/explorer/jobs/remote_python.h"
+
+#include <QFile>
+
+namespace rematlas::explorer {
+namespace {
+
+/// One word of a shell; ~/ at its begin is the home.
+QString word_in_home(const QString& text) {
+    return text.startsWith("~/") ? "\"$HOME\"/" + shell_word(text.mid(2)) : shell_word(text);
+}
+
+/// Lines that leave the interpreter in $p.
+QString choice_of_python(const QString& named) {
+    if (!named.isEmpty())
+        return "p=" + word_in_home(named) + "; if [ -d \"$p\" ]; then p=\"$p/bin/python3\"; fi; ";
+    return "p=$REMATLAS_PYTHON; "
+           "if [ -z \"$p\" ] && [ -n \"$VIRTUAL_ENV\" ]; then p=\"$VIRTUAL_ENV/bin/python3\"; fi; "
+           "if [ -z \"$p\" ] && r=$(command -v rematlas); then read -r l <\"$r\" 2>/dev/null; "
+           "case \"$l\" in \"#!\"/*python*) p=${l#??};; esac; fi; "
+           "if [ -z \"$p\" ] || ! [ -x \"$p\" ]; then p=${REMATLAS_PYTHON:-python3}; fi; ";
+}
+
+}  // namespace
+
+QByteArray own_script(const QString& name) {
+    QFile script(":/python/" + name);
+    return script.open(QIODevice::ReadOnly) ? script.readAll() : QByteArray();
+}
+
+RemoteScript script_there(const RemoteHost& host, const QString& python, const QString& script,
+                          const QStringList& words) {
+    const QByteArray text = own_script(script);
+    QString command = choice_of_python(python) + "case \"$p\" in /*) ;; */*) p=\"$PWD/$p\";; esac; ";
+    // What lies in the home is not imported in the place of Python's own modules.
+    command += QStringLiteral("cd / && exec \"$p\" -c 'import sys; exec(sys.stdin.buffer.read(%1))'")
+                   .arg(text.size());
+    for (const QString& word : words) command += ' ' + word_in_home(word);
+    // Whatever the shell of the user is there.
+    return {ssh_words(host, "exec sh -c " + shell_word(command)), text};
+}
+
+}  // namespace rematlas::explorer
