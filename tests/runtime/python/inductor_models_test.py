@@ -2,6 +2,7 @@
 change from call to call, checkpoints within the model."""
 
 import json
+import re
 import unittest
 import unittest.mock
 
@@ -93,6 +94,78 @@ class Weights(inductor_test.Case):
         compiled(torch.randn(1, 128, 32, 32)).backward()
         (graph,) = rematlas.status(compiled).graphs
         self.assertLess(graph.lowered_bytes, 0.8 * graph.plain_bytes, "torch saves a copy of each weight")
+
+
+class HeldByTheCaller(inductor_test.Case):
+    """The caller holds more than when the step was compiled; a budget in bytes is kept all the same."""
+
+    def peaks(self, compiled, end_step, count=4) -> list[int]:
+        found = []
+        for _ in range(count):
+            ops.reset_counted_peak()
+            compiled(inductor_test.sample()).backward()
+            found.append(ops.counted_peak_bytes())
+            end_step()
+        return found
+
+    def plain_bytes(self, module) -> int:
+        with self.assertRaises(rematlas.Infeasible) as refused:
+            rematlas.compile(module, "10%")(inductor_test.sample())
+        torch._dynamo.reset()
+        return int(re.search(r"torch.compile alone takes (\d+)", str(refused.exception))[1])
+
+    def test_states_of_an_optimizer(self):
+        module = inductor_test.model()
+        optimizer = torch.optim.AdamW(module.parameters())
+        states = 2 * sum(parameter.nbytes for parameter in module.parameters())
+        budget = self.plain_bytes(module) * 7 // 10 + states
+        compiled = rematlas.compile(module, budget)
+
+        def end_step():
+            optimizer.step()
+            optimizer.zero_grad()
+
+        for peak in self.peaks(compiled, end_step):
+            self.assertLessEqual(peak, budget)
+
+    def test_summed_gradients(self):
+        module = inductor_test.model()
+        gradients = sum(parameter.nbytes for parameter in module.parameters())
+        budget = self.plain_bytes(module) * 7 // 10 + gradients
+        compiled = rematlas.compile(module, budget)
+        for peak in self.peaks(compiled, lambda: None):
+            self.assertLessEqual(peak, budget)
+
+    def test_without_room_the_step_goes_on_and_says_so(self):
+        module = inductor_test.model()
+        compiled = rematlas.compile(module, self.plain_bytes(module) * 8 // 10)
+        compiled(inductor_test.sample()).backward()
+        more = torch.zeros(1 << 22)
+        with self.assertLogs("rematlas", "WARNING") as told:
+            for _ in range(3):
+                compiled(inductor_test.sample()).backward()
+        self.assertEqual(len(told.output), 1)
+        self.assertIn("More lives beside the step", told.output[0])
+        self.assertEqual(more.numel(), 1 << 22)
+
+
+class RecurrentLayers(inductor_test.Case):
+    def test_they_stand_between_two_graphs(self):
+        torch.manual_seed(0)
+        first, layer, last = nn.Linear(16, 16), nn.GRU(16, 32, batch_first=True), nn.Linear(32, 8)
+
+        def step(x):
+            return last(layer(first(x))[0]).square().mean()
+
+        x = torch.randn(16, 12, 16)
+        compiled = rematlas.compile(step, 1 << 22)
+        for _ in range(3):
+            compiled(x).backward()
+        self.assertEqual(len(rematlas.status(compiled).graphs), 2)
+        with self.assertRaises(rematlas.Infeasible) as refused:
+            torch._dynamo.reset()
+            rematlas.compile(step, "50%")(x)
+        self.assertGreater(refused.exception.needed, 0)
 
 
 class Schedules(inductor_test.Case):

@@ -308,12 +308,18 @@ class Calls(Case):
 class Words(unittest.TestCase):
     def test_what_is_no_budget_is_refused_at_once(self):
         for budget in ("much", "60% of activations", "-3"):
-            with self.subTest(budget), self.assertRaises((ValueError, RuntimeError)):
+            with self.subTest(budget), self.assertRaises(ValueError):
                 rematlas.compile(model(), budget)
 
     def test_another_backend_keeps_no_budget(self):
         with self.assertRaisesRegex(ValueError, "inductor"):
             rematlas.compile(model(), "75%", backend="eager")
+        with self.assertRaisesRegex(ValueError, "disable"):
+            rematlas.compile(model(), "75%", disable=True)
+
+    def test_what_is_compiled_already_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "compiled already"):
+            rematlas.compile(torch.compile(model()), "75%")
 
 
 class Sizes:

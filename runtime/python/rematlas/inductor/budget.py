@@ -4,6 +4,7 @@ import dataclasses
 import re
 
 from ..compiled.memory import budget_bytes
+from ..errors import message
 
 PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
@@ -20,7 +21,10 @@ class StepBudget:
     def parse(cls, budget) -> "StepBudget":
         """Reads a budget. Raises ValueError if it is neither bytes nor a percentage."""
         text = str(budget)
-        number = budget_bytes(budget)
+        try:
+            number = budget_bytes(budget)
+        except RuntimeError as error:
+            raise ValueError(message(error)) from None
         if number is not None:
             return cls(f"{number} bytes", number, None)
         share = PERCENTAGE.fullmatch(text.strip())

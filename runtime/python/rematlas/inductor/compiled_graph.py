@@ -237,7 +237,7 @@ class BudgetedGraph:
         asked = plain.lowered_bytes - self.beside_bytes
         found = self.planned(asked, asked)
         if isinstance(found, NoSaveSet) and not found.is_proven:
-            found = self.planned(asked, 2 * asked - found.needed_bytes)
+            found = self.planned(asked, max(0, 2 * asked - found.needed_bytes))
         if isinstance(found, NoSaveSet) or found.lowered_bytes > plain.lowered_bytes:
             return plain
         return min(plain, found, key=lambda cut: cut.forward.end_bytes)

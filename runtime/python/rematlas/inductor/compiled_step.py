@@ -26,6 +26,8 @@ from .several_graphs import (
 from .step_state import StepState
 from .torch_internals import without_caches
 
+MOST_TIMES_ANEW = 3
+
 log = logging.getLogger("rematlas")
 
 
@@ -42,6 +44,9 @@ class BudgetedStep:
         self.inductor_options, self.options = given, options
         self.beside_bytes = 0  # MiB that lived beside the step when it was called first
         self.passing_bytes = 0  # bytes of the state that is kept only during the first call
+        self.held_then = 0  # bytes that the caller held when the step was compiled, beside the arguments
+        self.more_bytes = 0  # bytes that the caller held more when the step was last compiled anew
+        self.times_anew = 0  # how often the step was compiled anew because the caller held more
         self.compiled = self.compile(WhatIsLeft())
         self.measured = None  # MeasuredStep of the first step, until the next call decides about the cuts
         self.measured_graphs = set()  # numbers of the graphs that have run in that step
@@ -54,7 +59,7 @@ class BudgetedStep:
     def compile(self, way):
         """Has the target compiled anew when it is called next. Returns the result of torch.compile."""
         self.partitioner = Partitioner(self.budget, self.seconds, way)
-        self.partitioner.beside_bytes = self.beside_bytes
+        self.partitioner.beside_bytes, self.partitioner.more_bytes = self.beside_bytes, self.more_bytes
         self.partitioner.passing_bytes = self.passing_bytes
         ours = {"custom_partitioner_fn": self.partitioner}
         compiled = torch.compile(self.target, options={**self.inductor_options, **ours}, **self.options)
@@ -83,7 +88,12 @@ class BudgetedStep:
         with code_runs.left_out():
             reset_peak(device)
         self.partitioner.peak_before = 0
-        outputs = self.first_call(args, kwargs, device) if self.calls == 0 else self.run(args, kwargs)
+        if self.calls == 0:
+            outputs = self.first_call(args, kwargs, device)
+        elif self.lacks_room(args, kwargs, device):
+            outputs = self.call_anew(args, kwargs, device)
+        else:
+            outputs = self.run(args, kwargs)
         self.calls += 1
         self.watch_backward(outputs, device)
         return outputs
@@ -127,17 +137,45 @@ class BudgetedStep:
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
         known = graph_records.read(self.record) or StepRecord(uuid.uuid4().hex, [], [], None)
         before = alive_bytes(device)
+        self.held_then = before - bytes_of_arguments(args, kwargs, device)
         state = StepState(self.target, args, kwargs, device)
         self.passing_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
-        outputs, has_several = self.call_of_one_graph(known, args, kwargs, device)
-        if has_several:
+        try:
+            outputs, has_several = self.call_of_one_graph(known, args, kwargs, device)
+            if has_several:
+                state.put_back()
+                outputs = self.call_with_least_memory(args, kwargs, device)
+        except Infeasible:
             state.put_back()
-            outputs = self.call_with_least_memory(args, kwargs, device)
+            raise
         state = None
         if self.measured is not None:
             self.measured.pauses.leave_out(self.passing_bytes)
         self.passing_bytes = self.partitioner.passing_bytes = 0
         return outputs
+
+    def lacks_room(self, args, kwargs, device) -> bool:
+        """Says whether the step would go beyond a budget in bytes, because the caller holds more than when
+        the step was compiled: states of an optimizer, gradients that are summed, an open forward."""
+        if self.budget.bytes is None or not self.graphs or self.times_anew == MOST_TIMES_ANEW:
+            return False
+        self.more_bytes = alive_bytes(device) - bytes_of_arguments(args, kwargs, device) - self.held_then
+        return max(graph.lowered_bytes for graph in self.graphs) + self.more_bytes > self.budget.bytes
+
+    def call_anew(self, args, kwargs, device):
+        """Compiles the step anew, beside what the caller holds now, and runs it. If the budget has no room
+        for that, the step runs as before."""
+        before = self.forward, self.partitioner, self.held_then
+        self.times_anew += 1
+        self.is_measured = False
+        self.compile(WhatIsLeft())
+        try:
+            return self.first_call(args, kwargs, device)
+        except Infeasible as refusal:
+            self.forward, self.partitioner, self.held_then = before
+            self.times_anew, self.is_told = MOST_TIMES_ANEW, True
+            log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
+        return self.run(args, kwargs)
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
         """Runs the step by the record of it if there is one, otherwise as a step of one graph. Returns the
@@ -240,12 +278,9 @@ class BudgetedStep:
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns how much memory is alive on the device beside arguments and parameters, in MiB."""
         gc.collect()
-        tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
-        if isinstance(self.target, torch.nn.Module):
-            tensors.extend((*self.target.parameters(), *self.target.buffers()))
-        storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
-        own = sum(storage.nbytes() for storage in storages.values() if storage.device == device)
-        return max(0, alive_bytes(device) - own) >> 20
+        is_module = isinstance(self.target, torch.nn.Module)
+        own = (*self.target.parameters(), *self.target.buffers()) if is_module else ()
+        return max(0, alive_bytes(device) - bytes_of_arguments((args, own), kwargs, device)) >> 20
 
     def watch_backward(self, outputs, device) -> None:
         """Has the peak read when the first backward that reaches the outputs is over."""
@@ -266,18 +301,25 @@ class BudgetedStep:
         peak = max(peak_bytes(device), self.partitioner.peak_before)
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
-        budget = max((graph.budget_bytes for graph in self.graphs), default=peak)
+        budget = self.budget.bytes or peak
         if peak > budget and not self.is_told:
             self.is_told = True
             log.warning(
-                "rematlas: a compiled step has taken %d bytes of a budget of %d; where more lives beside it"
-                " than the %d bytes of when it was compiled, compile it again; else give it a budget of %d",
-                *(peak, budget, self.graphs[0].beside_bytes, peak),
+                "rematlas: a compiled step has taken %d bytes of a budget of %d: more lives beside the"
+                " step than when it was compiled; give it a budget of %d",
+                *(peak, budget, 2 * peak - budget),
             )
 
     @property
     def graphs(self) -> list:
         return self.partitioner.graphs
+
+
+def bytes_of_arguments(args, kwargs, device) -> int:
+    """Returns the bytes of the tensors on the device among the arguments."""
+    tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
+    return sum(storage.nbytes() for storage in storages.values() if storage.device == device)
 
 
 class CompiledStatus:

@@ -48,6 +48,16 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
         raise ValueError(
             f"rematlas: a budget is kept by the backend inductor, not by {backend!r}: leave backend out"
         )
+    if options.get("disable"):
+        raise ValueError(
+            "rematlas: with disable=True nothing is compiled and no budget is kept: leave it out"
+        )
+    from torch._dynamo import OptimizedModule
+
+    if isinstance(model_or_function, OptimizedModule):
+        raise ValueError(
+            "rematlas: the module is compiled already: give rematlas.compile the module that was compiled"
+        )
     from .budget import StepBudget
     from .compiled_step import BudgetedStep
 

@@ -39,7 +39,8 @@ class Partitioner(CustomPartitionerFn):
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
         self.codes = {}  # the code of graphs that are cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
-        self.beside_bytes = 0  # MiB beside the step at its first call; a part of the key of torch's cache
+        # Parts of the key of torch's cache: MiB beside the step at its first call, and bytes beyond these.
+        self.beside_bytes = self.more_bytes = 0
         # The peak bytes of the call before planning. Kernels that planning measures do not count.
         self.peak_before = 0
         self.passing_bytes = 0  # bytes of the state that is kept only during the first call
@@ -57,7 +58,15 @@ class Partitioner(CustomPartitionerFn):
 
     def step_key(self) -> str:
         """Returns the part of the cache key that all ways to cut a step have in common."""
-        return f"rematlas {digest_of_sources()} {self.budget.text} {self.seconds} {self.beside_bytes}"
+        parts = (
+            "rematlas",
+            digest_of_sources(),
+            self.budget.text,
+            self.seconds,
+            self.beside_bytes,
+            self.more_bytes,
+        )
+        return " ".join(map(str, parts))
 
     def __call__(self, gm, joint_inputs, **kwargs):
         device = device_of_inputs(gm)
