@@ -66,7 +66,7 @@ class Settings(unittest.TestCase):
     def test_every_key_that_the_explorer_keeps_has_an_entry(self):
         text = "\n".join(path.read_text() for path in (ROOT / "app" / "explorer").rglob("*.cpp"))
         found = {name for pair in KEPT_BY_EXPLORER.findall(text) for name in pair if name}
-        self.assertEqual(found | {"inputs"}, names("## What the explorer remembers"))
+        self.assertEqual(found | {"inputs", "python", "python_on"}, names("## What the explorer remembers"))
 
 
 @unittest.skipUnless((programs() / "rematlas").exists(), "the command line is not built")

@@ -95,6 +95,8 @@ class BudgetedStep:
         else:
             outputs = self.run(args, kwargs)
         self.calls += 1
+        if self.calls == 2 and not self.graphs:
+            self.tell_of_no_graph(outputs)
         self.watch_backward(outputs, device)
         return outputs
 
@@ -296,6 +298,15 @@ class BudgetedStep:
         for output in pytree.tree_leaves(outputs):
             if isinstance(output, torch.Tensor) and output.requires_grad:
                 output.register_hook(begins)
+
+    def tell_of_no_graph(self, outputs) -> None:
+        """Warns if the step has a backward that dynamo leaves to autograd."""
+        tensors = [value for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
+        if any(tensor.requires_grad for tensor in tensors):
+            log.warning(
+                "rematlas: torch.compile has compiled no backward of this step, so that no budget is kept;"
+                " TORCH_LOGS=graph_breaks tells why"
+            )
 
     def note_peak(self, device) -> None:
         peak = max(peak_bytes(device), self.partitioner.peak_before)
