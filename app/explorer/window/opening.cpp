@@ -44,13 +44,16 @@ void MainWindow::show_measurement(const QString& path) {
 void MainWindow::follow_run(const QString& path) {
     auto* followed = new FollowedWindow(path, this);
     followed->setAttribute(Qt::WA_DeleteOnClose);
+    bool has_failed = false;
+    const auto failed = connect(followed, &FollowedWindow::failed, this, [&] { has_failed = true; });
     connect(followed, &FollowedWindow::failed, this, [this, followed](const QString& message) {
         followed->close();
         show_error(MessageBar::About::opening, message);
     });
     followed->show();
     followed->start();
-    recent_.add(path);
+    disconnect(failed);
+    if (!has_failed) recent_.add(path);
 }
 
 void MainWindow::open_sample() {
