@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "app/explorer/look/theme.h"
 
@@ -135,7 +136,13 @@ QString CaptureDialog::why_not() const {
         .arg(QFileInfo(graph_file()).fileName());
 }
 
+void CaptureDialog::go_on() {
+    if (std::exchange(is_waiting_, false)) accept();
+}
+
 void CaptureDialog::accept() {
+    is_waiting_ = is_asking();
+    if (is_waiting_) return show_error({});
     const QString why = why_not();
     show_error(why);
     if (!why.isEmpty()) {

@@ -141,6 +141,14 @@ TEST_F(CapturedFunctions, AreListedWithoutRunningTheFile) {
     keep_picture("capture_function");
 }
 
+TEST_F(CapturedFunctions, StartOncePythonHasAnswered) {
+    window->open({folder.filePath("nets.py:step")});
+    ASSERT_TRUE(dialog());
+    ASSERT_FALSE(python_has_answered());
+    capture();
+    EXPECT_EQ(words().value(1), "nets:step");
+}
+
 TEST_F(CapturedFunctions, AreAskedForAsOnTheCommandLine) {
     open_function(folder.filePath("nets.py"));
     capture();
