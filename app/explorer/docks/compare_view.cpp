@@ -15,7 +15,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
       model_(new DifferencesTable(this)),
       sorted_(new QSortFilterProxyModel(this)),
       other_(new QComboBox),
-      headline_(new QLabel) {
+      headline_(theme::plain_label()) {
     sorted_->setSourceModel(model_);
     sorted_->setSortRole(FiguresTable::value_role);
     table_ = theme::sortable_list(*sorted_, {120, 140, 84, 84, 82, 130, 130});

@@ -174,15 +174,21 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
     return list;
 }
 
-QLabel* quiet_label(const QString& text, bool wrap) {
+QLabel* plain_label(const QString& text) {
     auto* label = new QLabel(text);
+    label->setTextFormat(Qt::PlainText);
+    return label;
+}
+
+QLabel* quiet_label(const QString& text, bool wrap) {
+    QLabel* label = plain_label(text);
     label->setWordWrap(wrap);
     label->setProperty("quiet", true);
     return label;
 }
 
 QLabel* danger_label() {
-    auto* label = new QLabel;
+    QLabel* label = plain_label();
     label->setWordWrap(true);
     label->setProperty("danger", true);
     return label;
@@ -194,7 +200,7 @@ void set_on_page(QWidget& widget) {
 }
 
 QLabel* heading(const QString& text) {
-    auto* label = new QLabel(text);
+    QLabel* label = plain_label(text);
     QFont font = label->font();
     font.setPixelSize(15);
     font.setWeight(QFont::DemiBold);

@@ -63,7 +63,7 @@ MeasuredWindow::MeasuredWindow(Session& session, QWidget* parent)
       blocks_(new MeasuredBlocks(this)),
       differences_(new PeakDifferencesTable(this)),
       devices_(new QComboBox),
-      headline_(new QLabel),
+      headline_(theme::plain_label()),
       unknown_(theme::quiet_label({}, true)),
       compared_(theme::quiet_label({}, true)),
       tabs_(new QTabWidget),

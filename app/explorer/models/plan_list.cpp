@@ -12,10 +12,12 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {{PlanRow::Origin::all_kept, "all kept"},
-                                                                     {PlanRow::Origin::solved, "solved"},
-                                                                     {PlanRow::Origin::swept, "swept"},
-                                                                     {PlanRow::Origin::opened, "opened"}};
+constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
+    {PlanRow::Origin::all_kept, "all kept"},
+    {PlanRow::Origin::solved, "solved"},
+    {PlanRow::Origin::swept, "swept"},
+    {PlanRow::Origin::opened, "opened"},
+    {PlanRow::Origin::best_so_far, "best so far"}};
 
 /// A, B .. Z, AA, AB ..
 QString letters(int number) {
@@ -34,6 +36,8 @@ static QString origin_text(PlanRow::Origin origin) {
             return PlanList::tr("solved");
         case PlanRow::Origin::swept:
             return PlanList::tr("found by a sweep");
+        case PlanRow::Origin::best_so_far:
+            return PlanList::tr("best so far of a solver that was stopped,");
         case PlanRow::Origin::opened:
             break;
     }
@@ -73,9 +77,10 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
         if (!file.empty()) plans_[static_cast<std::size_t>(known)].file = file;
         return known;
     }
-    plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept")
-                : origin == PlanRow::Origin::swept  ? swept_name(schedule)
-                                                    : next_name();
+    plan.name = origin == PlanRow::Origin::all_kept      ? tr("all kept")
+                : origin == PlanRow::Origin::swept       ? swept_name(schedule)
+                : origin == PlanRow::Origin::best_so_far ? tr("%1, best so far").arg(next_name())
+                                                         : next_name();
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     int row = rowCount();
     bool was_shown = false;

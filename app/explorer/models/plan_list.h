@@ -19,7 +19,7 @@ namespace rematlas::explorer {
 
 /// A schedule of the graph as a row of the list.
 struct PlanRow {
-    enum class Origin : std::uint8_t { all_kept, solved, swept, opened };
+    enum class Origin : std::uint8_t { all_kept, solved, swept, opened, best_so_far };
 
     QString key;   ///< of solver, budget and steps: equal plans have equal keys
     QString name;  ///< a letter, or what the user calls it

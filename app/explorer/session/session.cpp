@@ -68,6 +68,7 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
     connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
+    connect(&solver, &SolveController::left, this, &Session::keep_left);
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) {
         answers_->known().add_peak({}, Bytes(bytes));
         show_known();
@@ -180,6 +181,9 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
     const int shown = plans.row_of(kept.shown);
+    if (shown != PlanList::none && plans.plan(shown).schedule->budget.value > 0 &&
+        plans.plan(shown).origin != PlanRow::Origin::all_kept)
+        budget.set_budget(plans.plan(shown).schedule->budget);
     plans.show(shown == PlanList::none ? all : shown);
     show_known();
 }
@@ -324,6 +328,18 @@ void Session::compare_shown() {
 void Session::keep_point(const SweptPoint& found) {
     if (graph_ && !found.point.steps.empty())
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
+}
+
+/// Plans that are as good at as small a budget say all that it says.
+void Session::keep_left(const SchedulePtr& found) {
+    if (!graph_ || !found->ok() || found->graph->graph.sha256 != graph_->graph.sha256) return;
+    const Schedule& left = found->schedule;
+    for (int row = 0; row < plans.rowCount(); ++row) {
+        const Schedule& known = *plans.plan(row).schedule;
+        if (known.peak <= left.budget && known.overhead <= left.overhead && known.pins == left.pins) return;
+    }
+    const int row = plans.add(left, PlanRow::Origin::best_so_far);
+    emit best_kept(plans.plan(row).name);
 }
 
 void Session::show_point(const SweptPoint& found) {

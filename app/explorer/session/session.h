@@ -110,8 +110,9 @@ class Session : public QObject {
     void compared_plan_changed();
     void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
-    void plan_chosen();       ///< by the user: the plan that is shown
-    void question_changed();  ///< but for its budget
+    void best_kept(const QString& plan);  ///< of a solver that was cancelled or replaced
+    void plan_chosen();                   ///< by the user: the plan that is shown
+    void question_changed();              ///< but for its budget
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);
@@ -125,6 +126,7 @@ class Session : public QObject {
     void show_plan();
     void show_prepared(SchedulePtr schedule);
     void keep_point(const SweptPoint& found);
+    void keep_left(const SchedulePtr& found);
     void show_in_blocks(GraphPtr graph);
     void note_answered();
     void show_known();

@@ -288,6 +288,10 @@ void MainWindow::connect_session() {
     connect(&session_.solver, &SolveController::failed, this, &MainWindow::show_no_schedule);
     connect(&session_.solver, &SolveController::started, this,
             [this] { message_bar_->settle(About::solving); });
+    connect(&session_, &Session::best_kept, this, [this](const QString& plan) {
+        statusBar()->showMessage(tr("What the stopped solver had found is kept as plan %1.").arg(plan),
+                                 15000);
+    });
     connect(&session_.journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
         show_error(About::keeping_plans,
                    tr("New plans are not kept beside the graph: %1. It is tried again; export what you want "
