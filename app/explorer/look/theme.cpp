@@ -148,6 +148,20 @@ QIcon dot(const QColor& color) {
     return icon;
 }
 
+namespace {
+
+/// Tips tell names from graphs and files: what looks like HTML is shown as it is. Qt has no setting for it.
+class PlainTips : public QObject {
+  public:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (event->type() == QEvent::Polish && watched->inherits("QTipLabel"))
+            static_cast<QLabel*>(watched)->setTextFormat(Qt::PlainText);
+        return false;
+    }
+};
+
+}  // namespace
+
 void apply(QApplication& app, Choice choice) {
     load_icons();
     app.setStyle("Fusion");
@@ -157,6 +171,9 @@ void apply(QApplication& app, Choice choice) {
     changes_of_theme = new Changes;
     changes_of_theme->setParent(&app);
     app.installEventFilter(changes_of_theme);
+    auto* tips = new PlainTips;
+    tips->setParent(&app);
+    app.installEventFilter(tips);
     choose(choice);
 }
 

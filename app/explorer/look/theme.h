@@ -53,7 +53,7 @@ QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.
 QIcon dot(const QColor& color);
 
-/// Fusion style with our colours. Once, before there are widgets.
+/// Fusion style with our colours, and tips of plain text. Once, before there are widgets.
 void apply(QApplication& app, Choice choice = Choice::light);
 void choose(Choice choice);
 Choice chosen();

@@ -134,7 +134,10 @@ void MeasuredWindow::open(const QString& path) {
         const auto read =
             std::make_shared<Result<MeasurementPtr>>(load_measurement(path.toStdString(), std::move(stop)));
         return [this, read] {
-            if (*read) return show_measurement(**read);
+            if (*read) {
+                show_measurement(**read);
+                return emit opened();
+            }
             headline_->setText(text(read->error().message));
             emit failed(text(read->error().message));
         };

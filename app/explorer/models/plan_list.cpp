@@ -3,6 +3,7 @@
 #include <QFont>
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "app/explorer/models/csv_table.h"
@@ -26,6 +27,17 @@ QString letters(int number) {
     return name;
 }
 
+/// But for those of sweeps, which tell the budget.
+void make_names_unique(std::vector<PlanRow>& plans) {
+    std::set<QString> names;
+    for (PlanRow& plan : plans) {
+        const QString name = plan.name;
+        for (int number = 2; plan.origin != PlanRow::Origin::swept && names.count(plan.name) > 0; ++number)
+            plan.name = QStringLiteral("%1 %2").arg(name).arg(number);
+        names.insert(plan.name);
+    }
+}
+
 }  // namespace
 
 static QString origin_text(PlanRow::Origin origin) {
@@ -37,7 +49,7 @@ static QString origin_text(PlanRow::Origin origin) {
         case PlanRow::Origin::swept:
             return PlanList::tr("found by a sweep");
         case PlanRow::Origin::best_so_far:
-            return PlanList::tr("best so far of a solver that was stopped,");
+            return PlanList::tr("best so far, found");
         case PlanRow::Origin::opened:
             break;
     }
@@ -144,6 +156,7 @@ void PlanList::clear() {
 void PlanList::restore(std::vector<PlanRow> plans) {
     std::erase_if(plans, [this](const PlanRow& plan) { return row_of(plan.key) != none; });
     if (plans.empty()) return;
+    make_names_unique(plans);
     beginInsertRows({}, rowCount(), rowCount() + static_cast<int>(plans.size()) - 1);
     std::move(plans.begin(), plans.end(), std::back_inserter(plans_));
     endInsertRows();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/explorer/files/graph_watch.h"
 #include "app/explorer/files/open_file.h"
 #include "app/explorer/files/plan_journal.h"
 #include "app/explorer/jobs/background_job.h"
@@ -95,6 +96,7 @@ class Session : public QObject {
     PinList pins;
     PlanList plans;
     PlanJournal journal;
+    GraphWatch watch;  ///< of the graph's file
     BudgetController budget;
     SolveController solver;
     SmallestBudgetProbe probe;
@@ -126,6 +128,8 @@ class Session : public QObject {
     void show_plan();
     void show_prepared(SchedulePtr schedule);
     void keep_point(const SweptPoint& found);
+    void open_journal();
+    void follow_file();
     void keep_left(const SchedulePtr& found);
     void show_in_blocks(GraphPtr graph);
     void note_answered();

@@ -125,6 +125,7 @@ void CaptureDialog::show_error(const QString& words, const QString& traceback) {
     where_->setVisible(!traceback.isEmpty());
     traceback_->setPlainText(traceback);
     traceback_->hide();
+    fit_height();
 }
 
 QString CaptureDialog::why_not() const {
@@ -134,6 +135,14 @@ QString CaptureDialog::why_not() const {
     return tr("%1 is there already, and schedules and sweeps may belong to it. Press Capture again to "
               "replace it.")
         .arg(QFileInfo(graph_file()).fileName());
+}
+
+void CaptureDialog::fit_height() {
+    layout()->invalidate();
+    layout()->activate();
+    const int needed =
+        layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width()) : sizeHint().height();
+    if (needed > height()) resize(width(), needed);
 }
 
 void CaptureDialog::go_on() {

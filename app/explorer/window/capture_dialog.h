@@ -50,6 +50,8 @@ class CaptureDialog : public QDialog {
     QLineEdit& graph_field() { return *output_; }
     /// As it is typed; on another machine made absolute from the folder of the graphs there.
     QString graph_file() const;
+    /// As high as all that it says needs: words that came meanwhile go over several lines.
+    void fit_height();
     /// Empty: there is none.
     void show_error(const QString& words, const QString& traceback = {});
 

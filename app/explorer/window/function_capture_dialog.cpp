@@ -215,7 +215,7 @@ void FunctionCaptureDialog::show_function() {
     if (at < 0) {
         about_->setText(survey_ ? why_no_function() : QString());
         keywords_->setPlaceholderText({});
-        return;
+        return fit_height();
     }
     const PythonFunction& chosen = survey_->functions[static_cast<std::size_t>(at)];
     keywords_->setPlaceholderText(chosen.keywords);

@@ -36,9 +36,9 @@ void MainWindow::show_measurement(const QString& path) {
         measured->close();
         show_error(MessageBar::About::opening, message);
     });
+    connect(measured, &MeasuredWindow::opened, this, [this, path] { recent_.add(path); });
     measured->show();
     measured->open(path);
-    recent_.add(path);
 }
 
 void MainWindow::follow_run(const QString& path) {
@@ -54,6 +54,27 @@ void MainWindow::follow_run(const QString& path) {
     followed->start();
     disconnect(failed);
     if (!has_failed) recent_.add(path);
+}
+
+/// Of the graph that is open.
+void MainWindow::tell_of_file() {
+    const QString path = session_.watch.path(), name = QFileInfo(path).fileName();
+    switch (session_.watch.state()) {
+        case GraphWatch::State::same:
+            return message_bar_->settle(MessageBar::About::graph_file);
+        case GraphWatch::State::replaced:
+            return show_error(MessageBar::About::graph_file,
+                              tr("%1 is another file now, and the window shows the graph of the one before. "
+                                 "Its plans are not kept any more: export what you need, then open the file "
+                                 "again.")
+                                  .arg(name),
+                              tr("Open it again"), [this, path] { open({path}); });
+        case GraphWatch::State::gone:
+            return show_error(MessageBar::About::graph_file,
+                              tr("%1 is gone from the disk. Its plans are not kept any more: export what you "
+                                 "need, or put the file back.")
+                                  .arg(name));
+    }
 }
 
 void MainWindow::open_sample() {

@@ -12,8 +12,9 @@ class Told(SystemExit):
 
 
 def tell(function: str, command: str) -> None:
-    when = "the steps were run" if command == "run" else "the step was recorded"
-    line = f"rematlas: {function}: the program ended its process before {when}"
+    line = f"rematlas: {function}: the program ended its process before the step was recorded"
+    if command == "run":
+        line = f"rematlas: {function}: the program ended its process before the steps were run"
     print(line, file=sys.stderr, flush=True)
 
 
