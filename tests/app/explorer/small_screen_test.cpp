@@ -220,6 +220,9 @@ TEST_F(SmallScreen, TwoPlansAreComparedAboveTheStatusBarInGermanToo) {
     window->dock("compare")->raise();
     for (int i = 0; i < 20; ++i) process_events();
     keep_picture("small_compare_german.png");
+    const auto* headline = child<QLabel>("compare_headline");
+    EXPECT_TRUE(is_whole(*headline)) << headline->text().toStdString();
+    EXPECT_LE(headline->height(), 3 * headline->fontMetrics().lineSpacing() + 2);
     EXPECT_EQ(window->size(), QSize(800, 600));
     for (const QString& name : window->dock_names()) {
         const QDockWidget* dock = window->dock(name);
