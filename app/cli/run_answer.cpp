@@ -17,6 +17,7 @@ constexpr double kNanoseconds = 1e9;  // of a second
 
 json run_json(const RunSteps& run, const RunTotals& totals, std::size_t top) {
     json out = {{"format", "rematlas.run"}, {"model", run.model}, {"steps", run.steps.size()}};
+    if (run.skipped > 0) out["skipped_lines"] = run.skipped;
     if (run.budget) {
         out["budget_bytes"] = run.budget->value;
         out["steps_over_budget"] = totals.over_budget;
@@ -36,7 +37,7 @@ json run_json(const RunSteps& run, const RunTotals& totals, std::size_t top) {
         out["reasons"].push_back({{"why", totals.reasons[i].why}, {"steps", totals.reasons[i].steps}});
     if (!run.steps.empty()) {
         const RunStep& last = run.steps.back();
-        out["last"] = {{"step", run.steps.size() - 1},
+        out["last"] = {{"step", last.number},
                        {"by", to_string(last.by)},
                        {"seconds", last.seconds},
                        {"peak_bytes", last.peak.value}};
@@ -53,6 +54,8 @@ std::string steps_text(std::size_t steps) {
 void print_run(const RunSteps& run, const RunTotals& totals, std::size_t top) {
     std::printf("%s: %s", run.model.c_str(), steps_text(run.steps.size()).c_str());
     if (run.budget) std::printf(", a budget of %s", format_bytes(*run.budget).c_str());
+    if (run.skipped > 0)
+        std::printf("\nskipped lines: %zu, the last of them %s", run.skipped, run.why_skipped.c_str());
     std::printf("\n\n%-12s %8s %14s %14s\n", "run by", "steps", "median time", "highest peak");
     for (std::size_t runner = 0; runner < kStepRunners; ++runner) {
         const RunnerTotals& of = totals.by[runner];

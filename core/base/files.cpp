@@ -159,8 +159,13 @@ std::string sha256(std::string_view bytes) {
 }
 
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name) {
+    if (text.empty()) return Error{std::string(name) + ": not valid JSON: " + std::string(kEmptyJson)};
     try {
         return nlohmann::json::parse(text, StrictCallback());
+    } catch (const nlohmann::json::parse_error& failure) {
+        const bool is_cut = failure.byte > text.size();
+        return Error{std::string(name) +
+                     ": not valid JSON: " + (is_cut ? std::string(kCutJson) : one_line(failure.what()))};
     } catch (const std::exception& failure) {
         return Error{std::string(name) + ": not valid JSON: " + one_line(failure.what())};
     }

@@ -28,8 +28,10 @@ std::filesystem::path cache_folder();
 /// Lower-case hex SHA-256.
 std::string sha256(std::string_view bytes);
 
+inline constexpr std::string_view kEmptyJson = "it is empty";
+inline constexpr std::string_view kCutJson = "it ends early, as a file that was not written to its end";
 /// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with
-/// `name`.
+/// `name`; of a part of a file it ends with `kEmptyJson` or `kCutJson`.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name);
 
 }  // namespace rematlas

@@ -54,6 +54,17 @@ std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
+/// "1.5 GiB" for "1,5 GiB"; empty where more is wrong than one comma.
+std::string with_a_point(std::string_view text) {
+    std::string point(text.substr(0, 60));
+    const std::size_t comma = point.find(',');
+    if (comma == point.npos || point.find(',', comma + 1) != point.npos || comma + 1 == point.size() ||
+        !std::isdigit(static_cast<unsigned char>(point[comma + 1])))
+        return {};
+    point[comma] = '.';
+    return point;
+}
+
 bool equal(std::string_view a, std::string_view b, bool any_case) {
     const auto same = [&](unsigned char x, unsigned char y) {
         return x == y || (any_case && std::tolower(x) == std::tolower(y));
@@ -68,6 +79,8 @@ Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& un
     const Error wrong{quoted(text) + " is not " + example};
     const auto parts = number_and_rest(text);
     if (!parts) return wrong;
+    if (const std::string point = with_a_point(text); parts->second.starts_with(',') && !point.empty())
+        return Error{quoted(text) + " has a comma: write " + point};
     if (parts->first < 0) return Error{quoted(text) + " is negative"};
     for (const Unit& unit : units) {
         if (!equal(parts->second, unit.name, any_case)) continue;
@@ -77,6 +90,13 @@ Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& un
         return exact ? *exact : static_cast<std::int64_t>(std::llround(value));
     }
     return wrong;
+}
+
+/// "30%" for 0.3.
+std::string percent_of(double share) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%g%%", share * 100);
+    return text.data();
 }
 
 std::string three_digits(double value, const char* unit) {
@@ -97,11 +117,14 @@ Result<Bytes> parse_bytes(std::string_view text) {
 
 Result<Budget> parse_budget(std::string_view text) {
     const Error none{quoted(text) + " is no budget: it must be above 0"};
+    if (text.find_first_not_of(' ') == text.npos)
+        return Error{"no budget is given: write one such as 2GiB, 512MiB or 60%"};
+    if (const auto parts = number_and_rest(text); parts && parts->first < 0)
+        return Error{quoted(text) + " is negative: write a budget such as 2GiB, 512MiB or 60%"};
     if (const auto parts = number_and_rest(text); parts && parts->second.starts_with('%')) {
         const auto [percent, rest] = *parts;
         if (rest != "%" && rest != "% of activations")
             return Error{quoted(text) + " is a share of neither the peak (60%) nor 'of activations'"};
-        if (percent < 0) return Error{quoted(text) + " is negative"};
         if (percent > 1e6) return Error{quoted(text) + " is too large"};
         if (percent == 0) return none;
         Budget share;
@@ -112,6 +135,10 @@ Result<Budget> parse_budget(std::string_view text) {
     const Result<std::int64_t> bytes =
         scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'", true);
     if (!bytes) return bytes.error();
+    if (const auto parts = number_and_rest(text);
+        parts->second.empty() && parts->first > 0 && parts->first < 1)
+        return Error{quoted(text) + " is less than a byte; for a share of the peak write " +
+                     percent_of(parts->first)};
     if (*bytes <= 0) return none;
     if (const auto parts = number_and_rest(text);
         parts->second.empty() && parts->first != std::floor(parts->first))

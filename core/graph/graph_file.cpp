@@ -276,7 +276,11 @@ json block_json(BlockId id, const Block& block) {
 
 Result<Graph> parse_graph(std::string_view text, std::string_view name) {
     Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
+    if (!parsed) {
+        const std::string& why = parsed.error().message;
+        const bool is_part = why.ends_with(kEmptyJson) || why.ends_with(kCutJson);
+        return is_part ? Error{why + "; capture it again"} : parsed.error();
+    }
     Graph graph;
     try {
         const Fields file(*parsed, "");

@@ -64,6 +64,10 @@ FileKind file_kind(const std::filesystem::path& path) {
         {".torchscript", FileKind::model}};
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;
+    // A training run that has not written its first line.
+    std::error_code ignored;
+    if (name.ends_with(".jsonl") && start.empty() && std::filesystem::is_regular_file(path, ignored))
+        return FileKind::run;
     return FileKind::unknown;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
@@ -44,20 +45,63 @@ std::string_view to_string(StepRunner runner) {
     return kRunnerNames[static_cast<std::size_t>(runner)];
 }
 
-void RunReader::read_line(std::string_view text) {
-    const std::string place = "line " + std::to_string(line_ + 1);
-    const Result<nlohmann::json> parsed = parse_json(text, place);
+std::string RunReader::place() const {
+    return "line " + std::to_string(line_ + 1);
+}
+
+void RunReader::skip(const std::string& why) {
+    ++run_.skipped;
+    run_.why_skipped = why;
+}
+
+void RunReader::read_header(std::string_view text) {
+    const Result<nlohmann::json> parsed = parse_json(text, place());
     if (!parsed) throw FieldError{parsed.error().message};
-    const Fields told(*parsed, place);
+    const Fields told(*parsed, place());
+    expect_format(told, "rematlas.steps", 1);
+    RunSteps run;
+    run.model = told.text("model");
+    if (told.has("budget_bytes")) run.budget = bytes_of(told, "budget_bytes");
+    run_ = std::move(run);
+    ++runs_;
+}
+
+void RunReader::read_step(std::string_view text) {
+    const Result<nlohmann::json> parsed = parse_json(text, place());
+    if (!parsed) throw FieldError{parsed.error().message};
+    const Fields told(*parsed, place());
+    const std::int64_t next =
+        run_.steps.empty() ? 0 : static_cast<std::int64_t>(run_.steps.back().number) + 1;
+    const std::int64_t number = told.integer("step");
+    if (number < next) told.fail("step is below " + std::to_string(next) + ", which would be the next one");
+    RunStep step = step_of(told);
+    step.number = static_cast<std::size_t>(number);
+    run_.steps.push_back(std::move(step));
+}
+
+/// Whether the line is a header, or ends with one where the line before was cut off.
+bool RunReader::begins_anew(std::string_view text) {
+    const std::size_t format = text.find("\"rematlas.steps\"");
+    const std::size_t begin = format == text.npos ? text.npos : text.rfind('{', format);
+    if (begin == text.npos) return false;
+    try {
+        read_header(text.substr(begin));
+    } catch (const FieldError&) {
+        return false;
+    }
+    if (begin > 0) skip(place() + ": is cut off, and a run begins anew there");
+    return true;
+}
+
+void RunReader::read_line(std::string_view text) {
     if (line_ == 0) {
-        expect_format(told, "rematlas.steps", 1);
-        run_.model = told.text("model");
-        if (told.has("budget_bytes")) run_.budget = bytes_of(told, "budget_bytes");
-    } else {
-        const auto expected = static_cast<std::int64_t>(run_.steps.size());
-        if (told.integer("step") != expected)
-            told.fail("step is not " + std::to_string(expected) + ", which would be the next one");
-        run_.steps.push_back(step_of(told));
+        read_header(text);
+    } else if (text.find_first_not_of(" \t\r") != text.npos && !begins_anew(text)) {
+        try {
+            read_step(text);
+        } catch (const FieldError& error) {
+            skip(error.message);
+        }
     }
     ++line_;
 }
@@ -68,12 +112,18 @@ Result<void> RunReader::add(std::string_view bytes) {
     std::size_t begin = 0;
     try {
         for (std::size_t end = rest_.find('\n'); end != rest_.npos; end = rest_.find('\n', begin)) {
-            read_line(std::string_view(rest_).substr(begin, end - begin));
+            if (std::exchange(is_too_long_, false))
+                ++line_;
+            else
+                read_line(std::string_view(rest_).substr(begin, end - begin));
             begin = end + 1;
         }
-        if (rest_.size() - begin > kLongestLine)
-            throw FieldError{"line " + std::to_string(line_ + 1) + " is longer than " +
-                             std::to_string(kLongestLine) + " bytes"};
+        if (rest_.size() - begin > kLongestLine) {
+            const std::string why = place() + " is longer than " + std::to_string(kLongestLine) + " bytes";
+            if (line_ == 0) throw FieldError{why};
+            if (!std::exchange(is_too_long_, true)) skip(why);
+            begin = rest_.size();
+        }
     } catch (const FieldError& error) {
         failure_ = Error{name_ + ": " + error.message};
         rest_.clear();

@@ -668,11 +668,11 @@ Modul %5</translation>
     </message>
     <message>
         <source>; runs ops %1 times more, %2</source>
-        <translation>; führt Ops %1-mal öfter aus, %2</translation>
+        <translation>; %1 Ausführungen von Ops mehr, %2</translation>
     </message>
     <message>
         <source>; runs ops %1 times less, %2</source>
-        <translation>; führt Ops %1-mal seltener aus, %2</translation>
+        <translation>; %1 Ausführungen von Ops weniger, %2</translation>
     </message>
 </context>
 <context>
@@ -1726,6 +1726,14 @@ Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
     <message>
         <source>No step is over yet.</source>
         <translation>Noch kein Schritt ist zu Ende.</translation>
+    </message>
+    <message>
+        <source>%1: 1 step</source>
+        <translation>%1: 1 Schritt</translation>
+    </message>
+    <message>
+        <source>Skipped lines: %1, the last of them %2</source>
+        <translation>Übersprungene Zeilen: %1, die letzte davon %2</translation>
     </message>
 </context>
 <context>
@@ -3014,6 +3022,22 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
         <source>Asking %1 about %2</source>
         <translation>%1 wird nach %2 gefragt</translation>
     </message>
+    <message>
+        <source>What the stopped solver had found is kept as plan %1.</source>
+        <translation>Was der angehaltene Löser gefunden hatte, bleibt als Plan %1.</translation>
+    </message>
+    <message>
+        <source>%1 is another file now, and the window shows the graph of the one before. Its plans are not kept any more: export what you need, then open the file again.</source>
+        <translation>%1 ist jetzt eine andere Datei, und das Fenster zeigt den Graphen der vorigen. Seine Pläne werden nicht mehr aufgehoben: Exportieren Sie, was Sie brauchen, und öffnen Sie die Datei dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>Open it again</source>
+        <translation>Noch einmal öffnen</translation>
+    </message>
+    <message>
+        <source>%1 is gone from the disk. Its plans are not kept any more: export what you need, or put the file back.</source>
+        <translation>%1 ist nicht mehr auf der Platte. Die Pläne werden nicht mehr aufgehoben: Exportieren Sie, was Sie brauchen, oder legen Sie die Datei zurück.</translation>
+    </message>
 </context>
 <context>
     <name>MeasuredBlocks</name>
@@ -3776,6 +3800,14 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
     <message>
         <source>%1 at %2</source>
         <translation>%1 bei %2</translation>
+    </message>
+    <message>
+        <source>best so far, found</source>
+        <translation>bisher bester, gefunden</translation>
+    </message>
+    <message>
+        <source>%1, best so far</source>
+        <translation>%1, bisher bester</translation>
     </message>
 </context>
 <context>

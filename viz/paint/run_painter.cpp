@@ -115,6 +115,13 @@ class RunPainter {
                      {paper_.line, 1.2});
     }
 
+    /// Steps behind skipped lines of the file keep their numbers.
+    std::string number_at(const Tick& tick) const {
+        const auto at = static_cast<std::size_t>(std::max(0.0, tick.value));
+        if (at >= scene_.run.steps.size() || scene_.run.steps[at].number == at) return tick.label;
+        return std::to_string(scene_.run.steps[at].number);
+    }
+
     void step_numbers() {
         TextStyle style = note_;
         style.align = Align::center;
@@ -122,7 +129,7 @@ class RunPainter {
         double free_from = places_.times.x - 20;
         for (const Tick& tick : places_.steps.ticks) {
             const double x = places_.steps.at(tick.value);
-            const std::string label = filled(say("Picture", "step %1"), {tick.label});
+            const std::string label = filled(say("Picture", "step %1"), {number_at(tick)});
             const double half = canvas_.text_width(label, style) / 2;
             if (x - half < free_from || x + half > places_.times.x + places_.times.width + kRunRight)
                 continue;

@@ -8,6 +8,11 @@
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr int narrow_compare = 720;  ///< pixels
+
+}  // namespace
 
 CompareView::CompareView(Session& session, QWidget* parent)
     : QWidget(parent),
@@ -15,7 +20,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
       model_(new DifferencesTable(this)),
       sorted_(new QSortFilterProxyModel(this)),
       other_(new QComboBox),
-      headline_(new QLabel) {
+      headline_(theme::plain_label()) {
     sorted_->setSourceModel(model_);
     sorted_->setSortRole(FiguresTable::value_role);
     table_ = theme::sortable_list(*sorted_, {120, 140, 84, 84, 82, 130, 130});
@@ -30,12 +35,16 @@ CompareView::CompareView(Session& session, QWidget* parent)
     headline_->setWordWrap(true);
     auto* with = theme::quiet_label(tr("The shown plan &with"));
     with->setBuddy(other_);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(theme::margin, theme::gap / 2, theme::margin, theme::gap / 2);
-    bar->setSpacing(theme::gap);
-    bar->addWidget(with);
-    bar->addWidget(other_);
-    bar->addWidget(headline_, 1);
+    auto* choice = new QHBoxLayout;
+    choice->setSpacing(theme::gap);
+    choice->addWidget(with);
+    choice->addWidget(other_);
+    choice->addStretch();
+    bar_ = new QBoxLayout(QBoxLayout::LeftToRight);
+    bar_->setContentsMargins(theme::margin, theme::gap / 2, theme::margin, theme::gap / 2);
+    bar_->setSpacing(theme::gap);
+    bar_->addLayout(choice);
+    bar_->addWidget(headline_, 1);
     auto* split = new QSplitter(Qt::Horizontal);
     split->addWidget(new ComparePicture(session_));
     split->addWidget(table_);
@@ -45,7 +54,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addLayout(bar);
+    layout->addLayout(bar_);
     layout->addWidget(split, 1);
 
     connect(other_, qOverload<int>(&QComboBox::activated), &session_, &Session::compare_with);
@@ -56,6 +65,13 @@ CompareView::CompareView(Session& session, QWidget* parent)
     });
     follow_other();
     show_compared();
+}
+
+/// In a narrow dock the headline has a line of its own: beside the choice it would take the height of the
+/// picture.
+void CompareView::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    bar_->setDirection(width() < narrow_compare ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void CompareView::follow_other() {

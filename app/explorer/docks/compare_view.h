@@ -1,6 +1,7 @@
 // Two plans side by side: what both do over time, and a table of what they do differently.
 #pragma once
 
+#include <QBoxLayout>
 #include <QComboBox>
 #include <QLabel>
 #include <QSortFilterProxyModel>
@@ -17,6 +18,9 @@ class CompareView : public QWidget {
   public:
     explicit CompareView(Session& session, QWidget* parent = nullptr);
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
     void show_compared();
     void follow_other();
@@ -27,6 +31,7 @@ class CompareView : public QWidget {
     QTreeView* table_;
     QComboBox* other_;
     QLabel* headline_;
+    QBoxLayout* bar_;
 };
 
 }  // namespace rematlas::explorer

@@ -95,7 +95,6 @@ QWidget* SolvePanel::make_budget_fields() {
     full_->setToolTip(tr("The peak when nothing is recomputed"));
     full_->setAlignment(Qt::AlignRight);
     budget_error_ = theme::danger_label();
-    budget_error_->setTextFormat(Qt::PlainText);  // it repeats what was typed
     budget_error_->setObjectName("budget_error");
     auto* title = new QLabel(tr("Budget"));
     title->setBuddy(budget_);

@@ -33,38 +33,48 @@ void FollowedRun::begin_anew() {
     reader_ = std::make_unique<RunReader>(path_.toStdString());
     read_ = 0;
     first_.clear();
+    last_.clear();
+    has_failed_ = false;
 }
 
-/// The header names the process, so that it differs from one run to the next.
+/// The header names the process, so that it differs from one run to the next. A run of the same process has
+/// other times.
 bool FollowedRun::is_written_anew(QFile& file) const {
-    return file.size() < read_ || file.peek(first_.size()) != first_;
+    if (file.size() < read_ || file.peek(first_.size()) != first_) return true;
+    return file.seek(read_ - last_.size()) && file.peek(last_.size()) != last_;
 }
 
 void FollowedRun::look() {
     QFile file(path_);
     if (!file.open(QIODevice::ReadOnly)) {
         // Between two runs there may be no file for a moment.
-        if (read_ == 0) stop(tr("%1: cannot be read").arg(path_));
+        if (read_ == 0 && !has_failed_) fail(tr("%1: cannot be read").arg(path_));
         return;
     }
     if (is_written_anew(file)) {
         begin_anew();
         emit began_anew();
     }
+    if (has_failed_ || !file.seek(0)) return;
     if (first_.size() < most_compared) first_ = file.peek(most_compared);
     if (!file.seek(read_)) return;
     const QByteArray bytes = file.read(most_at_once);
     if (bytes.isEmpty()) return;
     read_ += bytes.size();
+    last_ = (last_ + bytes).right(most_compared);
+    const std::size_t runs = reader_->runs();
     if (const Result<void> added = reader_->add({bytes.constData(), static_cast<std::size_t>(bytes.size())});
         !added)
-        return stop(text(added.error().message));
-    emit grew();
+        return fail(text(added.error().message));
+    if (runs > 0 && reader_->runs() > runs)
+        emit began_anew();
+    else
+        emit grew();
     if (read_ < file.size()) QTimer::singleShot(0, this, &FollowedRun::look);
 }
 
-void FollowedRun::stop(const QString& message) {
-    timer_.stop();
+void FollowedRun::fail(const QString& message) {
+    has_failed_ = true;
     emit failed(message);
 }
 

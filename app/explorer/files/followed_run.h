@@ -26,22 +26,24 @@ class FollowedRun : public QObject {
     const QString& path() const { return path_; }
 
   signals:
-    /// Steps came to those there were.
+    /// Steps came to those there were, or lines that were skipped.
     void grew();
     /// The run is another one.
     void began_anew();
-    /// The file cannot be read, or is no run. It is not followed any more.
+    /// The file cannot be read, or is no run. It is followed again once it is written anew.
     void failed(const QString& message);
 
   private:
     bool is_written_anew(QFile& file) const;
     void begin_anew();
-    void stop(const QString& message);
+    void fail(const QString& message);
 
     QString path_;
     std::unique_ptr<RunReader> reader_;
     qint64 read_ = 0;   ///< bytes
     QByteArray first_;  ///< the first bytes of the file, which tell one run from the next
+    QByteArray last_;   ///< the last bytes that were read, for a run whose header is the same
+    bool has_failed_ = false;
     QTimer timer_;
 };
 

@@ -97,7 +97,8 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
     return Error{
         .message =
             path.string() +
-            ": not a file of ours; expected .pt, .pt2, .graph.json, .schedule.json, .sweep.json or .plan"};
+            ": not a file of ours; expected .pt, .pt2, .py, .graph.json, .schedule.json, .sweep.json, .plan, "
+            "a .pickle or a trace by torch, or the .jsonl of a training run"};
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ FollowedWindow::FollowedWindow(const QString& path, QWidget* parent)
       run_(path),
       view_(new FollowedView),
       steps_(new RunStepsTable(this)),
-      headline_(bar_label("followed_headline", new QLabel)),
+      headline_(bar_label("followed_headline", theme::plain_label())),
       last_(bar_label("followed_last", theme::quiet_label({}, true))),
       reasons_(bar_label("followed_reasons", theme::quiet_label({}, true))),
       failure_(bar_label("followed_failure", theme::danger_label())) {
@@ -125,7 +125,8 @@ void FollowedWindow::grow() {
 void FollowedWindow::tell() {
     const RunSteps& run = run_.run();
     const QString model = run.model.empty() ? QFileInfo(run_.path()).fileName() : text(run.model);
-    QString headline = tr("%1: %2 steps").arg(model).arg(run.steps.size());
+    QString headline = run.steps.size() == 1 ? tr("%1: 1 step").arg(model)
+                                             : tr("%1: %2 steps").arg(model).arg(run.steps.size());
     if (run.budget) headline = tr("%1, a budget of %2").arg(headline, bytes_text(*run.budget));
     headline_->setText(headline);
     totaller_.add(run);
@@ -133,6 +134,10 @@ void FollowedWindow::tell() {
     last_->setText(run.steps.empty() ? tr("No step is over yet.") : last_step_told(run, totals));
     reasons_->setText(reasons_told(totals));
     reasons_->setVisible(!totals.reasons.empty());
+    if (run.skipped > 0)
+        failure_->setText(
+            tr("Skipped lines: %1, the last of them %2").arg(run.skipped).arg(text(run.why_skipped)));
+    failure_->setVisible(run.skipped > 0);
 }
 
 void FollowedWindow::tell_failure(const QString& message) {

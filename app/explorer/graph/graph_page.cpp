@@ -13,7 +13,7 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
       session_(session),
       view_(new GraphView(session)),
       notice_(new QWidget(this)),
-      message_(new QLabel),
+      message_(theme::plain_label()),
       bar_(new QProgressBar),
       cancel_(new QPushButton(tr("Cancel"))) {
     auto* layout = new QVBoxLayout(this);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "app/explorer/jobs/function_capture.h"
+#include "app/explorer/jobs/tied_process.h"
 #include "app/explorer/words/capture_progress.h"
 
 namespace rematlas::explorer {
@@ -80,7 +81,7 @@ class CaptureController : public QObject {
     void end();
     QString why_failed(int exit_code, QProcess::ExitStatus status) const;
 
-    QProcess process_;
+    TiedProcess process_;
     QString program_, output_;
     std::optional<RemoteFile> there_;  ///< where the graph is, if not here
     QByteArray pending_;

@@ -1,5 +1,6 @@
 #include "app/explorer/jobs/capture_process.h"
 
+#include "app/explorer/jobs/tied_process.h"
 #include "app/explorer/jobs/waited_process.h"
 
 namespace rematlas::explorer {
@@ -21,7 +22,7 @@ QByteArray words_of(const QByteArray& said) {
 Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_token& stop) {
     const QString program = CaptureController::find_program();
     if (program.isEmpty()) return Error{"the program rematlas-runtime is not beside the explorer"};
-    QProcess process;
+    TiedProcess process;
     process.setStandardOutputFile(QProcess::nullDevice());
     process.start(program, CaptureController::arguments(request));
     if (!process.waitForStarted()) return Error{process.errorString().toStdString()};

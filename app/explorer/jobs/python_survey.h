@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/explorer/jobs/remote_host.h"
+#include "app/explorer/jobs/tied_process.h"
 
 namespace rematlas::explorer {
 
@@ -77,7 +78,7 @@ class PythonReader : public QObject {
     void start_there(const RemoteHost& host, const QString& python, const QStringList& words);
     void conclude(int exit_code, QProcess::ExitStatus status);
 
-    QProcess process_;
+    TiedProcess process_;
     QString python_;                  ///< that is asked
     std::optional<RemoteHost> host_;  ///< of that Python; none: here
 };

@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
+#include "app/explorer/jobs/tied_process.h"
 #include "app/explorer/jobs/waited_process.h"
 #include "core/base/files.h"
 
@@ -74,7 +75,7 @@ QString why_not_connected(const RemoteHost& host, int exit, const QByteArray& sa
 
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop) {
-    QProcess ssh;
+    TiedProcess ssh;
     ssh.start("ssh", ssh_words(host, command));
     if (!ssh.waitForStarted()) return Error{"ssh cannot be started; install it (openssh-client)"};
     ssh.write(input);

@@ -112,10 +112,17 @@ void SolveController::finish_early() {
     job_.stop_early();
 }
 
+void SolveController::cancel() {
+    if (is_dropped_) *is_dropped_ = true;
+    job_.cancel();
+}
+
 void SolveController::solve(GraphPtr graph, SolveRequest request) {
     was_finished_early_ = false;
-    job_.start([this, graph = std::move(graph), request = std::move(request), solve = solve_,
-                host = host_](std::stop_token stop) mutable {
+    if (is_dropped_) *is_dropped_ = true;
+    is_dropped_ = std::make_shared<std::atomic<bool>>(false);
+    job_.start([this, graph = std::move(graph), request = std::move(request), solve = solve_, host = host_,
+                is_dropped = is_dropped_](std::stop_token stop) mutable {
         request.limits.stop = stop;
         request.limits.cache = cache_folder();
         ThrottledProgress progress([this, stop](const ProgressReport& i) {
@@ -135,6 +142,9 @@ void SolveController::solve(GraphPtr graph, SolveRequest request) {
                                             smallest] { emit infeasible(report, smallest); });
         }
         SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
+        if (*is_dropped)
+            QMetaObject::invokeMethod(
+                this, [this, schedule] { emit left(schedule); }, Qt::QueuedConnection);
         return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
     });
     emit started();

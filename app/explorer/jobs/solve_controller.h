@@ -5,7 +5,9 @@
 #include <QObject>
 #include <QPair>
 #include <QString>
+#include <atomic>
 #include <functional>
+#include <memory>
 
 #include "app/explorer/jobs/background_job.h"
 #include "app/explorer/jobs/remote_host.h"
@@ -29,7 +31,8 @@ struct NoScheduleReport {
 };
 NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible);
 
-/// One at a time; starting again replaces what runs. Signals arrive on the owner's thread.
+/// One at a time; starting again replaces what runs. Signals arrive on the owner's thread. A solver that is
+/// cancelled or replaced hands over what it has found by `left`.
 class SolveController : public QObject {
     Q_OBJECT
   public:
@@ -44,8 +47,8 @@ class SolveController : public QObject {
     void finish_early();
     /// Whether the answer that came last was asked for before its time was over.
     bool was_finished_early() const { return was_finished_early_; }
-    /// Nothing arrives any more.
-    void cancel() { job_.cancel(); }
+    /// Nothing arrives any more but `left`.
+    void cancel();
     bool running() const { return job_.running(); }
 
     /// Tests replace the solvers with this.
@@ -57,6 +60,7 @@ class SolveController : public QObject {
     void started();
     void improved(double overhead, qint64 peak, double bound, double fraction);  ///< bound < 0: none known
     void solved(rematlas::explorer::SchedulePtr schedule);
+    void left(rematlas::explorer::SchedulePtr schedule);  ///< the best so far of one that was not waited for
     void infeasible(const rematlas::explorer::NoScheduleReport& report, qint64 smallest_found);  ///< -1: none
     void failed(const QString& message);
     void finished(bool cancelled);
@@ -65,6 +69,7 @@ class SolveController : public QObject {
     SolveFunction solve_;
     std::optional<RemoteHost> host_;
     bool was_finished_early_ = false;
+    std::shared_ptr<std::atomic<bool>> is_dropped_;  ///< whether nobody waits for what runs now
     BackgroundJob job_;
 };
 

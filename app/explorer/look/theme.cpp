@@ -148,6 +148,20 @@ QIcon dot(const QColor& color) {
     return icon;
 }
 
+namespace {
+
+/// Tips tell names from graphs and files: what looks like HTML is shown as it is. Qt has no setting for it.
+class PlainTips : public QObject {
+  public:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (event->type() == QEvent::Polish && watched->inherits("QTipLabel"))
+            static_cast<QLabel*>(watched)->setTextFormat(Qt::PlainText);
+        return false;
+    }
+};
+
+}  // namespace
+
 void apply(QApplication& app, Choice choice) {
     load_icons();
     app.setStyle("Fusion");
@@ -157,6 +171,9 @@ void apply(QApplication& app, Choice choice) {
     changes_of_theme = new Changes;
     changes_of_theme->setParent(&app);
     app.installEventFilter(changes_of_theme);
+    auto* tips = new PlainTips;
+    tips->setParent(&app);
+    app.installEventFilter(tips);
     choose(choice);
 }
 
@@ -174,15 +191,21 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
     return list;
 }
 
-QLabel* quiet_label(const QString& text, bool wrap) {
+QLabel* plain_label(const QString& text) {
     auto* label = new QLabel(text);
+    label->setTextFormat(Qt::PlainText);
+    return label;
+}
+
+QLabel* quiet_label(const QString& text, bool wrap) {
+    QLabel* label = plain_label(text);
     label->setWordWrap(wrap);
     label->setProperty("quiet", true);
     return label;
 }
 
 QLabel* danger_label() {
-    auto* label = new QLabel;
+    QLabel* label = plain_label();
     label->setWordWrap(true);
     label->setProperty("danger", true);
     return label;
@@ -194,7 +217,7 @@ void set_on_page(QWidget& widget) {
 }
 
 QLabel* heading(const QString& text) {
-    auto* label = new QLabel(text);
+    QLabel* label = plain_label(text);
     QFont font = label->font();
     font.setPixelSize(15);
     font.setWeight(QFont::DemiBold);

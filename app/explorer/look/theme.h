@@ -53,7 +53,7 @@ QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.
 QIcon dot(const QColor& color);
 
-/// Fusion style with our colours. Once, before there are widgets.
+/// Fusion style with our colours, and tips of plain text. Once, before there are widgets.
 void apply(QApplication& app, Choice choice = Choice::light);
 void choose(Choice choice);
 Choice chosen();
@@ -69,6 +69,8 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
 
 /// Gives a widget the ground of views.
 void set_on_page(QWidget& widget);
+/// A label that shows its text as it is, also where it looks like HTML. The labels below are such labels, too.
+QLabel* plain_label(const QString& text = {});
 /// A label in the quiet colour, wrapping when asked.
 QLabel* quiet_label(const QString& text, bool wrap = false);
 /// A label for what went wrong, wrapping.

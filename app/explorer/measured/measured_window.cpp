@@ -63,7 +63,7 @@ MeasuredWindow::MeasuredWindow(Session& session, QWidget* parent)
       blocks_(new MeasuredBlocks(this)),
       differences_(new PeakDifferencesTable(this)),
       devices_(new QComboBox),
-      headline_(new QLabel),
+      headline_(theme::plain_label()),
       unknown_(theme::quiet_label({}, true)),
       compared_(theme::quiet_label({}, true)),
       tabs_(new QTabWidget),
@@ -134,7 +134,10 @@ void MeasuredWindow::open(const QString& path) {
         const auto read =
             std::make_shared<Result<MeasurementPtr>>(load_measurement(path.toStdString(), std::move(stop)));
         return [this, read] {
-            if (*read) return show_measurement(**read);
+            if (*read) {
+                show_measurement(**read);
+                return emit opened();
+            }
             headline_->setText(text(read->error().message));
             emit failed(text(read->error().message));
         };

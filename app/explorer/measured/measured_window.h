@@ -30,6 +30,7 @@ class MeasuredWindow : public QWidget {
     const PeakDifferencesTable& differences() const { return *differences_; }
 
   signals:
+    void opened();
     void failed(const QString& message);
 
   private:

@@ -3,6 +3,7 @@
 #include <QFont>
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "app/explorer/models/csv_table.h"
@@ -12,16 +13,29 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {{PlanRow::Origin::all_kept, "all kept"},
-                                                                     {PlanRow::Origin::solved, "solved"},
-                                                                     {PlanRow::Origin::swept, "swept"},
-                                                                     {PlanRow::Origin::opened, "opened"}};
+constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
+    {PlanRow::Origin::all_kept, "all kept"},
+    {PlanRow::Origin::solved, "solved"},
+    {PlanRow::Origin::swept, "swept"},
+    {PlanRow::Origin::opened, "opened"},
+    {PlanRow::Origin::best_so_far, "best so far"}};
 
 /// A, B .. Z, AA, AB ..
 QString letters(int number) {
     QString name;
     for (; number >= 0; number = number / 26 - 1) name.prepend(QChar('A' + number % 26));
     return name;
+}
+
+/// But for those of sweeps, which tell the budget.
+void make_names_unique(std::vector<PlanRow>& plans) {
+    std::set<QString> names;
+    for (PlanRow& plan : plans) {
+        const QString name = plan.name;
+        for (int number = 2; plan.origin != PlanRow::Origin::swept && names.count(plan.name) > 0; ++number)
+            plan.name = QStringLiteral("%1 %2").arg(name).arg(number);
+        names.insert(plan.name);
+    }
 }
 
 }  // namespace
@@ -34,6 +48,8 @@ static QString origin_text(PlanRow::Origin origin) {
             return PlanList::tr("solved");
         case PlanRow::Origin::swept:
             return PlanList::tr("found by a sweep");
+        case PlanRow::Origin::best_so_far:
+            return PlanList::tr("best so far, found");
         case PlanRow::Origin::opened:
             break;
     }
@@ -73,9 +89,10 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
         if (!file.empty()) plans_[static_cast<std::size_t>(known)].file = file;
         return known;
     }
-    plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept")
-                : origin == PlanRow::Origin::swept  ? swept_name(schedule)
-                                                    : next_name();
+    plan.name = origin == PlanRow::Origin::all_kept      ? tr("all kept")
+                : origin == PlanRow::Origin::swept       ? swept_name(schedule)
+                : origin == PlanRow::Origin::best_so_far ? tr("%1, best so far").arg(next_name())
+                                                         : next_name();
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     int row = rowCount();
     bool was_shown = false;
@@ -139,6 +156,7 @@ void PlanList::clear() {
 void PlanList::restore(std::vector<PlanRow> plans) {
     std::erase_if(plans, [this](const PlanRow& plan) { return row_of(plan.key) != none; });
     if (plans.empty()) return;
+    make_names_unique(plans);
     beginInsertRows({}, rowCount(), rowCount() + static_cast<int>(plans.size()) - 1);
     std::move(plans.begin(), plans.end(), std::back_inserter(plans_));
     endInsertRows();

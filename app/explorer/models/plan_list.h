@@ -19,7 +19,7 @@ namespace rematlas::explorer {
 
 /// A schedule of the graph as a row of the list.
 struct PlanRow {
-    enum class Origin : std::uint8_t { all_kept, solved, swept, opened };
+    enum class Origin : std::uint8_t { all_kept, solved, swept, opened, best_so_far };
 
     QString key;   ///< of solver, budget and steps: equal plans have equal keys
     QString name;  ///< a letter, or what the user calls it
@@ -56,6 +56,7 @@ class PlanList : public QAbstractTableModel {
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
     void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
     /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.
+    /// Of equal names, which two windows on one graph may give, the later ones have a number added.
     void restore(std::vector<PlanRow> plans);
 
     const PlanRow& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }

@@ -48,7 +48,7 @@ QString RunStepsTable::text_at(int row, int column) const {
     const RunStep& at = run_->steps[static_cast<std::size_t>(row)];
     switch (column) {
         case step:
-            return QString::number(row);
+            return QString::number(at.number);
         case by:
             return text(runner_words(at.by));
         case peak:
@@ -66,7 +66,7 @@ QString RunStepsTable::text_at(int row, int column) const {
 
 QVariant RunStepsTable::value_at(int row, int column) const {
     const RunStep& at = run_->steps[static_cast<std::size_t>(row)];
-    if (column == step) return row;
+    if (column == step) return qlonglong(at.number);
     if (column == peak) return qlonglong(at.peak.value);
     if (column == seconds) return qlonglong(time_of_step(at).value);
     if (!at.planned_peak) return {};

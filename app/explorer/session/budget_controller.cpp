@@ -24,17 +24,21 @@ void BudgetController::set_range(Bytes smallest, const StepBytes& step) {
     smallest_ = std::min(smallest, full());
     emit range_changed();
     set_budget(std::max(smallest_, Bytes(full().value / 5 * 3)));
+    is_from_the_beginning_ = true;
 }
 
 void BudgetController::set_smallest(Bytes smallest) {
     if (std::min(smallest, full()) == smallest_) return;
     smallest_ = std::min(smallest, full());
     emit range_changed();
-    emit changed();
+    if (!is_from_the_beginning_ || budget_ >= smallest_) return emit changed();
+    set_budget(smallest_ + Bytes((full() - smallest_).value / 2));
+    is_from_the_beginning_ = true;
 }
 
 bool BudgetController::set_text(const QString& text) {
     text_ = text;
+    is_from_the_beginning_ = false;
     const Result<Bytes> parsed = bytes_meant(text, step_);
     if (parsed) {
         budget_ = *parsed;
@@ -54,6 +58,7 @@ void BudgetController::set_slider(int position) {
 
 void BudgetController::set_budget(Bytes budget) {
     error_.clear();
+    is_from_the_beginning_ = false;
     text_ = precise_bytes(budget);
     const Result<Bytes> shown = bytes_meant(text_, step_);
     budget_ = shown ? *shown : budget;  // what is shown is what is solved

@@ -18,7 +18,8 @@ class BudgetController : public QObject {
 
     /// A new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
     void set_range(Bytes smallest, const StepBytes& step);
-    /// Another budget is the smallest that is known to work. The budget itself stays.
+    /// Another budget is the smallest that is known to work. A budget that was set stays. The one from the
+    /// beginning moves to the middle of the range where it is below `smallest`.
     void set_smallest(Bytes smallest);
 
     /// "2GiB", "60 %", "60% of activations", "123456". False, with `error` set, when it is no budget; the
@@ -48,6 +49,7 @@ class BudgetController : public QObject {
     Bytes smallest_, budget_;
     StepBytes step_;
     QString text_, error_;
+    bool is_from_the_beginning_ = false;  ///< nobody has set the budget
 };
 
 }  // namespace rematlas::explorer

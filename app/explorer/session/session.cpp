@@ -34,6 +34,10 @@ Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) 
     return sweep;
 }
 
+QString text_of_path(const std::filesystem::path& path) {
+    return QString::fromStdString(path.string());
+}
+
 constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
 
 }  // namespace
@@ -67,7 +71,9 @@ Session::Session(QObject* parent) : QObject(parent) {
         if (key == compared_) compare_with(0);
     });
     connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
+    connect(&watch, &GraphWatch::changed, this, &Session::follow_file);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
+    connect(&solver, &SolveController::left, this, &Session::keep_left);
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) {
         answers_->known().add_peak({}, Bytes(bytes));
         show_known();
@@ -161,6 +167,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     compare.clear();
     sweep.clear();
     journal.open({}, {});
+    watch.watch({}, {});
     plans.clear();
     pins.set_graph(graph_);
     ladder.set_graph(graph_);
@@ -178,10 +185,27 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     for (const PlanRow& plan : kept.plans) answers_->known().add(*plan.schedule);
     sweep.set_sweep(swept_before(*graph_, kept.plans));
     plans.restore(std::move(kept.plans));
-    if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
+    watch.watch(text_of_path(graph_->path), graph_->graph.sha256);
+    open_journal();
     const int shown = plans.row_of(kept.shown);
+    if (shown != PlanList::none && plans.plan(shown).schedule->budget.value > 0 &&
+        plans.plan(shown).origin != PlanRow::Origin::all_kept)
+        budget.set_budget(plans.plan(shown).schedule->budget);
     plans.show(shown == PlanList::none ? all : shown);
     show_known();
+}
+
+void Session::open_journal() {
+    if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
+}
+
+/// The plans that are kept beside a file are those of its graph.
+void Session::follow_file() {
+    if (!graph_) return;
+    if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
+    open_journal();
+    for (int row = 0; row < plans.rowCount(); ++row)
+        if (plans.plan(row).origin != PlanRow::Origin::all_kept) journal.note_added(plans.plan(row));
 }
 
 void Session::go_by_runs(int direction) {
@@ -324,6 +348,18 @@ void Session::compare_shown() {
 void Session::keep_point(const SweptPoint& found) {
     if (graph_ && !found.point.steps.empty())
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
+}
+
+/// Plans that are as good at as small a budget say all that it says.
+void Session::keep_left(const SchedulePtr& found) {
+    if (!graph_ || !found->ok() || found->graph->graph.sha256 != graph_->graph.sha256) return;
+    const Schedule& left = found->schedule;
+    for (int row = 0; row < plans.rowCount(); ++row) {
+        const Schedule& known = *plans.plan(row).schedule;
+        if (known.peak <= left.budget && known.overhead <= left.overhead && known.pins == left.pins) return;
+    }
+    const int row = plans.add(left, PlanRow::Origin::best_so_far);
+    emit best_kept(plans.plan(row).name);
 }
 
 void Session::show_point(const SweptPoint& found) {

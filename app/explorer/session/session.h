@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/explorer/files/graph_watch.h"
 #include "app/explorer/files/open_file.h"
 #include "app/explorer/files/plan_journal.h"
 #include "app/explorer/jobs/background_job.h"
@@ -95,6 +96,7 @@ class Session : public QObject {
     PinList pins;
     PlanList plans;
     PlanJournal journal;
+    GraphWatch watch;  ///< of the graph's file
     BudgetController budget;
     SolveController solver;
     SmallestBudgetProbe probe;
@@ -110,8 +112,9 @@ class Session : public QObject {
     void compared_plan_changed();
     void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
-    void plan_chosen();       ///< by the user: the plan that is shown
-    void question_changed();  ///< but for its budget
+    void best_kept(const QString& plan);  ///< of a solver that was cancelled or replaced
+    void plan_chosen();                   ///< by the user: the plan that is shown
+    void question_changed();              ///< but for its budget
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);
@@ -125,6 +128,9 @@ class Session : public QObject {
     void show_plan();
     void show_prepared(SchedulePtr schedule);
     void keep_point(const SweptPoint& found);
+    void open_journal();
+    void follow_file();
+    void keep_left(const SchedulePtr& found);
     void show_in_blocks(GraphPtr graph);
     void note_answered();
     void show_known();

@@ -38,7 +38,7 @@ void show_about(QWidget* parent) {
     logo->setPixmap(theme::icon("rematlas").pixmap(56, 56));
     layout->addWidget(logo);
     layout->addWidget(theme::heading(QDialog::tr("Rematlas Explorer %1").arg(REMATLAS_VERSION)));
-    auto* body = new QLabel(QDialog::tr(
+    QLabel* body = theme::plain_label(QDialog::tr(
         "Plans the memory of neural-network training: which tensors to keep, which to compute again and "
         "which to move to the host, "
         "so that one training step stays within a budget and gives the same gradients.\n\n"

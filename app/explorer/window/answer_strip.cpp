@@ -20,7 +20,7 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
       session_(session),
       title_(theme::quiet_label(tr("Does it fit"))),
       card_(new QComboBox),
-      headline_(new QLabel),
+      headline_(theme::plain_label()),
       detail_(theme::quiet_label({})),
       conditions_(theme::quiet_label({})),
       action_(new QPushButton) {
@@ -37,14 +37,11 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
                            Qt::ToolTipRole);
     }
     headline_->setObjectName("fit_headline");
-    headline_->setTextFormat(Qt::PlainText);
-    detail_->setTextFormat(Qt::PlainText);
     QFont bold = headline_->font();
     bold.setWeight(QFont::DemiBold);
     headline_->setFont(bold);
     detail_->setObjectName("fit_detail");
     conditions_->setObjectName("fit_conditions");
-    conditions_->setTextFormat(Qt::PlainText);
     for (QLabel* label : {headline_, detail_, conditions_}) {
         label->setMinimumWidth(1);
         label->setWordWrap(true);
@@ -75,6 +72,8 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     connect(&session_, &Session::question_changed, this, &AnswerStrip::refresh);
     connect(&session_, &Session::known_changed, this, &AnswerStrip::refresh);
     connect(&session_.plans, &PlanList::plan_removed, this, &AnswerStrip::refresh);
+    connect(&session_.solver, &SolveController::started, this, &AnswerStrip::refresh);
+    connect(&session_.solver, &SolveController::finished, this, &AnswerStrip::refresh);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     refresh();
 }

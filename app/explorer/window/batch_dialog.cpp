@@ -24,9 +24,9 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
       largest_(new QPushButton(tr("Find the &largest"))),
       cancel_(new QPushButton(tr("&Cancel"))),
       open_(new QPushButton(tr("&Open it"))),
-      headline_(new QLabel),
+      headline_(theme::plain_label()),
       detail_(theme::quiet_label({}, true)),
-      error_(new QLabel),
+      error_(theme::plain_label()),
       working_(new QProgressBar) {
     set_up_fields();
     set_up_answer();

@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "app/explorer/look/theme.h"
 
@@ -124,6 +125,7 @@ void CaptureDialog::show_error(const QString& words, const QString& traceback) {
     where_->setVisible(!traceback.isEmpty());
     traceback_->setPlainText(traceback);
     traceback_->hide();
+    fit_height();
 }
 
 QString CaptureDialog::why_not() const {
@@ -135,7 +137,21 @@ QString CaptureDialog::why_not() const {
         .arg(QFileInfo(graph_file()).fileName());
 }
 
+void CaptureDialog::fit_height() {
+    layout()->invalidate();
+    layout()->activate();
+    const int needed =
+        layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width()) : sizeHint().height();
+    if (needed > height()) resize(width(), needed);
+}
+
+void CaptureDialog::go_on() {
+    if (std::exchange(is_waiting_, false)) accept();
+}
+
 void CaptureDialog::accept() {
+    is_waiting_ = is_asking();
+    if (is_waiting_) return show_error({});
     const QString why = why_not();
     show_error(why);
     if (!why.isEmpty()) {

@@ -29,6 +29,10 @@ class CaptureDialog : public QDialog {
 
     /// Why nothing can be captured as it stands; empty: it can.
     virtual QString problem() const = 0;
+    /// Whether it is not known yet whether there is a problem. A capture that is asked for then waits.
+    virtual bool is_asking() const { return false; }
+    /// It is known now: a capture that waits goes on.
+    void go_on();
     virtual void start(CaptureController& capture) = 0;
     /// It worked: what was typed is there the next time, and the model among the recent files.
     virtual void remember() = 0;
@@ -46,6 +50,8 @@ class CaptureDialog : public QDialog {
     QLineEdit& graph_field() { return *output_; }
     /// As it is typed; on another machine made absolute from the folder of the graphs there.
     QString graph_file() const;
+    /// As high as all that it says needs: words that came meanwhile go over several lines.
+    void fit_height();
     /// Empty: there is none.
     void show_error(const QString& words, const QString& traceback = {});
 
@@ -63,6 +69,7 @@ class CaptureDialog : public QDialog {
     QLabel* error_;
     QToolButton *where_, *browse_;
     QPlainTextEdit* traceback_;
+    bool is_waiting_ = false;         ///< for what is being asked, to start then
     QString overwrite_;               ///< an existing graph file that may be replaced
     std::optional<RemoteHost> host_;  ///< where the graph goes, if not here
     QString folder_there_;            ///< of graph files that are typed without one

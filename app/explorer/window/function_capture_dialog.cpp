@@ -132,8 +132,10 @@ void FunctionCaptureDialog::connect_all() {
     connect(&reader_, &PythonReader::found, this, &FunctionCaptureDialog::show_survey);
     connect(&reader_, &PythonReader::failed, this, [this](const QString& message) {
         survey_.reset();
+        is_asking_ = false;
         tell_of_python(message, true);
         show_functions();
+        go_on();
     });
     connect(python_, &QLineEdit::editingFinished, this, [this] {
         if (python_->isModified()) ask_python();
@@ -147,6 +149,7 @@ void FunctionCaptureDialog::connect_all() {
 void FunctionCaptureDialog::ask_python() {
     python_->setModified(false);
     survey_.reset();
+    is_asking_ = true;
     const QString named = python_->text().trimmed();
     tell_of_python(source_.host ? tr("Asking Python on %1").arg(source_.host->name) : tr("Asking Python"),
                    false);
@@ -162,6 +165,7 @@ void FunctionCaptureDialog::tell_of_python(const QString& words, bool is_wrong) 
 
 void FunctionCaptureDialog::show_survey(const PythonSurvey& survey) {
     survey_ = survey;
+    is_asking_ = false;
     const QString lacks = what_is_lacking(survey);
     tell_of_python(lacks.isEmpty()
                        ? tr("%1, Python %2 with torch %3").arg(survey.python, survey.version, survey.torch)
@@ -174,6 +178,7 @@ void FunctionCaptureDialog::show_survey(const PythonSurvey& survey) {
     else if (graph_file().isEmpty() && !survey.file.isEmpty())
         graph_field().setText(graph_beside(survey.file));
     show_functions();
+    go_on();
 }
 
 void FunctionCaptureDialog::show_functions() {
@@ -210,7 +215,7 @@ void FunctionCaptureDialog::show_function() {
     if (at < 0) {
         about_->setText(survey_ ? why_no_function() : QString());
         keywords_->setPlaceholderText({});
-        return;
+        return fit_height();
     }
     const PythonFunction& chosen = survey_->functions[static_cast<std::size_t>(at)];
     keywords_->setPlaceholderText(chosen.keywords);

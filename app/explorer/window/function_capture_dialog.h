@@ -18,6 +18,7 @@ class FunctionCaptureDialog : public CaptureDialog {
 
   protected:
     QString problem() const override;
+    bool is_asking() const override { return is_asking_; }
     void start(CaptureController& capture) override;
     void remember() override;
     QString words_for(const QString& message) const override;
@@ -40,6 +41,7 @@ class FunctionCaptureDialog : public CaptureDialog {
 
     PythonSource source_;
     PythonReader reader_;
+    bool is_asking_ = false;  ///< Python has not answered yet
     std::optional<PythonSurvey> survey_;
     QString shown_;  ///< the function whose keywords and choices stand in the form
     QComboBox *function_, *optimizer_, *device_, *precision_;

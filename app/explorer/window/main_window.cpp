@@ -288,6 +288,11 @@ void MainWindow::connect_session() {
     connect(&session_.solver, &SolveController::failed, this, &MainWindow::show_no_schedule);
     connect(&session_.solver, &SolveController::started, this,
             [this] { message_bar_->settle(About::solving); });
+    connect(&session_.watch, &GraphWatch::changed, this, &MainWindow::tell_of_file);
+    connect(&session_, &Session::best_kept, this, [this](const QString& plan) {
+        statusBar()->showMessage(tr("What the stopped solver had found is kept as plan %1.").arg(plan),
+                                 15000);
+    });
     connect(&session_.journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
         show_error(About::keeping_plans,
                    tr("New plans are not kept beside the graph: %1. It is tried again; export what you want "
@@ -304,7 +309,8 @@ void MainWindow::connect_session() {
             [this] { message_bar_->settle(About::sweeping); });
     connect(&session_, &Session::opened, this, [this](const QString& path) { recent_.add(path); });
     connect(&session_, &Session::graph_changed, this, [this] {
-        for (const About about : {About::solving, About::sweeping}) message_bar_->settle(about);
+        for (const About about : {About::solving, About::sweeping, About::graph_file})
+            message_bar_->settle(about);
     });
     connect(&session_, &Session::opening_started, this, [this](const QString& path) {
         show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);

@@ -90,6 +90,7 @@ class MainWindow : public QMainWindow {
     void show_help(const QString& path, const ModelFile& file);
     void show_measurement(const QString& path);
     void follow_run(const QString& path);
+    void tell_of_file();
     bool may_lose_plans();
     void take_best_so_far();
     void show_no_schedule(const QString& headline);

@@ -18,7 +18,7 @@ constexpr std::size_t most_kept = 200;
 
 MessageBar::MessageBar(QWidget* parent)
     : QWidget(parent),
-      words_(new QLabel),
+      words_(theme::plain_label()),
       remedy_(new QPushButton),
       earlier_(new QToolButton),
       dismiss_(new QToolButton) {
@@ -26,7 +26,6 @@ MessageBar::MessageBar(QWidget* parent)
     setAttribute(Qt::WA_StyledBackground);
     words_->setObjectName("message");
     words_->setWordWrap(true);
-    words_->setTextFormat(Qt::PlainText);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::MinimumExpanding);
     words_->setAccessibleName(tr("Message"));

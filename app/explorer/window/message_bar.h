@@ -17,7 +17,7 @@ class MessageBar : public QWidget {
     explicit MessageBar(QWidget* parent = nullptr);
 
     /// What a message is about. It goes when that has gone well.
-    enum class About { opening, solving, sweeping, keeping_plans, exporting };
+    enum class About { opening, solving, sweeping, keeping_plans, exporting, graph_file };
     /// `remedy` is the title of a button that calls `act` and dismisses the message; empty: there is none.
     void show_message(About about, const QString& message, const QString& remedy = {},
                       std::function<void()> act = {});

@@ -18,7 +18,7 @@ ModelHelpDialog::ModelHelpDialog(const QString& model, const ModelFile& file, QW
     layout->setContentsMargins(20, 18, 20, 18);
     layout->setSpacing(theme::gap);
     layout->addWidget(theme::heading(QFileInfo(model).fileName()));
-    auto* what = new QLabel(help.what);
+    QLabel* what = theme::plain_label(help.what);
     what->setObjectName("what");
     what->setWordWrap(true);
     what->setTextInteractionFlags(Qt::TextSelectableByMouse);

@@ -36,21 +36,45 @@ void MainWindow::show_measurement(const QString& path) {
         measured->close();
         show_error(MessageBar::About::opening, message);
     });
+    connect(measured, &MeasuredWindow::opened, this, [this, path] { recent_.add(path); });
     measured->show();
     measured->open(path);
-    recent_.add(path);
 }
 
 void MainWindow::follow_run(const QString& path) {
     auto* followed = new FollowedWindow(path, this);
     followed->setAttribute(Qt::WA_DeleteOnClose);
+    bool has_failed = false;
+    const auto failed = connect(followed, &FollowedWindow::failed, this, [&] { has_failed = true; });
     connect(followed, &FollowedWindow::failed, this, [this, followed](const QString& message) {
         followed->close();
         show_error(MessageBar::About::opening, message);
     });
     followed->show();
     followed->start();
-    recent_.add(path);
+    disconnect(failed);
+    if (!has_failed) recent_.add(path);
+}
+
+/// Of the graph that is open.
+void MainWindow::tell_of_file() {
+    const QString path = session_.watch.path(), name = QFileInfo(path).fileName();
+    switch (session_.watch.state()) {
+        case GraphWatch::State::same:
+            return message_bar_->settle(MessageBar::About::graph_file);
+        case GraphWatch::State::replaced:
+            return show_error(MessageBar::About::graph_file,
+                              tr("%1 is another file now, and the window shows the graph of the one before. "
+                                 "Its plans are not kept any more: export what you need, then open the file "
+                                 "again.")
+                                  .arg(name),
+                              tr("Open it again"), [this, path] { open({path}); });
+        case GraphWatch::State::gone:
+            return show_error(MessageBar::About::graph_file,
+                              tr("%1 is gone from the disk. Its plans are not kept any more: export what you "
+                                 "need, or put the file back.")
+                                  .arg(name));
+    }
 }
 
 void MainWindow::open_sample() {

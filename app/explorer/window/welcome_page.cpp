@@ -76,7 +76,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
 
 QWidget* WelcomePage::make_work_box() {
     work_box_ = new QWidget;
-    work_ = new QLabel;
+    work_ = theme::plain_label();
     work_bar_ = new QProgressBar;
     work_bar_->setTextVisible(false);
     work_bar_->setRange(0, 1000);

@@ -8,8 +8,23 @@
 
 namespace rematlas::explorer {
 
+namespace {
+
+/// Characters without a shape that turn the order of those around them.
+bool turns_the_order(QChar c) {
+    const ushort code = c.unicode();
+    return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
+
 QString text(std::string_view utf8) {
-    return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
+    QString shown = QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
+    for (int i = shown.size() - 1; i >= 0; --i)
+        if (turns_the_order(shown[i]))
+            shown.replace(i, 1, QStringLiteral("\\u%1").arg(shown[i].unicode(), 4, 16, QLatin1Char('0')));
+    return shown;
 }
 
 QString bytes_text(Bytes bytes) {

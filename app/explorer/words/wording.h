@@ -9,6 +9,7 @@
 
 namespace rematlas::explorer {
 
+/// Characters that turn the order of writing are shown as escapes: "\u202e".
 QString text(std::string_view utf8);
 QString bytes_text(Bytes bytes);
 /// At least four significant digits, rounded up: "1.234 GiB". Parses back to at least `bytes`.

@@ -24,7 +24,7 @@ from rematlas_command import compiling
 def main() -> int:
     if sys.argv[1:2] == ["build"]:
         return compiling.main(sys.argv[2:])
-    from .command_line import capture_command, fits_command, run_command, where_from
+    from .command_line import capture_command, early_end, fits_command, run_command, where_from
     from .command_line.model_function import wrong
     from .errors import Refused, message
 
@@ -40,7 +40,8 @@ def main() -> int:
         command.add(commands)
     options = parser.parse_args()
     try:
-        return options.do(options)
+        with early_end.told(options.function, options.command):
+            return options.do(options)
     except Refused as error:
         print(error, file=sys.stderr)
         return 1

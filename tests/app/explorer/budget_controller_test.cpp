@@ -86,6 +86,24 @@ TEST(BudgetController, ASmallerKnownBudgetWidensTheSliderOnly) {
     EXPECT_EQ(budget.text(), "1GiB");
 }
 
+TEST(BudgetController, TheFirstBudgetIsOneThatIsKnownToWork) {
+    BudgetController budget;
+    budget.set_range(smallest, step);
+    budget.set_smallest(Bytes(full.value / 2));
+    EXPECT_NEAR(static_cast<double>(budget.budget().value), 0.6 * full.value, 0.001 * full.value);
+    budget.set_smallest(Bytes(full.value * 9 / 10));
+    EXPECT_NEAR(static_cast<double>(budget.budget().value), 0.95 * full.value, 0.001 * full.value);
+}
+
+TEST(BudgetController, ABudgetThatWasSetStaysWhateverIsKnown) {
+    BudgetController budget;
+    budget.set_range(smallest, step);
+    budget.set_budget(Bytes(full.value / 2));
+    const Bytes set = budget.budget();
+    budget.set_smallest(Bytes(full.value * 9 / 10));
+    EXPECT_EQ(budget.budget(), set);
+}
+
 TEST(PreciseBytes, NeverRoundsDown) {
     for (std::int64_t bytes : {std::int64_t{1}, std::int64_t{1023}, std::int64_t{1025},
                                std::int64_t{207654321}, std::int64_t{14588462592}}) {

@@ -55,6 +55,47 @@ TEST_F(DamagedFiles, AreToldInOneLineAndLeaveWhatIsOpen) {
     }
 }
 
+TEST_F(DamagedFiles, TellOfAnEmptyFileAndOfOneThatEndsEarly) {
+    const std::string whole = window->session().graph()->text;
+    const std::pair<std::string, const char*> files[] = {{"", "it is empty"}, {cut(whole), "it ends early"}};
+    for (const auto& [content, told] : files) {
+        const QString path = folder.filePath("half.graph.json");
+        ASSERT_TRUE(write_file(path.toStdString(), content));
+        open(path);
+        EXPECT_TRUE(window->last_error().contains(told)) << window->last_error().toStdString();
+        EXPECT_TRUE(window->last_error().contains("capture it again"));
+    }
+}
+
+TEST_F(DamagedFiles, OfAGraphThatIsReplacedAreToldAndGetNoPlansOfTheOneBefore) {
+    Session& session = window->session();
+    session.journal.flush();
+    const QString path = folder.filePath("good.graph.json"), aside = folder.filePath("aside");
+    const std::string kept = *read_file(journal_path(session.graph()->path));
+    ASSERT_TRUE(QFile::rename(path, aside));
+    ASSERT_TRUE(eventually([&] { return window->last_error().contains("good.graph.json is gone"); }));
+    ASSERT_TRUE(QFile::copy(write_chain(folder, 3, "other"), path));
+    ASSERT_TRUE(eventually([&] { return window->last_error().contains("is another file now"); }));
+    session.budget.set_text("90%");
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return idle() && session.plans.rowCount() == 3; }));
+    session.journal.flush();
+    EXPECT_EQ(*read_file(journal_path(session.graph()->path)), kept);
+    ASSERT_TRUE(QFile::remove(path));
+    ASSERT_TRUE(QFile::rename(aside, path));
+    ASSERT_TRUE(eventually([&] { return session.watch.state() == GraphWatch::State::same; }));
+    session.journal.flush();
+    EXPECT_EQ(read_journal(journal_path(session.graph()->path), session.graph()->graph.sha256).plans.size(),
+              2u)
+        << "the plan that came meanwhile is kept as well";
+    ASSERT_TRUE(
+        write_file(path.toStdString(), *read_file(folder.filePath("other.graph.json").toStdString())));
+    ASSERT_TRUE(eventually([&] { return session.watch.state() == GraphWatch::State::replaced; }));
+    child<QPushButton>("message_remedy")->click();
+    ASSERT_TRUE(eventually([&] { return idle() && session.plans.rowCount() == 1; }));
+    EXPECT_FALSE(child<QWidget>("message_bar")->isVisible());
+}
+
 TEST_F(DamagedFiles, OfAGraphWhoseKeptPlansAreDamagedAllThatIsWholeIsThere) {
     window->session().journal.flush();
     const std::filesystem::path kept = journal_path(window->session().graph()->path);

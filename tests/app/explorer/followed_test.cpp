@@ -141,12 +141,53 @@ TEST_F(FollowedRuns, say_what_cannot_be_read) {
     ASSERT_TRUE(eventually([&] { return !followed->findChild<QLabel*>("followed_failure")->isHidden(); }));
     EXPECT_TRUE(label(followed, "followed_failure").contains("line 4"));
     EXPECT_EQ(followed->steps().rowCount(), 2) << "what was read stays";
+    add_steps(3, 1);
+    ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 3; })) << "and it goes on";
+    EXPECT_EQ(label(followed, "followed_headline"), "Net: 3 steps, a budget of 4.00 MiB");
+    EXPECT_EQ(followed->steps().index(2, RunStepsTable::step).data().toString(), "3");
+    write(QIODevice::Append, "{\"step\": 4, \"by");
+    const QByteArray before = "{\"format\": \"rematlas.steps\", \"version\": 1, \"model\": \"Second\"}\n";
+    write(QIODevice::Append, before);
+    add_steps(0, 1);
+    ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 1; })) << "another run began";
+    EXPECT_EQ(label(followed, "followed_headline"), "Second: 1 step");
+    EXPECT_EQ(followed->view().to(), 1);
+    write(QIODevice::WriteOnly, "");
+    ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 0; })) << "the file is empty";
+    EXPECT_TRUE(followed->findChild<QLabel*>("followed_failure")->isHidden());
+    begin();
+    add_steps(0, 5);
+    ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 5; }));
     followed->close();
     write(QIODevice::WriteOnly, R"({"format": "rematlas.steps", "version": 9})"
                                 "\n");
     window->open({file()});
     EXPECT_TRUE(eventually([&] { return window->last_error().contains("version"); }));
     EXPECT_TRUE(eventually([&] { return window->findChild<FollowedWindow*>() == nullptr; }));
+}
+
+TEST_F(FollowedRuns, wait_for_their_first_line) {
+    write(QIODevice::WriteOnly, "");
+    FollowedWindow* followed = shown();
+    EXPECT_EQ(label(followed, "followed_last"), "No step is over yet.");
+    begin();
+    add_steps(0, 2);
+    ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 2; }));
+}
+
+TEST_F(FollowedRuns, that_cannot_be_read_are_not_among_the_recent_files) {
+    write(QIODevice::WriteOnly, R"({"format": "rematlas.steps", "version": 9})"
+                                "\n");
+    window->open({file()});
+    EXPECT_TRUE(window->last_error().contains("version"));
+    EXPECT_FALSE(settings->value("recent").toStringList().contains(file()));
+}
+
+TEST_F(FollowedRuns, show_names_from_their_file_as_they_are) {
+    write(QIODevice::WriteOnly, R"({"format": "rematlas.steps", "version": 1, "model": "Net <b>x</b>"})"
+                                "\n");
+    FollowedWindow* followed = shown();
+    EXPECT_EQ(followed->findChild<QLabel*>("followed_headline")->textFormat(), Qt::PlainText);
 }
 
 TEST_F(FollowedRuns, are_what_a_screenshot_of_a_run_shows) {

@@ -141,6 +141,23 @@ TEST_F(CapturedFunctions, AreListedWithoutRunningTheFile) {
     keep_picture("capture_function");
 }
 
+TEST_F(CapturedFunctions, ThatAreNotThereAreToldInFull) {
+    open_function(write("none.py", "def of_a_model(model):\n    return model, ()\n"));
+    const auto* about = of_dialog<QLabel>("function_about");
+    ASSERT_TRUE(about->isVisible());
+    EXPECT_TRUE(about->text().contains("return model"));
+    process_events();
+    EXPECT_GE(about->height(), about->heightForWidth(about->width()));
+}
+
+TEST_F(CapturedFunctions, StartOncePythonHasAnswered) {
+    window->open({folder.filePath("nets.py:step")});
+    ASSERT_TRUE(dialog());
+    ASSERT_FALSE(python_has_answered());
+    capture();
+    EXPECT_EQ(words().value(1), "nets:step");
+}
+
 TEST_F(CapturedFunctions, AreAskedForAsOnTheCommandLine) {
     open_function(folder.filePath("nets.py"));
     capture();

@@ -3,8 +3,10 @@
 #include <QApplication>
 #include <QIcon>
 #include <QImage>
+#include <QLabel>
 #include <QTest>
 #include <QTextBrowser>
+#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -148,6 +150,16 @@ TEST_F(Looks, ADesktopThatTellsEveryWidgetOfAChangeIsLookedAtOnce) {
 TEST(Theme, TellsADarkDesktopByItsPalette) {
     EXPECT_FALSE(theme::is_dark(theme::palette_of(theme::light_shades())));
     EXPECT_TRUE(theme::is_dark(theme::palette_of(theme::dark_shades())));
+}
+
+TEST(Tips, ShowTextAsItIs) {
+    QToolTip::showText({10, 10}, "Net <b>x</b>");
+    QLabel* tip = nullptr;
+    for (QWidget* widget : QApplication::topLevelWidgets())
+        if (widget->inherits("QTipLabel")) tip = static_cast<QLabel*>(widget);
+    ASSERT_TRUE(tip);
+    EXPECT_EQ(tip->textFormat(), Qt::PlainText);
+    QToolTip::hideText();
 }
 
 }  // namespace

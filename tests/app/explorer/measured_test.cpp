@@ -45,6 +45,7 @@ TEST_F(MeasuredWindows, show_what_is_alive_at_the_peak_of_the_fullest_device) {
     EXPECT_TRUE(measured->windowTitle().startsWith("s.pickle"));
     EXPECT_TRUE(measured->findChild<QLabel*>("measured_headline")->text().contains("allocated at the peak"));
     EXPECT_TRUE(measured->findChild<QLabel*>("measured_unknown")->text().contains("The trace begins with"));
+    EXPECT_TRUE(eventually([&] { return settings->value("recent").toStringList().size() == 1; }));
     const QModelIndex first = measured->blocks().index(0, MeasuredBlocks::place);
     EXPECT_TRUE(first.data(Qt::ToolTipRole).toString().contains("\n")) << "the whole stack";
 }
@@ -100,6 +101,16 @@ TEST_F(MeasuredWindows, say_in_the_main_window_what_cannot_be_read) {
     ASSERT_TRUE(eventually([&] { return !window->last_error().isEmpty(); }));
     EXPECT_TRUE(window->last_error().contains("STACK_GLOBAL")) << window->last_error().toStdString();
     EXPECT_TRUE(eventually([&] { return window->findChild<MeasuredWindow*>() == nullptr; }));
+    EXPECT_TRUE(settings->value("recent").toStringList().isEmpty());
+}
+
+TEST_F(MeasuredWindows, are_asked_of_pickles_of_something_else) {
+    const QString file = folder.filePath("dict.pickle");
+    ASSERT_TRUE(write_file(file.toStdString(), std::string("\x80\x04}\x8c\x01x\x4b\x01s.", 10)));
+    window->open({file});
+    ASSERT_TRUE(eventually([&] { return !window->last_error().isEmpty(); }));
+    EXPECT_TRUE(window->last_error().contains("holds no memory snapshot"))
+        << window->last_error().toStdString();
 }
 
 }  // namespace

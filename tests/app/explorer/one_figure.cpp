@@ -10,7 +10,9 @@ namespace rematlas::explorer {
 void expect_one_figure(MainWindow& window) {
     Session& session = window.session();
     if (!session.graph()) return;
-    const std::string answer = window.findChild<QLabel*>("answer")->text().toStdString();
+    // Between a figure and its unit no line may break.
+    const std::string answer =
+        window.findChild<QLabel*>("answer")->text().replace(QChar::Nbsp, ' ').toStdString();
     const PlanList& plans = session.plans;
     for (int row = 0; row < plans.rowCount(); ++row) {
         const std::optional<double> bound = session.answers().bound_of(*plans.plan(row).schedule);

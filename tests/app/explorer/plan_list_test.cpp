@@ -34,6 +34,17 @@ TEST(PlanList, NamesPlansByLettersAndKnowsAPlanThatComesAgain) {
     EXPECT_EQ(plans.rowCount(), 28);
 }
 
+TEST(PlanList, OfTwoWindowsOnOneGraphHasNamesOfItsOwn) {
+    std::vector<PlanRow> kept;
+    for (int i = 0; i < 3; ++i) {
+        auto one = std::make_shared<const Schedule>(schedule(i));
+        kept.push_back({.key = key_of(*one), .name = "B", .schedule = one, .file = {}});
+    }
+    PlanList plans;
+    plans.restore(kept);
+    EXPECT_EQ(names(plans), (QStringList{"B", "B 2", "B 3"}));
+}
+
 TEST(PlanList, PlansOfOtherBudgetsSolversOrStepsAreOthers) {
     const QString key = key_of(schedule(1));
     EXPECT_EQ(key, key_of(schedule(1)));

@@ -166,6 +166,62 @@ TEST_F(Habits, AllOfTheGraphLeavesTheLegendItsRoomAndNeedsNoMinimap) {
     EXPECT_TRUE(view.findChild<GraphMinimap*>()->isVisible());
 }
 
+/// Has a plan once it is stopped.
+Result<Outcome> best_when_stopped(const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
+    while (!request.limits.stop.stop_requested()) QThread::msleep(1);
+    return solve(Problem{graph.graph, graph.flat}, {.solver = "chen-greedy", .budget = request.budget});
+}
+
+TEST_F(Habits, WhatAStoppedSolverHasFoundIsAPlan) {
+    session().solver.set_solve_function(best_when_stopped);
+    session().budget.set_text("80%");
+    session().solve_for(session().budget.budget());
+    session().solve_for(session().budget.budget());
+    ASSERT_TRUE(eventually([&] { return session().plans.rowCount() == 2; })) << "the one that was replaced";
+    EXPECT_EQ(session().plans.plan(1).origin, PlanRow::Origin::best_so_far);
+    EXPECT_THAT(session().plans.plan(1).name.toStdString(), HasSubstr("best so far"));
+    EXPECT_EQ(session().plans.shown(), 0) << "nobody asked to see it";
+    session().solver.cancel();
+    for (int i = 0; i < 20; ++i) process_events();
+    EXPECT_EQ(session().plans.rowCount(), 2) << "it has found the same";
+}
+
+TEST_F(Habits, AfterACancelledSolverTheLineSolvesAgain) {
+    session().solver.set_solve_function(best_when_stopped);
+    session().budget.set_text("80%");
+    window->solve_panel().solve();
+    session().budget.set_text("81%");
+    EXPECT_FALSE(child<QPushButton>("fit_action")->isEnabled());
+    window->solve_panel().solve();
+    session().solver.cancel();
+    EXPECT_TRUE(child<QPushButton>("fit_action")->isEnabled());
+}
+
+TEST_F(Habits, TheBudgetOfTheShownPlanComesBackWithIt) {
+    session().budget.set_text("80%");
+    session().solve({.solver = "chen-greedy", .budget = session().budget.budget()});
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    ASSERT_EQ(session().plans.shown(), 1);
+    const Bytes budget = session().plans.plan(1).schedule->budget;
+    window->close();
+    window.reset();
+    make_window();
+    open(folder.filePath("chain.graph.json"));
+    EXPECT_TRUE(session().budget.is_text_of(budget)) << session().budget.text().toStdString();
+}
+
+TEST_F(Habits, TheFirstBudgetOfAGraphIsKnownToWork) {
+    open(sample("gpt"));
+    EXPECT_GE(session().budget.budget(), session().budget.smallest());
+}
+
+TEST_F(Habits, NoLabelTakesTextForHtmlByItsLook) {
+    for (const QLabel* label : window->findChildren<QLabel*>())
+        if (label->text().contains('%') || !label->objectName().isEmpty())
+            EXPECT_NE(label->textFormat(), Qt::AutoText)
+                << label->objectName().toStdString() << ": " << label->text().toStdString();
+}
+
 TEST_F(Habits, ClosingTakesTheBestThatARunningSolverHas) {
     session().solver.set_solve_function(
         [](const LoadedGraph& graph, const SolveRequest& request, const Progress&) {

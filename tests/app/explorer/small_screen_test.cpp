@@ -6,9 +6,11 @@
 #include <QStatusBar>
 #include <QTabBar>
 #include <QToolBar>
+#include <QTranslator>
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/models/plan_list.h"
+#include "app/explorer/words/language.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -192,6 +194,41 @@ TEST_F(SmallScreen, ALayoutIsOneOfTheScreenThatItWasMadeOn) {
     start();
     open_plan();
     EXPECT_TRUE(window->dock("tradeoff")->isVisibleTo(window.get())) << "another screen's says nothing here";
+}
+
+/// Speaks German for as long as it lives.
+class InGerman {
+  public:
+    InGerman() : before_(qApp->findChildren<QTranslator*>()) { speaks_ = speak("de"); }
+    ~InGerman() {
+        for (QTranslator* words : qApp->findChildren<QTranslator*>())
+            if (!before_.contains(words)) delete words;
+    }
+    bool speaks() const { return speaks_; }
+
+  private:
+    QList<QTranslator*> before_;
+    bool speaks_ = false;
+};
+
+TEST_F(SmallScreen, TwoPlansAreComparedAboveTheStatusBarInGermanToo) {
+    const InGerman german;
+    if (!german.speaks()) GTEST_SKIP() << "there are no translations";
+    start();
+    open_plan();
+    window->dock("compare")->show();
+    window->dock("compare")->raise();
+    for (int i = 0; i < 20; ++i) process_events();
+    keep_picture("small_compare_german.png");
+    const auto* headline = child<QLabel>("compare_headline");
+    EXPECT_TRUE(is_whole(*headline)) << headline->text().toStdString();
+    EXPECT_LE(headline->height(), 3 * headline->fontMetrics().lineSpacing() + 2);
+    EXPECT_EQ(window->size(), QSize(800, 600));
+    for (const QString& name : window->dock_names()) {
+        const QDockWidget* dock = window->dock(name);
+        if (dock->isVisible() && !dock->visibleRegion().isEmpty())
+            EXPECT_LE(dock->geometry().bottom(), window->statusBar()->geometry().top()) << name.toStdString();
+    }
 }
 
 }  // namespace

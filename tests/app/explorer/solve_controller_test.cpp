@@ -94,6 +94,18 @@ TEST(SolveController, TheBestSoFarCanBeTaken) {
     EXPECT_TRUE(eventually([&] { return solved.count() == 1; }));
 }
 
+TEST(SolveController, WhatACancelledOrReplacedSolverHasIsHandedOver) {
+    SolveController solver;
+    solver.set_solve_function(endless);
+    QSignalSpy left(&solver, &SolveController::left), solved(&solver, &SolveController::solved);
+    solver.solve(loaded_chain(3), {});
+    solver.solve(loaded_chain(3), {});
+    EXPECT_TRUE(eventually([&] { return left.count() == 1; }));
+    solver.cancel();
+    EXPECT_TRUE(eventually([&] { return left.count() == 2; }));
+    EXPECT_EQ(solved.count(), 0);
+}
+
 TEST(SolveController, AnUnknownSolverIsAMessage) {
     SolveController solver;
     QSignalSpy failed(&solver, &SolveController::failed);

@@ -44,6 +44,18 @@ TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
     }
 }
 
+TEST(Sizes, what_was_meant_is_told_where_it_is_plain) {
+    const auto complaint = [](const char* text) { return parse_budget(text).error().message; };
+    EXPECT_EQ(complaint("0.3"), "'0.3' is less than a byte; for a share of the peak write 30%");
+    EXPECT_EQ(complaint("1,5 GiB"), "'1,5 GiB' has a comma: write 1.5 GiB");
+    EXPECT_EQ(complaint("1,"),
+              "'1,' is not a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'");
+    EXPECT_EQ(complaint(" "), "no budget is given: write one such as 2GiB, 512MiB or 60%");
+    EXPECT_EQ(complaint("-1"), "'-1' is negative: write a budget such as 2GiB, 512MiB or 60%");
+    EXPECT_EQ(complaint("-3%"), "'-3%' is negative: write a budget such as 2GiB, 512MiB or 60%");
+    EXPECT_EQ(parse_bytes("1,5GiB").error().message, "'1,5GiB' has a comma: write 1.5GiB");
+}
+
 TEST(Sizes, a_budget_may_be_a_percentage_of_the_peak) {
     EXPECT_EQ(budget("60%", Bytes(1001)), Bytes(600));
     EXPECT_EQ(budget("100 %", Bytes(1001)), Bytes(1001));

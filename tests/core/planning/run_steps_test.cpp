@@ -57,25 +57,61 @@ TEST(RunSteps, a_line_that_is_being_written_waits_for_its_rest) {
     EXPECT_EQ(reader.run().steps.size(), 1u);
 }
 
-TEST(RunSteps, what_is_wrong_is_told_with_its_line) {
-    const auto complaint = [](const std::string& text) {
+TEST(RunSteps, what_is_wrong_with_a_header_is_told) {
+    RunReader reader("run.jsonl");
+    const Result<void> added = reader.add("{}\n");
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().message, "run.jsonl: line 1: format is missing: this is no rematlas.steps file");
+    EXPECT_FALSE(reader.add(kHeader)) << "nothing is read behind it";
+}
+
+TEST(RunSteps, a_line_that_tells_no_step_is_skipped_and_told_with_its_number) {
+    const auto complaint = [](const std::string& line) {
         RunReader reader("run.jsonl");
-        const Result<void> added = reader.add(text);
-        EXPECT_FALSE(added) << text;
-        EXPECT_FALSE(reader.add(kRecorded)) << "nothing is read behind a fault";
-        return added ? std::string() : added.error().message;
+        EXPECT_TRUE(reader.add(kHeader + line + "\n" + kRecorded));
+        EXPECT_EQ(reader.run().steps.size(), 1u) << "the line behind it is read";
+        EXPECT_EQ(reader.run().skipped, 1u);
+        return reader.run().why_skipped;
     };
-    EXPECT_EQ(complaint("{}\n"), "run.jsonl: line 1: format is missing: this is no rematlas.steps file");
-    EXPECT_EQ(complaint(kHeader + kPlanned), "run.jsonl: line 2: step is not 0, which would be the next one");
-    EXPECT_EQ(complaint(kHeader + R"({"step": 0, "by": "nobody", "seconds": 1, "peak_bytes": 1})" + "\n"),
-              "run.jsonl: line 2: by 'nobody' is not known");
-    EXPECT_EQ(complaint(kHeader + R"({"step": 0, "by": "plan", "seconds": -1, "peak_bytes": 1})" + "\n"),
-              "run.jsonl: line 2: seconds is out of range");
-    EXPECT_EQ(complaint(kHeader + R"({"step": 0, "by": "plan", "seconds": 1, "peak_bytes": -1})" + "\n"),
-              "run.jsonl: line 2: peak_bytes is negative");
-    EXPECT_NE(complaint(kHeader + "nothing\n").find("run.jsonl: line 2: not valid JSON"), std::string::npos);
-    EXPECT_EQ(complaint(kHeader + std::string(2 << 20, ' ')),
-              "run.jsonl: line 2 is longer than 1048576 bytes");
+    EXPECT_EQ(complaint(R"({"step": 0, "by": "nobody", "seconds": 1, "peak_bytes": 1})"),
+              "line 2: by 'nobody' is not known");
+    EXPECT_EQ(complaint(R"({"step": 0, "by": "plan", "seconds": -1, "peak_bytes": 1})"),
+              "line 2: seconds is out of range");
+    EXPECT_EQ(complaint(R"({"step": 0, "by": "plan", "seconds": 1, "peak_bytes": -1})"),
+              "line 2: peak_bytes is negative");
+    EXPECT_EQ(complaint(R"({"step": -1, "by": "plan", "seconds": 1, "peak_bytes": 1})"),
+              "line 2: step is below 0, which would be the next one");
+    EXPECT_NE(complaint("nothing").find("line 2: not valid JSON"), std::string::npos);
+}
+
+TEST(RunSteps, a_line_that_is_too_long_is_skipped_in_whatever_pieces_it_comes) {
+    RunReader reader("run.jsonl");
+    ASSERT_TRUE(reader.add(kHeader));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(reader.add(std::string(1 << 20, ' ')));
+    ASSERT_TRUE(reader.add("\n" + kRecorded + "nothing\n"));
+    EXPECT_EQ(reader.run().steps.size(), 1u);
+    EXPECT_EQ(reader.run().skipped, 2u);
+    EXPECT_EQ(reader.run().why_skipped.substr(0, 7), "line 4:");
+}
+
+TEST(RunSteps, steps_behind_a_skipped_line_keep_their_numbers) {
+    RunReader reader("run.jsonl");
+    ASSERT_TRUE(reader.add(kHeader + kRecorded + "nothing\n" + kOriginal));
+    ASSERT_EQ(reader.run().steps.size(), 2u);
+    EXPECT_EQ(reader.run().steps[1].number, 2u);
+}
+
+TEST(RunSteps, a_run_begins_anew_at_a_header_even_behind_half_a_line) {
+    const std::string other = R"({"format": "rematlas.steps", "version": 1, "model": "Other"})"
+                              "\n";
+    for (const std::string& half : {std::string(), kPlanned.substr(0, 30), kPlanned.substr(0, 1)}) {
+        RunReader reader("run.jsonl");
+        ASSERT_TRUE(reader.add(kHeader + kRecorded + half + other + kRecorded));
+        EXPECT_EQ(reader.runs(), 2u);
+        EXPECT_EQ(reader.run().model, "Other");
+        EXPECT_EQ(reader.run().steps.size(), 1u);
+        EXPECT_EQ(reader.run().skipped, half.empty() ? 0u : 1u);
+    }
 }
 
 TEST(RunSteps, a_file_without_its_first_line_is_refused) {

@@ -9,13 +9,14 @@ import sys
 from ..cards.absent_device import autocast_is_there
 from ..errors import message
 from ..whole_file import write_whole
+from .early_end import Told
 from .where_from import print_where
 
 
 def wrong(why):
     """Wrong usage or input: one line, and the status that says so."""
     print(f"rematlas: {str(why).removeprefix('rematlas: ')}", file=sys.stderr)
-    sys.exit(2)
+    raise Told(2)
 
 
 def write(path, text) -> None:
