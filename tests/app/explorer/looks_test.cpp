@@ -13,6 +13,7 @@
 #include "app/explorer/look/shades.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/view_picture.h"
+#include "app/explorer/words/wording.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -150,6 +151,12 @@ TEST_F(Looks, ADesktopThatTellsEveryWidgetOfAChangeIsLookedAtOnce) {
 TEST(Theme, TellsADarkDesktopByItsPalette) {
     EXPECT_FALSE(theme::is_dark(theme::palette_of(theme::light_shades())));
     EXPECT_TRUE(theme::is_dark(theme::palette_of(theme::dark_shades())));
+}
+
+TEST(Words, ThatTurnTheOrderOfWritingAreShownAsEscapes) {
+    EXPECT_EQ(text("x\u202egnp.py"), "x\\u202egnp.py");
+    EXPECT_EQ(text("\u2066a\u2069"), "\\u2066a\\u2069");
+    EXPECT_EQ(text("gr\u00fc\u00df"), QString::fromUtf8("gr\u00fc\u00df"));
 }
 
 TEST(Tips, ShowTextAsItIs) {
