@@ -1,8 +1,9 @@
 """Compares what a page shows with what a program prints.
 
 Words, counts and figures of bytes are compared as they stand. Numbers that differ from machine to machine are
-free: times, shares in percent, speeds, and numbers with a point that count no bytes. A line `...` on the page
-stands for any lines. Empty lines, and the number of spaces between words, do not matter.
+free: times, shares in percent, speeds, and numbers with a point that count no bytes. So is the peak behind a
+factor in time (`x1.04, 15.3 GiB`), which a search has found within its time. A line `...` on the page stands
+for any lines. Empty lines, and the number of spaces between words, do not matter.
 """
 
 import dataclasses
@@ -15,6 +16,7 @@ BYTES = r"(?:[kKMGTP]i?B|B|bytes?)"
 TIME = r"(?:ns|us|µs|μs|ms|s|min|h|d|nanoseconds?|microseconds?|milliseconds?|seconds?|minutes?|hours?|days?)"
 # In this order: what an earlier pattern takes, a later one does not see.
 PATTERNS = (
+    ("answer", re.compile(rf"(?<![\w.])x\d+(?:\.\d+)?, {NUMBER} ?{BYTES}(?![\w/])")),
     ("version", re.compile(r"\b\d+\.\d+\.\d+[\w.+]*")),
     ("speed", re.compile(rf"{NUMBER} ?[A-Za-z]+/s(?:ec|econd)?\b")),
     ("bytes", re.compile(rf"{NUMBER} ?{BYTES}(?![\w/])")),

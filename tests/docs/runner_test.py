@@ -125,6 +125,7 @@ class Comparing(unittest.TestCase):
         )
         self.assert_same("loss 2.3026, rate 1e-05", "loss 7.1, rate 3e-04")
         self.assert_same("to the host at 24.1 GB/s", "to the host at 9 GB/s")
+        self.assert_same("t4   16 GiB   x1.04, 15.3 GiB", "t4   16 GiB   x1.1, 15.0 GiB")
 
     def test_words_bytes_and_counts_do_not(self):
         self.assert_other("status feasible", "status optimal")
