@@ -16,7 +16,8 @@ RunSteps some_run(std::size_t steps) {
     RunSteps run{.model = "Net", .budget = Bytes(1200), .steps = {}};
     for (std::size_t i = 0; i < steps; ++i) {
         const bool is_original = random() % 50 == 0;
-        RunStep step{.by = is_original ? StepRunner::original : StepRunner::plan,
+        RunStep step{.number = i,
+                     .by = is_original ? StepRunner::original : StepRunner::plan,
                      .seconds = 0.001 * static_cast<double>(1 + random() % 10),
                      .peak = Bytes(random() % 1000)};
         if (!is_original) step.planned_peak = Bytes(1000);
