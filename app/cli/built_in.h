@@ -1,4 +1,4 @@
-// What this build has of the libraries that are optional.
+// Tells which optional libraries this build has.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// What the boundary between the forward and the backward program of a compiled step forbids (Graph::boundary).
+// The runs that the boundary of a compiled step forbids: see Graph::boundary.
 //
-//     BoundarySides sides(graph, producers(graph));
+//     const IdVector<TensorId, OpId> producer = producers(graph);
+//     BoundarySides sides(graph, producer);
 //     sides.begin_step();
 //     sides.run(OpId(0));  // false: the boundary forbids this run
 #pragma once
@@ -13,6 +14,7 @@ namespace rematlas {
 
 class BoundarySides {
   public:
+    /// Both arguments outlive the object.
     BoundarySides(const Graph& graph, const IdVector<TensorId, OpId>& producer)
         : graph_(graph), producer_(producer), made_on_side_(graph.ops.size(), 0) {}
 
@@ -41,9 +43,9 @@ class BoundarySides {
 
     const Graph& graph_;
     const IdVector<TensorId, OpId>& producer_;
-    IdVector<OpId, int>
-        made_on_side_;  ///< the last side on which the op ran, or was read behind the boundary
-    int side_ = 0;      ///< counted on over all repetitions of the step
+    /// The last side on which the op ran, or on which an output of it was read behind the boundary.
+    IdVector<OpId, int> made_on_side_;
+    int side_ = 0;  ///< counted on over all repetitions of the step
     bool is_behind_ = false;
 };
 

@@ -102,7 +102,7 @@ def python_messages(path, fewest=FEWEST_WORDS) -> list:
 LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([A-Za-z]*)\(.*?\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.S
 )
-# What does not stand between the parts of one message. Parts are joined by +, by commas, or by nothing.
+# Text that separates two messages. The parts of one message are joined by +, by commas, or by nothing.
 BETWEEN_MESSAGES = re.compile(r"[;{}?]|\breturn\b|[^:]:[^:]|[^=!<>]=[^=]|#")
 
 

@@ -32,11 +32,11 @@ struct Opened {
 /// capture first). Any thread may call it. Cost: reading and preparing.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
-/// The same of a file here, or on another machine (ssh://host/path): that file is copied first, and schedules
-/// and sweeps find their graph if it was opened from there before. Errors: those of `fetch`, too.
+/// Opens a file here, or on another machine (ssh://host/path). A file of another machine is copied first, and
+/// schedules and sweeps find their graph if it was opened from there before. Errors: those of `fetch`, too.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
-/// The same of a file on another machine whose copy (`copy_of`) has just been written.
+/// Opens a file of another machine whose copy (`copy_of`) has just been written.
 Result<Opened> open_copy(const QString& url, const GraphPtr& current);
 
 }  // namespace rematlas::explorer

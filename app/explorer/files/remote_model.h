@@ -15,8 +15,8 @@ struct RemoteModel {
     PythonSurvey survey;
     std::shared_ptr<QTemporaryDir> folder;
 
-    /// A file here of the same name, with the ends of the model's file, beside the file with its inputs if there
-    /// is one: `look_at_model` and `specs_beside` tell of it what they would tell there.
+    /// Returns a file here of the same name, with the ends of the model's file, beside the file with its
+    /// inputs if there is one: `look_at_model` and `specs_beside` tell of it what they would tell there.
     QString stand_in() const;
 };
 

@@ -40,8 +40,8 @@ QString free_graph_file(const QString& model);
 /// a JSON object {"stage", "fraction"} a line, or `python -m rematlas capture FUNCTION ... -o FILE`. Other
 /// lines of standard error are kept: the last one says what went wrong, and tracebacks say where.
 ///
-/// On another machine the same commands run by way of `remote_capture.py`, which ends with the connection. The
-/// graph's file comes back over it.
+/// On another machine `remote_capture.py` runs the same commands, and ends with the connection. The graph's
+/// file comes back over the connection.
 class CaptureController : public QObject {
     Q_OBJECT
   public:

@@ -65,7 +65,7 @@ class PythonReader : public QObject {
     /// What was asked before is dropped. `python` as `python_in` returns it; on another machine as
     /// `script_there` takes it (remote_python.h).
     void read(const QString& python, const PythonSource& source);
-    /// The same of a model's file on another machine.
+    /// Reads a model's file on another machine. What was asked before is dropped.
     void read_model(const QString& python, const RemoteFile& model);
     void stop();
     bool running() const { return process_.state() != QProcess::NotRunning; }

@@ -1,4 +1,5 @@
-// A child process that ends with the explorer, however that ends: a capture whose window is gone is of no use.
+// A child process that ends with the explorer, however the explorer ends: nobody needs a capture whose
+// window is gone.
 #pragma once
 
 #include <QProcess>

@@ -60,16 +60,17 @@ Choice chosen();
 bool is_dark();
 /// Whether text is brighter than what it stands on.
 bool is_dark(const QPalette& palette);
-/// Calls `react` after each change of the theme, for as long as `context` lives: for texts that hold colours, and
-/// pictures that are kept. What follows the palette or the style sheet needs no call.
+/// Calls `react` after each change of the theme, for as long as `context` lives: for texts that hold colours,
+/// and for pictures that are kept. What follows the palette or the style sheet needs no call.
 void on_change(QObject* context, std::function<void()> react);
 
-/// A list without a tree, of rows in the order of the model until a column is clicked. Columns as wide as given.
+/// Returns a list without a tree. Its rows have the order of the model until a column is clicked; its columns
+/// are as wide as given.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
 /// Gives a widget the ground of views.
 void set_on_page(QWidget& widget);
-/// A label that shows its text as it is, also where it looks like HTML. The labels below are such labels, too.
+/// A label that shows its text as it is, also where the text looks like HTML. So do the labels below.
 QLabel* plain_label(const QString& text = {});
 /// A label in the quiet colour, wrapping when asked.
 QLabel* quiet_label(const QString& text, bool wrap = false);

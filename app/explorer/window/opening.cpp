@@ -56,7 +56,7 @@ void MainWindow::follow_run(const QString& path) {
     if (!has_failed) recent_.add(path);
 }
 
-/// Of the graph that is open.
+/// Tells whether the file of the graph that is open was replaced or deleted.
 void MainWindow::tell_of_file() {
     const QString path = session_.watch.path(), name = QFileInfo(path).fileName();
     switch (session_.watch.state()) {

@@ -1,5 +1,5 @@
-// Captures on another machine, with a stand-in for ssh that runs the command here. A package of the tests stands
-// in for rematlas, in a real Python.
+// Captures on another machine, with a stand-in for ssh that runs the command here. In a real Python, a
+// package of the tests stands in for rematlas.
 #include <signal.h>
 
 #include <QCheckBox>
