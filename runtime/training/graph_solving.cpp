@@ -5,6 +5,7 @@
 #include "core/planning/checkpoint_policy.h"
 #include "core/planning/request.h"
 #include "core/schedule/schedule_file.h"
+#include "runtime/device/measured_time.h"
 #include "runtime/training/bindings.h"
 
 namespace rematlas {
@@ -47,6 +48,10 @@ std::string policy_of(const std::string& path, const std::string& budget) {
     return policy_text(plan.graph, or_throw(policy));
 }
 
+std::int64_t counted_nanoseconds(const std::string& kind, std::int64_t measured) {
+    return counted_time(kind, Nanoseconds(measured)).value;
+}
+
 }  // namespace
 
 void define_solving(torch::Library& library) {
@@ -54,6 +59,8 @@ void define_solving(torch::Library& library) {
     // reaches `gap`.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
+    // The time of a kernel as its graph states it: the measured one, unless the tests scale measured times.
+    library.def("counted_nanoseconds(str kind, int measured) -> int", &counted_nanoseconds);
     // `path` names a plan file, or a schedule file with its graph file beside it. Without a `budget` the
     // budget of the plan is used.
     library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);

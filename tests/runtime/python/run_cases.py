@@ -8,5 +8,7 @@ import unittest
 HANGS_AFTER = 15 * 60  # seconds; the longest group takes six minutes on a slow machine
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit("run_cases: name the cases to run")
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
     unittest.main(module=None, argv=["unittest", *sys.argv[1:]])

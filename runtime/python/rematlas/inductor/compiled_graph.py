@@ -231,16 +231,19 @@ class BudgetedGraph:
         return min(plain, found, key=lambda cut: cut.lowered_bytes)
 
     def least_saved(self) -> Cut:
-        """Returns the cut with the fewest bytes alive between forward and backward, among the cuts whose peak
-        is at most that of torch's own."""
+        """Returns the cut that leaves the most room to the other graphs of the step. While another graph
+        runs, the bytes that this one saves are alive; so the sum of these and of the own peak is the least.
+        """
         plain = self.cut_plainly()
         asked = plain.lowered_bytes - self.beside_bytes
-        found = self.planned(asked, asked)
+        found, reserved = self.planned(asked, asked), asked
         if isinstance(found, NoSaveSet) and not found.is_proven:
-            found = self.planned(asked, max(0, 2 * asked - found.needed_bytes))
-        if isinstance(found, NoSaveSet) or found.lowered_bytes > plain.lowered_bytes:
-            return plain
-        return min(plain, found, key=lambda cut: cut.forward.end_bytes)
+            reserved = max(0, 2 * asked - found.needed_bytes)
+            found = self.planned(asked, reserved)
+        if isinstance(found, NoSaveSet) and not found.is_proven:
+            found = self.planned(found.needed_bytes, reserved)
+        cuts = [plain] if isinstance(found, NoSaveSet) else [plain, found]
+        return min(cuts, key=lambda cut: cut.forward.end_bytes + cut.lowered_bytes)
 
     def planned(self, asked: int, reserved: int = 0, budget: int | None = None) -> Cut | NoSaveSet:
         """Cuts the graph by the solver's schedule for `asked` bytes. `reserved`: bytes of these that must be

@@ -91,7 +91,7 @@ class KernelStep:
         made = {
             "id": number,
             "name": str(kernel.node.target),
-            "time_ns": max(1, round(seconds * 1e9)),
+            "time_ns": ops.counted_nanoseconds(str(kernel.node.target), max(1, round(seconds * 1e9))),
             "workspace_bytes": workspace,
             "inputs": [self.number[node] for node in kernel.reads],
             "outputs": [self.number[node] for node in kernel.makes],
