@@ -2,11 +2,13 @@
 # make test   build everything and run the tests, but for sweeps of minutes (label slow)
 # make test-all   build everything and run all tests
 # make package   a Debian package: build/release/rematlas_*.deb
+# make appimage   the explorer and the command line in one file for any desktop: dist/Rematlas-x86_64.AppImage
+# make sdist   the source distribution of the Python package: dist/rematlas-*.tar.gz
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
 # make docs   the documentation as a site: build/site/index.html; fails where a link or an anchor leads nowhere
 # make test-docs   runs the commands and programs of the documentation's pages, and compares what they print
-# make test-integrations, make test-package, make wheel, make bench: see README.md
+# make test-integrations, make test-package, make test-appimage, make wheel, make bench: see README.md
 # make test TORCH=2.11.0   what needs torch, built against another version and tested there;
 #                          ASSERTIONS=yes keeps the assertions, WITHOUT=one_torch leaves tests out by their label
 # All install what is missing first. PRESET: release (default), debug, headless, asan, asan-explorer, tsan.
@@ -29,10 +31,10 @@ TESTS := $(if $(TORCH),^(runtime|simgpu))
 # Tests to leave out, as a regular expression of their labels.
 WITHOUT ?= slow
 
-.PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations docs test-docs package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup core programs build run test test-all test-clocks test-versions test-integrations docs test-docs package test-package wheel sdist appimage test-appimage bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,12s/^# //p' Makefile
+	@sed -n '1,14s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer) $(if $(TORCH),--torch $(TORCH))
@@ -93,6 +95,17 @@ test-package: package
 wheel:
 	@for torch in $(WHEEL_TORCH); do $(MAKE) --no-print-directory programs TORCH=$$torch || exit 1; done
 	@resources/wheel/build.sh $(foreach torch,$(WHEEL_TORCH),$(CURDIR)/build/release$(addprefix -torch-,$(filter-out $(DEFAULT_TORCH),$(torch))))
+
+sdist: setup
+	@resources/wheel/sdist.sh
+
+appimage: programs
+	@resources/setup/setup.sh --appimage
+	@resources/appimage/build.sh $(BUILD)
+
+# Tries the AppImage in a Debian root that has no more than the libraries of a desktop; needs root and mmdebstrap.
+test-appimage: appimage
+	@tests/package/appimage_test.sh dist/Rematlas-x86_64.AppImage
 
 bench: build
 	@bench/run.sh $(BUILD)/bin

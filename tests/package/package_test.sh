@@ -6,38 +6,12 @@
 set -euo pipefail
 build=$1
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-[ "$(id -u)" -eq 0 ] || skip "needs root"
-command -v mmdebstrap >/dev/null || skip "needs mmdebstrap (apt-get install mmdebstrap)"
 package=$(find "$build" -maxdepth 1 -name 'rematlas_*.deb' | sort | tail -1)
+# shellcheck source=fresh_root.sh
+source "$(dirname "${BASH_SOURCE[0]}")/fresh_root.sh"
 [ -n "$package" ] || skip "there is no package in $build (make package)"
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-
-root=$(mktemp -d /tmp/rematlas_root.XXXXXX)
-trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
-chmod 755 "$root"
-mmdebstrap --quiet --variant=minbase "$release" "$root" || skip "no Debian root could be made (is the network there?)"
-mount -t proc proc "$root/proc" || skip "/proc cannot be mounted, by which programs find their libraries"
+make_root
 cp "$package" "$root/tmp/rematlas.deb"
-
-inside() {
-    chroot "$root" env -i PATH=/usr/bin:/usr/sbin:/bin:/sbin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-}
-passed=0
-expect() {  # NAME COMMAND...: the command ends with status 0
-    local name=$1
-    shift
-    if "$@" >"$root/tmp/said" 2>&1; then
-        passed=$((passed + 1))
-    else
-        echo "failed: $name"
-        tail -20 "$root/tmp/said"
-        exit 1
-    fi
-}
 
 inside apt-get update -qq
 inside apt-get install -y -qq --no-install-recommends /tmp/rematlas.deb shared-mime-info desktop-file-utils xdg-utils \

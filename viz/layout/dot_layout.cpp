@@ -9,6 +9,10 @@
 #include <memory>
 #include <string>
 
+// The engine `dot`, which the program is linked with. Graphviz would look for it in a folder of the system,
+// where an installation without that folder finds none.
+extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
+
 namespace rematlas {
 
 namespace {
@@ -31,9 +35,12 @@ std::string inches(double points) {
     return digits;
 }
 
-/// The context that all graphs of the program share, because making one reads Graphviz's plugins from disk.
+/// The context that all graphs of the program share.
 GVC_t* shared_context() {
-    static GVC_t* context = gvContext();
+    static const lt_symlist_t engines[] = {
+        {text("gvplugin_dot_layout_LTX_library"), &gvplugin_dot_layout_LTX_library}, {nullptr, nullptr}};
+    constexpr int reads_no_plugins = 0;
+    static GVC_t* context = gvContextPlugins(engines, reads_no_plugins);
     return context;
 }
 

@@ -144,10 +144,13 @@ class KernelStep:
         )
 
     def forbid_overwriting(self, names, answer: SaveSet) -> int:
-        """Has the named kernels write their results to new memory from here on. Returns the peak bytes of the
-        answer's schedule with that."""
-        for kernel, op in zip(self.ran, self.ops, strict=True):
-            if kernel is not None and kernel.node.name in names:
+        """Has the named kernels write their results to new memory from here on. The same holds for all
+        kernels that compute the same, such as those of other blocks: the next schedule would use them in
+        place of the named ones. Returns the peak bytes of the answer's schedule with that."""
+        ran = [(kernel, op) for kernel, op in zip(self.ran, self.ops, strict=True) if kernel is not None]
+        kinds = {kind_of(kernel) for kernel, _ in ran if kernel.node.name in names}
+        for kernel, op in ran:
+            if kind_of(kernel) in kinds:
                 op.pop("inplace", None)
         return self.peak_bytes(json.loads(answer.schedule_text)["steps"])
 
@@ -168,9 +171,10 @@ class KernelStep:
                 held -= drop(number)
                 continue
             op = self.ops[number]
-            over = [old for _, old in op.get("inplace", ())] if kind == "run_inplace" else []
+            over = [self.overwritten(self.ran[number])[1]] if kind == "run_inplace" else []
+            reused = sum(sizes[old] for old in over) if "inplace" in op else 0
             made = sum(sizes[output] for output in op["outputs"])
-            peak = max(peak, held + made + op.get("workspace_bytes", 0) - sum(sizes[old] for old in over))
+            peak = max(peak, held + made + op.get("workspace_bytes", 0) - reused)
             held += made - sum(map(drop, (*over, *op["outputs"])))
             alive.update(op["outputs"])
         return peak
@@ -213,6 +217,13 @@ class KernelStep:
             graph,
             text,
         )
+
+
+def kind_of(kernel) -> tuple:
+    """Returns what kernels have in common that compute the same from tensors of the same shapes."""
+    tensors = [node.meta["val"] for node in (*kernel.reads, *kernel.makes)]
+    computed = [str(node.target) for node in kernel.computes]
+    return (*computed, *(f"{value.dtype} {tuple(value.shape)}" for value in tensors))
 
 
 def read_in_order(kernel) -> list:
