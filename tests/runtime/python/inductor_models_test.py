@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 import inductor_test
 import rematlas
-from rematlas.inductor.save_set import KernelStep
+from rematlas.inductor.save_set import KernelStep, kind_of
 from rematlas.library import ops
 
 WIDTH = inductor_test.WIDTH
@@ -190,27 +190,56 @@ class RecurrentLayers(inductor_test.Case):
 
 
 class Schedules(inductor_test.Case):
-    def test_the_bytes_of_their_steps_are_those_of_the_solver(self):
-        answers = []
+    def answers(self, module, budget, x):
+        """Returns each KernelStep that is solved while the step is compiled, with its answer."""
+        found = []
 
         def solve(step, *given):
-            answers.append((step, solve_step(step, *given)))
-            return answers[-1][1]
+            found.append((step, solve_step(step, *given)))
+            return found[-1][1]
 
         solve_step = KernelStep.solve
-        x = torch.randn(4, 8, 48, 48, generator=torch.Generator().manual_seed(1))
         with unittest.mock.patch.object(KernelStep, "solve", solve):
-            rematlas.compile(images(), "80%")(x).backward()
-        self.assertTrue(answers)
-        for step, answer in answers:
+            rematlas.compile(module, budget)(x).backward()
+        self.assertTrue(found)
+        return found
+
+    def test_the_bytes_of_their_steps_are_those_of_the_solver(self):
+        x = torch.randn(4, 8, 48, 48, generator=torch.Generator().manual_seed(1))
+        for step, answer in self.answers(images(), "80%", x):
             steps = json.loads(answer.schedule_text)["steps"]
             self.assertEqual(step.peak_bytes(steps), answer.planned_bytes)
             self.assertTrue(answer.overwriting)
+            in_new_memory = []
+            for kind, number in steps:
+                in_new_memory.append(["run" if kind == "run_inplace" else kind, number])
+                if kind == "run_inplace":
+                    in_new_memory += [["free", old] for _, old in step.ops[number]["inplace"]]
             known = step.forbid_overwriting(answer.overwriting, answer)
+            self.assertEqual(known, step.peak_bytes(in_new_memory))
             self.assertGreaterEqual(known, answer.planned_bytes)
             self.assertFalse(
                 any("inplace" in step.ops[number] for kind, number in steps if kind == "run_inplace")
             )
+
+    def test_what_inductor_does_in_one_block_is_expected_in_the_others(self):
+        answers = self.answers(inductor_test.model(), "75%", inductor_test.sample())
+        step, answer = answers[-1]
+        places = {op["name"]: set() for op in step.ops}
+        for op in step.ops:
+            if "inplace" in op:
+                places[op["name"]].add(op["module"])
+        name = max(places, key=lambda op: len(places[op]))
+        self.assertGreater(len(places[name]), 1, places)
+        kernel = next(
+            kernel
+            for kernel, op in zip(step.ran, step.ops, strict=True)
+            if op["name"] == name and "inplace" in op
+        )
+        alike = [op for other, op in zip(step.ran, step.ops) if other and kind_of(other) == kind_of(kernel)]
+        self.assertGreater(len(alike), 1)
+        step.forbid_overwriting([kernel.node.name], answer)
+        self.assertFalse(any("inplace" in op for op in alike))
 
 
 class SizesThatChange(inductor_test.Case):
