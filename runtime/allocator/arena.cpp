@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// All arenas of which somebody may still hold memory. The registry is never destroyed, because tensors may
-/// outlive every static object.
+/// All arenas whose memory may still be held. The registry is never destroyed, because tensors may outlive
+/// every static object.
 struct Registry {
     std::shared_mutex mutex;
     std::vector<std::shared_ptr<Arena>> arenas;
@@ -77,7 +77,7 @@ bool Arena::anything_held() const {
 bool Arena::reserve() {
     if (base_ || take_over()) return true;
     give_way(memory_.device);
-    memory_.trim();  // gives back memory that earlier steps left
+    memory_.trim();  // returns memory that earlier steps left
     char* base = static_cast<char*>(memory_.reserve(static_cast<std::size_t>(bytes_)));
     std::unique_lock lock(registry().mutex);
     base_ = base;
@@ -85,7 +85,7 @@ bool Arena::reserve() {
     return base != nullptr;
 }
 
-/// Takes the smallest memory of an idle arena that is large enough. Returns whether there is one.
+/// Takes over the smallest block that is large enough from an idle arena. Returns false if there is none.
 bool Arena::take_over() {
     Registry& all = registry();
     std::unique_lock lock(all.mutex);
@@ -116,7 +116,7 @@ void Arena::end_step() {
     in_step_ = false;
 }
 
-/// Finds the requests that are refused in this step, because their place has bytes that are still held.
+/// Finds the requests that this step must refuse, because bytes of their place are still held.
 void Arena::find_refused() {
     refused_.clear();
     for (const auto& holder : holders_) {
@@ -197,8 +197,8 @@ bool Arena::give_way(int device) {
                 gone.push_back(
                     {arena, std::exchange(arena->base_, nullptr), std::exchange(arena->reserved_, 0)});
     }
-    // The release of a GPU's memory waits for the device, and so for functions of the host in its streams,
-    // which give memory back too; therefore it happens without the lock.
+    // Releasing GPU memory waits for the device, and thus for host functions in its streams. These functions
+    // give memory back, which needs the lock. So the memory is released without the lock.
     for (const Gone& one : gone) one.arena->memory_.release(one.base, static_cast<std::size_t>(one.bytes));
     return !gone.empty();
 }

@@ -1,19 +1,20 @@
-// One piece of memory from which a logged sequence of requests is served again, each at its planned
-// address.
+// One block of memory for a step that repeats. It serves the requests that an earlier run of the step logged,
+// each at its planned address.
 //
 //     auto arena = Arena::create(requests, plan_requests(requests), host_memory());
-//     if (arena->begin_step()) ...             // takes its memory where it has none
-//     void* data = arena->take(bytes);         // null: not what was planned, ask the system
-//     Arena::give_back(data);                  // by anybody, at any time; nothing when it is nobody's
+//     if (arena->begin_step()) ...             // allocates the arena's memory if it has none
+//     void* data = arena->take(bytes);         // null: the request is not as planned; ask the system
+//     Arena::give_back(data);                  // from any thread, at any time; ignores memory of no arena
 //     arena->end_step();
 //
-// Memory that is held is never handed out again: a request is served only when everybody who had bytes of
-// its place before has given them back. The first request that deviates, in size, in number or because a
-// place is not free, ends the service until the next step. Tensors that are still held when a step begins
-// (results in the hands of the caller) keep their bytes; only the requests that are planned there are
-// refused. Between steps an arena in which nothing is held gives its memory away if others need it: arenas
-// of alternating steps share one memory. Threads: one takes, any may give back. The memory lives until its
-// owner and the last holder are gone.
+// Memory that is still held is never handed out again: a request is served only after all earlier requests at
+// the same bytes have been given back. The first request that deviates from the plan, because its size or the
+// number of requests differs or because its place is not free, ends the service until the next step. Tensors
+// that are still held when a step begins (results that the caller keeps) keep their bytes; only the requests
+// that are planned at these bytes are refused. Between steps an arena whose memory nobody holds gives this
+// memory to other arenas that need it: the arenas of alternating steps share one block. Threads: one thread
+// takes memory, any thread may give memory back. The memory lives until the owner of the arena and the last
+// holder of a part of it are gone.
 #pragma once
 
 #include <atomic>
@@ -30,34 +31,34 @@ namespace rematlas {
 
 class Arena {
   public:
-    /// `plan` has passed `check_requests`. Null where nothing is requested.
+    /// `plan` must have passed `check_requests`. Returns null if `plan` needs no bytes.
     static std::shared_ptr<Arena> create(const std::vector<Request>& requests, RequestPlan plan,
                                          const ArenaMemory& memory);
     ~Arena();
 
-    /// False if there is no memory for the arena now: nothing can be taken in this step.
+    /// Returns false if there is no memory for the arena now; then nothing can be taken in this step.
     bool begin_step();
     void end_step();
     void* take(std::size_t bytes);
-    /// True if all requests up to now were as planned.
+    /// Returns true if all requests up to now were as planned.
     bool on_plan() const { return on_plan_; }
-    /// True if all requests of the plan have been made.
+    /// Returns true if all requests of the plan have been made.
     bool complete() const { return next_ == offsets_.size(); }
     std::int64_t bytes() const { return bytes_; }
 
     bool contains(const void* data) const { return base_ && data >= base_ && data < base_ + bytes_; }
     /// Whether the address is in the memory of some arena.
     static bool holds(const void* data);
-    /// Gives memory back to this arena. Returns its size; nothing if this arena had not handed it out.
+    /// Gives memory back to this arena. Returns its size, or nullopt if this arena has not handed it out.
     std::optional<std::int64_t> return_here(void* data);
-    /// Gives memory back to the arena that had handed it out. Returns its size; nothing if it was no
-    /// arena's.
+    /// Gives memory back to the arena that handed it out. Returns its size, or nullopt if no arena handed it
+    /// out.
     static std::optional<std::int64_t> give_back(void* data);
-    /// To be called when the owner needs the arena no longer. It is freed with the last memory that is held
-    /// of it.
+    /// Must be called when the owner no longer needs the arena. The arena is freed once none of its memory is
+    /// held.
     static void retire(std::shared_ptr<Arena> arena);
-    /// Releases the memory of arenas on the device that are in no step and of which nothing is held. Returns
-    /// whether there were any.
+    /// Releases the memory of all idle arenas on the device: those that are in no step and whose memory
+    /// nobody holds. Returns whether any memory was released.
     static bool give_way(int device);
 
   private:
@@ -79,11 +80,10 @@ class Arena {
     std::int64_t reserved_ = 0;                  ///< bytes at `base_`, at least `bytes_`
     std::vector<std::int64_t> sizes_, offsets_;  ///< per request
     Lists before_;
-    std::vector<std::int32_t> place_;  ///< per request: its place; requests with equal offsets share one
+    std::vector<std::int32_t> place_;  ///< per request: its place; requests with equal offsets share a place
     std::unordered_map<std::int64_t, std::int32_t> places_;  ///< places by offset
-    std::vector<std::atomic<std::int32_t>> holders_;         ///< per place: the request whose memory is held
-                                                             ///< there
-    std::vector<std::uint8_t> refused_;  ///< per request, in this step; empty when none is
+    std::vector<std::atomic<std::int32_t>> holders_;         ///< per place: the request that holds it
+    std::vector<std::uint8_t> refused_;  ///< per request: refused in this step; empty if none is
     std::size_t next_ = 0;
     bool on_plan_ = false;
     bool in_step_ = false;

@@ -25,31 +25,32 @@ std::atomic<std::int64_t> bytes_step_peak{0};
 std::atomic<std::int64_t> bytes_apart{0};
 std::atomic<bool (*)()> counts_apart{nullptr};
 std::atomic<std::int64_t> from_system{0};
-std::atomic<bool> heap_is_kept{false};  ///< for the rest of the process
+std::atomic<bool> heap_is_kept{false};  ///< stays set for the rest of the process
 
 std::mutex malloc_limits;
-int kept_heaps = 0;  ///< guarded by the mutex
+int kept_heaps = 0;  ///< guarded by `malloc_limits`
 
-/// The caller holds the mutex.
+/// The caller must hold `malloc_limits`.
 void set_malloc_limits() {
     if (!heap_is_kept)
-        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // else blocks beyond 128 KiB would lie outside of the heap
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // otherwise blocks beyond 128 KiB would lie outside the heap
     mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
 }
 
-/// The most threads that a search in a step's planning has beside its own.
+/// The largest number of threads that a search during planning starts in addition to the calling thread.
 constexpr int heaps_left_by_threads = 3;
 
-/// Gives back the free memory at the end of the calling thread's heap, which malloc_trim leaves: malloc
-/// looks at it when a large block beside it is freed. A thread that has ended has left its heap to a thread
-/// that begins, so `others` new threads, all alive at once, do the same with their heaps.
+/// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not do
+/// that: malloc checks the end of a heap only when a large block next to it is freed. A new thread takes over
+/// the heap of a thread that has ended. So `others` new threads, all alive at once, do the same with such
+/// heaps.
 void shrink_own_heap(int others) {
     void* volatile block = std::malloc(96 << 10);
     std::free(block);
     if (others > 0) std::thread(shrink_own_heap, others - 1).join();
 }
 
-/// Each allocation starts with a header of as many bytes as keep the data aligned for vector instructions.
+/// Each block begins with a header. The header's size keeps the data aligned for vector instructions.
 constexpr std::size_t header = 64;
 struct Header {
     std::int64_t bytes;
@@ -57,9 +58,9 @@ struct Header {
     bool mapped;  ///< the block has its own mapping and is not from the heap
 };
 
-/// Smaller blocks are not worth pages of their own.
+/// The smallest block that is worth pages of its own.
 constexpr std::size_t smallest_mapped = std::size_t{1} << 20;
-thread_local int own_pages = 0;  ///< scopes of OwnPages
+thread_local int own_pages = 0;  ///< number of OwnPages objects of this thread
 std::atomic<int> own_pages_everywhere{0};
 
 bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
@@ -68,7 +69,7 @@ bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
             (step && step->logs()));
 }
 
-/// Takes a block from the system; null if there is no memory.
+/// Takes a block from the system. Returns null if there is no memory.
 void* new_block(std::size_t bytes, bool mapped) {
     void* block = nullptr;
     if (bytes > SIZE_MAX / 2) return nullptr;
@@ -88,9 +89,9 @@ void free_block(Header* block) {
     }
 }
 
-/// The seal tells a block of this allocator from a block that libtorch's own allocator handed out before
-/// and that oneDNN gives back through the raw interface. Reading in front of such a block is safe: it is
-/// aligned to 64 bytes too, and the bookkeeping of malloc lies there.
+/// The seal distinguishes a block of this allocator from a block that libtorch's own allocator handed out
+/// earlier and that oneDNN gives back through the raw interface. Reading in front of such a block is safe:
+/// the block is aligned to 64 bytes too, and malloc's bookkeeping lies in front of it.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -106,7 +107,7 @@ bool is_apart() {
     return asked && asked();
 }
 
-/// Counts memory that is taken; a negative number counts memory that is freed.
+/// Counts memory that is taken, or freed if `bytes` is negative.
 void count(std::int64_t bytes) {
     const bool apart = is_apart();
     if (apart) bytes_apart.fetch_add(bytes, std::memory_order_relaxed);
@@ -117,7 +118,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// The header of a block that libtorch's allocator of host memory handed out, this one or an earlier one.
+/// Returns the header of a block. Only a block of this allocator really has one (see `is_ours`).
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }
@@ -140,8 +141,8 @@ void release(void* data) {
     free_block(block);
 }
 
-/// The pointer is its own context and the deleter is always the same, because oneDNN allocates through the
-/// raw interface.
+/// The data pointer is its own context and the deleter is always the same, because oneDNN allocates through
+/// the raw interface.
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {
@@ -181,8 +182,8 @@ void CountingAllocator::install(Heap heap) {
         c10::SetCPUAllocator(&allocator, /*priority=*/100);
         if (heap == Heap::callers) return;
         heap_is_kept = true;
-        // Memory that was once touched stays with the process. Returning it after every large tensor would
-        // make each step fault it in again, which takes longer than many of the operations and makes their
+        // Memory that was once touched stays with the process. If it were returned after every large tensor,
+        // each step would fault it in again. That takes longer than many of the operations and makes their
         // times vary.
         std::lock_guard lock(malloc_limits);
         mallopt(M_MMAP_MAX, 0);

@@ -5,9 +5,9 @@
 //     ... run something ...
 //     CountingAllocator::peak();                    // the most bytes alive since reset_peak()
 //
-// Within a scope of a StepMemory, requests are served at planned addresses where there are any; they count
-// like others. The allocator counts the bytes that tensors ask for, not those to which malloc rounds them.
-// Threads: any; counters are atomic.
+// Within a scope of a StepMemory, requests that are planned are served at their planned addresses; they count
+// like others. The allocator counts the bytes that tensors ask for, without malloc's rounding. Threads: any;
+// counters are atomic.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -18,37 +18,40 @@ namespace rematlas {
 
 class CountingAllocator {
   public:
-    /// Whether malloc keeps all memory that it was once given, or stays as the process has set it.
+    /// Whether malloc keeps all memory that the system gave it (`kept`), or keeps the settings of the process
+    /// (`callers`).
     enum class Heap { kept, callers };
-    /// Makes this allocator libtorch's allocator of host memory for the rest of the process. Later calls do
+    /// Makes this class libtorch's allocator of host memory for the rest of the process. Further calls do
     /// nothing.
     static void install(Heap heap = Heap::kept);
 
-    /// Whether this allocator handed out the memory.
+    /// Says whether this allocator handed out the memory.
     static bool counts(const c10::DataPtr& memory);
 
-    static std::int64_t alive();  ///< bytes
-    /// The most bytes alive since the last reset_peak(), without those that are counted apart.
+    static std::int64_t alive();  ///< bytes alive now
+    /// The most bytes alive since the last reset_peak(), without the bytes that are counted apart.
     static std::int64_t peak();
     static void reset_peak();
 
-    /// From now on, memory that is taken or freed by threads for which `is_apart` is true is counted apart,
-    /// from 0 on; null: all memory is counted together. reset_peak() does nothing on such a thread.
+    /// From now on, memory that is taken or freed by threads for which `is_apart` returns true is counted
+    /// apart; that count begins at 0. With null, all memory is counted together. reset_peak() does nothing on
+    /// a thread that is counted apart.
     static void count_apart(bool (*is_apart)());
-    static std::int64_t apart();  ///< bytes alive that are counted apart; below 0 where more was freed
+    static std::int64_t apart();  ///< bytes alive that are counted apart; negative if more were freed than
+                                  ///< taken
 
-    /// A second peak, for whoever watches the process: the most bytes alive since the last
-    /// reset_watermark(). Rematlas itself never resets it.
+    /// A second peak, for code that watches the process: the most bytes alive since the last
+    /// reset_watermark(). Rematlas itself never resets this peak.
     static std::int64_t watermark();  ///< in bytes
     static void reset_watermark();
 
-    /// A third peak, of the process's steps. Returns the most bytes alive since the last call of this
+    /// A third peak, which the process's steps use. Returns the most bytes alive since the last call of this
     /// function.
     static std::int64_t take_step_peak();
 
-    /// While an object of this class lives, each large block has pages of its own, which go back to the
-    /// system when the block is freed. A heap would keep them: those of a step that runs once, and those
-    /// that loss and optimizer take beside a step whose own memory is reserved.
+    /// While an object of this class lives, each large block has pages of its own, which return to the system
+    /// when the block is freed. The heap would keep such memory: that of a step that runs only once, and that
+    /// which loss and optimizer take in addition to a step whose own memory is reserved.
     class OwnPages {
       public:
         enum class For { this_thread, process };
@@ -61,10 +64,10 @@ class CountingAllocator {
         For whom_;
     };
 
-    /// While an object of this class lives, the heap keeps all memory that was once given to it. Otherwise
-    /// malloc gives much of the free memory at the heap's end back, and takes it again in each step whose
-    /// tensors are dropped and made again. Afterwards malloc's limits are those that it reaches by itself
-    /// once it has freed a large block.
+    /// While an object of this class lives, the heap keeps all memory that the system gave it. Otherwise
+    /// malloc returns much of the free memory at the heap's end, and takes it again in each step that drops
+    /// tensors and makes them again. When the object ends, malloc's limits are set to the values that malloc
+    /// itself chooses after it has freed a large block.
     class KeptHeap {
       public:
         KeptHeap();
@@ -73,12 +76,12 @@ class CountingAllocator {
         ~KeptHeap();
     };
 
-    /// Gives free memory of the heaps back to the system: of the process's heap, of the calling thread's,
-    /// and of those of a few threads that have ended.
+    /// Returns free memory of three kinds of heaps to the system: the process's heap, the calling thread's
+    /// heap, and the heaps of a few threads that have ended.
     static void give_back_free_pages();
 
-    /// How often the system was asked for memory since the process began. Requests that an arena serves do
-    /// not count.
+    /// Returns how often tensors asked the system for memory since the process began. Requests that an arena
+    /// serves do not count.
     static std::int64_t system_allocations();
 };
 

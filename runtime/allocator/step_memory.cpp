@@ -13,18 +13,18 @@ struct RequestLog {
 
 namespace {
 
-/// The most times that a step is planned. Kernels that prepare something once make the first step differ
-/// from the next; a step that keeps changing is not worth planning anew each time.
+/// A step is planned at most this many times. Kernels that prepare something once make the first step differ
+/// from the next. A step that keeps changing is not worth a new plan each time.
 constexpr int kMostPlans = 4;
 
-/// An arena of this size is planned with more effort if it is more than half a percent above the peak of
-/// held bytes.
+/// An arena above this size is planned with more effort if it exceeds the peak of held bytes by more than
+/// half a percent.
 constexpr std::int64_t kWorthTheEffort = std::int64_t{64} << 20;
 constexpr std::int64_t kMoreEffort = 300'000'000;
 
 thread_local StepMemory* innermost = nullptr;
 
-/// Memory that the system served to steps that are logged, by address: any thread may give it back.
+/// The memory that the system served to logged steps, by address. Any thread may give it back.
 class LoggedMemory {
   public:
     void taken(void* data, std::int64_t bytes, const std::shared_ptr<RequestLog>& log) {
@@ -43,7 +43,7 @@ class LoggedMemory {
         held_.erase(found);
         count_.store(held_.size(), std::memory_order_release);
     }
-    /// Ends the log. Memory that is held now counts as held at the end of the step.
+    /// Ends the log. Memory that is still held counts as held until the end of the step.
     void end(const std::shared_ptr<RequestLog>& log) {
         std::lock_guard lock(mutex_);
         std::erase_if(held_, [&](const auto& entry) { return entry.second.log == log; });
@@ -87,7 +87,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     key_ = key;
     report_.system_allocations = 0;
     if (arena_) {
-        if (++runs_ == 2) memory_.trim();  // the memory of the logged step is given back by now
+        if (++runs_ == 2) memory_.trim();  // the memory of the logged step has been given back by now
         memory_.await_users();
         fitted_ = arena_->begin_step();
         report_.arena_bytes = fitted_ ? arena_->bytes() : 0;
@@ -95,7 +95,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     }
     if (plans_left_ == 0) return;
     Arena::give_way(memory_.device);
-    memory_.trim();  // earlier work took other blocks
+    memory_.trim();  // returns blocks that earlier work left free
     log_ = std::make_shared<RequestLog>();
 }
 

@@ -1,17 +1,17 @@
-// The memory of a step that runs over and over. The system serves the first run, which is logged; an arena
-// serves later runs at planned addresses, without the system.
+// The memory of a step that runs repeatedly. The system serves the first run, which is logged; in later runs
+// an arena serves the requests at planned addresses, without the system.
 //
 //     StepMemory memory(host_memory());
-//     memory.begin_step(key);                      // a number that names what will run
-//     { StepMemory::Scope scope(memory); ... }     // allocations of this thread come from it; several scopes
+//     memory.begin_step(key);                      // a number that identifies what will run
+//     { StepMemory::Scope scope(&memory); ... }    // serves this thread's allocations; several may follow
 //     memory.end_step();                           // a logged step is planned here
 //     memory.report();
 //
-// If a step asks for other memory than was logged, the system serves it from there on, and the step is
-// logged again the next time. The system also serves a step whose arena does not fit beside the memory that
-// is held. Results that the caller still holds when the next step begins are safe (see arena.h). The
-// allocator of the device asks `StepMemory::active()` first, and reports the requests that it served
-// itself. Threads: steps of one StepMemory follow one another; memory may be given back by any thread.
+// If a step makes other requests than were logged, the system serves them from there on, and the next step is
+// logged again. The system also serves a step whose arena does not fit next to the memory that is held.
+// Results that the caller still holds when the next step begins are safe (see arena.h). The device's
+// allocator asks `StepMemory::active()` first, and reports each request that it had to serve itself. Threads:
+// the steps of one StepMemory must follow one another; any thread may give memory back.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ namespace rematlas {
 
 struct StepMemoryReport {
     std::int64_t arena_bytes = 0;         ///< 0 if there is no arena, or if it did not fit
-    std::int64_t system_allocations = 0;  ///< requests that the system served in scopes of the last step
-    std::int64_t deviations = 0;          ///< number of planned steps that asked for other memory
+    std::int64_t system_allocations = 0;  ///< requests in scopes of the last step that the system served
+    std::int64_t deviations = 0;          ///< number of planned steps that made other requests
 };
 
 struct RequestLog;
@@ -40,18 +40,17 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// A `key` other than that of the last step means that other requests are expected: everything is
-    /// logged anew. `most`: bytes that an arena should not exceed; the plan takes more effort to stay
-    /// within them.
+    /// If `key` differs from the key of the last step, other requests are expected and everything is logged
+    /// again. `most`: a limit for the arena; if the arena would be larger, planning takes more effort.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
-    /// Ends the step. If this call is missing after an error, the next `begin_step` forgets the log.
+    /// Ends the step. If an error prevents this call, the next `begin_step` drops the log.
     void end_step();
     const StepMemoryReport& report() const { return report_; }
 
     /// While a Scope lives, this thread's allocations come from the step's memory.
     class Scope {
       public:
-        explicit Scope(StepMemory* memory);  ///< null: no step's memory serves this thread
+        explicit Scope(StepMemory* memory);  ///< with null, no StepMemory serves this thread
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
         ~Scope();
@@ -61,13 +60,13 @@ class StepMemory {
     };
 
     // The functions below are for allocators.
-    /// The memory of this thread's innermost scope, if it is for this device; else null.
+    /// Returns the memory of this thread's innermost scope if it belongs to this device; else null.
     static StepMemory* active(int device);
     bool logs() const { return log_ != nullptr; }
-    /// Serves a request. Null: the system has to serve it, and `served` has to be called.
+    /// Serves a request. If it returns null, the system must serve the request, and `served` must be called.
     void* take(std::size_t bytes);
     void served(void* data, std::size_t bytes);
-    /// Gives memory back. Returns its size if an arena had handed it out; nothing if the system had.
+    /// Gives memory back. Returns its size if an arena handed it out, or nullopt if the system did.
     static std::optional<std::int64_t> give_back(void* data);
 
   private:
@@ -84,7 +83,7 @@ class StepMemory {
     int runs_ = 0;         ///< number of steps with the arena
     bool fitted_ = false;  ///< the arena had its memory when the step began
     std::shared_ptr<Arena> arena_;
-    std::shared_ptr<RequestLog> log_;  ///< while a step is logged
+    std::shared_ptr<RequestLog> log_;  ///< set while a step is logged
 };
 
 /// The functions above, for an allocator in a separate library that is not linked with other code of

@@ -45,7 +45,6 @@ int AddedOps::add_state(const std::string& name, const Operand& like, double ini
     return operand;
 }
 
-/// Makes an op of the step's end, which makes the tensors of the operands `returns`.
 AddedOps::Added AddedOps::op_of(std::string name, std::string overload, std::string module,
                                 std::vector<Argument> arguments, const std::vector<int>& returns) const {
     Added added{.op = {.name = name, .phase = Phase::optimizer, .module = std::move(module)},
@@ -61,7 +60,6 @@ AddedOps::Added AddedOps::op_of(std::string name, std::string overload, std::str
     return added;
 }
 
-/// The number is made behind the last op of the captured step.
 int AddedOps::add_number(std::string name, const char* op, const char* overload,
                          std::vector<Argument> arguments, const Operand& like) {
     const int made = add_tensor(std::move(name), like, TensorKind::gradient);

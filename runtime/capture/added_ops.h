@@ -1,9 +1,9 @@
-// Adds ops, tensors and states behind the ops of a captured step.
+// Adds ops, tensors and states to a captured step. Each new op is placed behind an op of the captured step.
 //
 //     AddedOps added(step, device);
 //     const int sum = added.add_state("w.grad", like, 0);
 //     added.behind(op).push_back(added.op_of("aten::add_", "Tensor", "", {...}, {}));
-//     added.put_in_order();   // the step has them now
+//     added.put_in_order();   // now the step contains them
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ Argument value_argument(c10::IValue value);
 
 class AddedOps {
   public:
-    /// `step` and `device` outlive the object.
+    /// `step` and `device` must outlive the object.
     AddedOps(CapturedStep& step, const DeviceRuntime& device);
 
     struct Added {
@@ -30,27 +30,27 @@ class AddedOps {
     };
     TensorId tensor_of(int operand) const;
     int add_operand(Operand operand);
-    /// Returns an operand with a new tensor, whose geometry and type are those of `like`.
+    /// Adds a tensor with the geometry and type of `like`, and returns its operand.
     int add_tensor(std::string name, Operand like, TensorKind kind);
-    /// Returns an operand with a new state of the optimizer.
+    /// Adds a state of the optimizer, and returns its operand.
     int add_state(const std::string& name, const Operand& like, double initial);
-    /// Returns an op of the step's end. `returns`: operands that it makes.
+    /// Returns an op for the end of the step. `returns`: the operands that the op makes.
     Added op_of(std::string name, std::string overload, std::string module, std::vector<Argument> arguments,
                 const std::vector<int>& returns) const;
-    /// Adds an op behind the last one of the captured step and returns the operand that it makes.
+    /// Adds an op behind the last op of the captured step, and returns the operand that the new op makes.
     int add_number(std::string name, const char* op, const char* overload, std::vector<Argument> arguments,
                    const Operand& like);
-    /// The op writes its result over the tensor of the operand `before`.
+    /// Lets the op `added` write its result `after` over the tensor of the operand `before`.
     void overwrite(int before, int after, Added& added) const;
-    /// True if some op makes the tensor, so that it may be written over.
+    /// Says whether an op makes the tensor, which may therefore be written over.
     bool made_by_of(TensorId tensor) const;
-    /// Adds a state of that name, and an op that copies the value to it.
+    /// Adds a state called `name`, and an op behind `after` that copies the value to this state.
     void tell(const char* name, int value, const Operand& number, OpId after);
-    /// Says for each op whether `last` cannot run without it.
+    /// Says for each op whether `last` depends on it.
     std::vector<std::uint8_t> leading_to(OpId last) const;
-    /// Returns a tensor without bytes that the op makes: an op that reads the tensor runs after this op.
+    /// Returns a tensor without bytes that the op makes. An op that reads this tensor must run after `op`.
     TensorId end_of(OpId op);
-    /// Puts all that was added into the step.
+    /// Inserts all added ops into the step.
     void put_in_order();
 
     /// The ops that are added behind an op of the captured step, in order.

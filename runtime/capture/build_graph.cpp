@@ -16,7 +16,7 @@ bool is_persistent(TensorKind kind) {
     return kind == TensorKind::parameter || kind == TensorKind::buffer;
 }
 
-/// Works on a copy of the recording, in the order of the public function's description.
+/// Works on a copy of the recording, in the order in which build_graph.h describes the work.
 class Builder {
   public:
     Builder(const Recording& recording, const std::function<std::int64_t(std::int64_t)>& footprint)
@@ -42,7 +42,7 @@ class Builder {
   private:
     int value_of(int operand) const { return recording_.operands[operand].tensor.value; }
 
-    /// The values whose contents the op reads or writes.
+    /// Visits the values whose contents the op reads or writes.
     template <class Visit>
     void for_each_value(const TapeOp& op, Visit&& visit) const {
         for (const Argument& argument : op.arguments)
@@ -71,7 +71,7 @@ class Builder {
         return value;
     }
 
-    /// Finds the ops that touch each persistent storage, and whether a single op does.
+    /// Finds the ops that write each persistent storage, and whether a single op touches it.
     void find_writers() {
         std::map<int, std::set<int>> touching, writing;
         for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
@@ -94,7 +94,7 @@ class Builder {
 
     bool mutates(const Overwrite& overwrite) const { return mutated_.contains(overwrite.before.value); }
 
-    /// The final contents of persistent tensors that several ops touch.
+    /// Returns the final contents of persistent tensors that ops write and that are not mutated.
     std::vector<std::pair<int, int>> updates() const {
         std::vector<std::pair<int, int>> result;
         for (const auto& [root, newest] : newest_) {
@@ -153,8 +153,8 @@ class Builder {
             if (needed_[i]) op_of_[i] = OpId(next++);
     }
 
-    /// Finds the tensors that the caller holds while its loss runs: outputs and new contents of buffers.
-    /// They are not made again, because making one again would not free the first copy.
+    /// Finds the tensors that the caller holds while its loss runs: the outputs and the new contents of
+    /// buffers. These tensors are not recomputed, because that would not free the first copy.
     void find_handed_out() {
         has_caller_s_loss_ =
             std::any_of(recording_.ops.begin(), recording_.ops.end(),
@@ -240,8 +240,9 @@ class Builder {
         return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
     }
 
-    /// Keeps ops on their side of the loss where a schedule must not move them: the program continues by a
-    /// value that it reads in its forward, and random numbers of the backward come after those of the loss.
+    /// Keeps two kinds of ops on their side of the loss: ops whose value the program reads in its forward to
+    /// decide how to continue, and random ops of the backward, whose numbers must come after those of the
+    /// loss.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -256,7 +257,7 @@ class Builder {
         }
     }
 
-    /// The caller's loss reads all outputs, and the buffers as the forward leaves them.
+    /// Lets the caller's loss read all outputs, and the buffers as the forward leaves them.
     void add_end_of_forward(const RecordedOp& recorded, Op& op) {
         const auto add = [&](int value) {
             if (recording_.values[value].producer < &recorded - recording_.ops.data())
@@ -293,8 +294,8 @@ class Builder {
         for (std::size_t i = 0; i < recording_.outputs.size(); ++i) {
             const int operand = recording_.outputs[i];
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
-            // An output that nobody holds any more when the backward begins ends with the loss, which reads
-            // it.
+            // If nobody holds an output any more when the backward begins, the output ends with the loss,
+            // which reads it.
             const bool held = recording_.outputs_held.empty() || recording_.outputs_held[i];
             if (operand != no_operand && held) results.insert(tape.operands[tape.outputs.back()].tensor);
         }
@@ -314,7 +315,7 @@ class Builder {
 
     Recording recording_;
     const std::function<std::int64_t(std::int64_t)>& footprint_;
-    std::map<int, int> newest_;  ///< per overwritten storage (its first version): its last version
+    std::map<int, int> newest_;  ///< per overwritten storage (by its first version): its last version
     std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;

@@ -18,7 +18,7 @@
 namespace rematlas {
 namespace {
 
-/// The state that the recorded step has left, for comparison with its replay.
+/// The state after the recorded step, for comparison with its replay.
 struct Reference {
     StepResult step;
     std::vector<at::Tensor> tensors;  ///< parameters and buffers after the step
@@ -52,7 +52,7 @@ Reference Original::after(StepResult step, DeviceRuntime& device) {
             .generator = device.generator_state()};
 }
 
-/// The first difference between a step of the original and its replay; null if there is none.
+/// Returns the first difference between a step of the original and its replay, or null if they are equal.
 const char* difference(const Replayed& replayed, const Executor& executor, const Model& fresh,
                        const Reference& reference, DeviceRuntime& device) {
     if (!identical(replayed.outputs, reference.step.outputs)) return "outputs";
@@ -75,9 +75,10 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// Takes a further step of original and replay with other inputs and weights. Values that the program reads
-/// without a dispatched op have become part of the recording, and show here as differences; so do guarded
-/// values that change. `gradients` are those of the previous step, and afterwards those of this one.
+/// Runs a further step of the original and the replay with other inputs and weights. Values that the program
+/// reads without a dispatched op are constants of the recording, and show here as differences; so do guarded
+/// values that change. `gradients`: before the call those of the previous step, after the call those of this
+/// step.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {

@@ -1,4 +1,4 @@
-// Capture: a TorchScript model goes in, a training graph that can be planned and replayed comes out.
+// Captures a TorchScript model as a training graph that can be planned and replayed.
 //
 //     auto device = open_device("cpu");
 //     Result<Graph> graph =
@@ -6,9 +6,9 @@
 //     write_graph(*graph, "model.graph.json");
 //
 // The stages are load, record, check and profile. `check` replays the step on a fresh copy of the model and
-// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit. Then
-// the model and its replay take a second step with other inputs and other weights, and two more steps if
-// gradients read values.
+// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit. Then the
+// model and its replay run a second step with other inputs and other weights, and two more steps if gradients
+// depend on values that the program reads.
 #pragma once
 
 #include <filesystem>
@@ -18,13 +18,13 @@
 
 namespace rematlas {
 
-/// Errors: one line that names the file, the input, or the op with its module path and source line. The model
-/// is not changed. Cost: about 6 to 14 steps of the model.
+/// Fails with one line that names the file, the input, or the op with its module path and source line. The
+/// model file is not changed. Cost: about 6 to 14 steps of the model.
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
 /// Captures with deterministic kernels. If an op has none, the capture is repeated with the kernels that
-/// libtorch has (KernelSettings::lenient), and the provenance of the graph says so.
+/// libtorch has (KernelSettings::lenient), which is noted in the graph's provenance.
 Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
                                          const std::function<Result<Graph>()>& capture);
 

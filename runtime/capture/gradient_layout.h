@@ -1,4 +1,4 @@
-// The layout of gradients in memory, compared with that of their parameters.
+// Compares the memory layout of gradients with that of their parameters.
 #pragma once
 
 #include <c10/core/MemoryFormat.h>
@@ -10,10 +10,11 @@
 
 namespace rematlas {
 
-/// The memory format in which a copy gets the strides of the operand; none if no format gives them.
+/// Returns the memory format in which a copy of the operand gets the operand's strides, or nullopt if there
+/// is none.
 std::optional<c10::MemoryFormat> format_of(const Operand& operand);
 
-/// The path of the module that has the parameter.
+/// Returns the path of the module that owns the parameter.
 std::string module_of(const std::string& parameter);
 
 }  // namespace rematlas

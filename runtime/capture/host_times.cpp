@@ -41,7 +41,7 @@ torch::jit::Stack arguments_on(const TapeOp& op, const Tape& tape, c10::Device d
     return stack;
 }
 
-/// `run` takes its arguments off the stack.
+/// Returns the median time of five calls of `run`, which must take its arguments off the stack.
 template <class Run>
 Nanoseconds median_of_five(const torch::jit::Stack& arguments, Run&& run) {
     std::array<std::int64_t, 5> times{};
@@ -63,7 +63,7 @@ Nanoseconds time_on_host(const TapeOp& op, const Tape& tape) {
     return counted_time("host " + op.name, time);
 }
 
-/// Measures the op with its counter, as it runs in a step.
+/// Measures the op together with the increments of its counters, as in a step.
 void measure_on_device(Graph& graph, OpId id, const Tape& tape, DeviceRuntime& device) {
     Op& op = graph.ops[id];
     const TapeOp& of = tape.ops[id];

@@ -1,4 +1,4 @@
-// Times of the optimizer's ops: on the device, and on the host beside it.
+// Measures the optimizer's ops: on the device, and on the host for updates that may run there.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -7,18 +7,18 @@
 
 namespace rematlas {
 
-/// True for the update of a parameter by an optimizer. The other ops that end a step give other bits on a
-/// host than on another device. An update that can be skipped is excluded too, because it reads on the
-/// device whether it is skipped.
+/// Says whether the op is an optimizer's update that can run on the host. The other ops that end a step give
+/// different bits on a host than on another device. An update that can be skipped cannot run on the host
+/// either, because it reads on the device whether to skip.
 bool can_run_on_host(const TapeOp& op);
 
-/// Fills `host_time` of an optimizer's updates, whose `time` is known. If the device is a host, both times
-/// are the same. For another device each distinct op runs on the host, on tensors with the layout of its
-/// own (the median of a few runs).
+/// Fills `host_time` of an optimizer's updates; their `time` must be filled already. If the device is a CPU,
+/// both times are the same. Otherwise each distinct op runs on the host, on tensors with the layout of its
+/// operands (the median of five runs).
 void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& device);
 
-/// Fills `time`, `workspace` and `host_time` of the optimizer's ops. Each distinct op runs alone, which
-/// takes the memory of the largest.
+/// Fills `time`, `workspace` and `host_time` of the optimizer's ops. Each distinct op runs alone, so the
+/// memory of the largest op is needed.
 void measure_updates(Graph& graph, const Tape& tape, DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// The part of its storage that an input takes: a batch may be a slice of a data set that is one tensor.
+// The part of a storage that inputs use: a batch may be a slice of a data set that is one tensor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +14,8 @@ struct InputPart {
     std::int64_t bytes() const { return end - begin; }
 };
 
-/// Returns one part per storage, because inputs in one storage are one value: from the first byte of any
-/// input to the last byte of any.
+/// Returns one part per storage, because inputs in one storage are one value. The part ranges from the first
+/// byte of all these inputs to the last.
 std::unordered_map<const c10::StorageImpl*, InputPart> parts_of(const std::vector<at::Tensor>& inputs);
 
 }  // namespace rematlas

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes that a kernel moves for an operand. Elements of expanded axes count once.
+/// Returns the bytes that a kernel moves for an operand. Elements of expanded axes count once.
 double bytes_of(const Operand& operand, const Graph& graph) {
     double bytes = static_cast<double>(c10::elementSize(operand.dtype));
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)
@@ -22,7 +22,7 @@ double bytes_of(const Operand& operand, const Graph& graph) {
                : 0.0;
 }
 
-/// Whether the op has an argument is_causal that is true.
+/// Says whether the op has an argument `is_causal` whose value is true.
 bool is_causal(const TapeOp& op) {
     const auto handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
     const auto place = handle ? handle->schema().argumentIndexWithName("is_causal") : std::nullopt;

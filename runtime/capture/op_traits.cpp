@@ -12,7 +12,7 @@ struct HiddenUpdate {
     std::string_view op;
     std::size_t first, last;  ///< positions of the arguments that are written
     HiddenWrite kind = HiddenWrite::statistics;
-    int training = -1;  ///< position of the flag that says whether the call trains; -1: it always does
+    int training = -1;  ///< position of the flag that says whether the call trains; -1 if each call does
 };
 constexpr std::array<HiddenUpdate, 9> hidden_updates{{
     {"aten::native_batch_norm", 3, 4, HiddenWrite::statistics, 5},
@@ -23,7 +23,7 @@ constexpr std::array<HiddenUpdate, 9> hidden_updates{{
     {"aten::batch_norm_gather_stats", 3, 4},
     {"aten::batch_norm_gather_stats_with_counts", 3, 4},
     {"aten::_batch_norm_with_update", 3, 4},
-    {"aten::mkldnn_rnn_layer_backward", 22, 22, HiddenWrite::contents},  // the workspace of the forward op
+    {"aten::mkldnn_rnn_layer_backward", 22, 22, HiddenWrite::contents},  // the forward op's workspace
 }};
 
 template <std::size_t n>
@@ -31,7 +31,8 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Kernels on a device first copy a tensor that is not contiguous, and so read its contents.
+/// Returns false if a kernel on a device would first copy the tensor because it is not contiguous, and so
+/// read its contents.
 bool lies_as_kernels_take_it(const c10::IValue& value) {
     if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
     const at::Tensor& tensor = value.toTensor();

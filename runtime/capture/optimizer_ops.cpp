@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// True if every element has memory of its own and there are no gaps.
+/// Says whether every element has its own memory and there are no gaps.
 bool is_dense(const Operand& operand) {
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)
@@ -67,19 +67,19 @@ class Updates : private AddedOps {
   private:
     using AddedOps::overwrite;
 
-    /// A gradient as the next op takes it, and the op that makes it.
+    /// A gradient in the form that the next op reads, and the op that makes it.
     struct Given {
         int operand;
         OpId maker;
     };
-    /// A gradient that the end of the step uses up.
+    /// A gradient that the end of the step consumes.
     struct Taken {
         Optimizer optimizer;
         std::string name;
         Operand parameter;
         Given given;
         int lr;
-        std::ptrdiff_t place;  ///< among the step's gradients
+        std::ptrdiff_t place;  ///< index among the step's gradients
     };
 
     int add_rate(double lr) {
@@ -119,7 +119,7 @@ class Updates : private AddedOps {
         return {};
     }
 
-    /// Adds the gradient to the sum of earlier backwards.
+    /// Adds the gradient to the sum of earlier backwards. Returns the sum.
     Given add_sum(const std::string& parameter, const Operand& like, const Given& given) {
         const int sum = add_state(parameter + ".grad", like, -0.0);
         Added added = op_of("aten::add_", "Tensor", module_of(parameter),
@@ -164,15 +164,15 @@ class Updates : private AddedOps {
         if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
     }
 
-    /// The op writes over the gradient; from here on the result is the gradient.
+    /// Lets the op write over the gradient. From here on, the op's result is the gradient.
     void overwrite(Taken& taken, const char* prefix, Added& added) {
         const int before = taken.given.operand;
         taken.given.operand = add_tensor(prefix + taken.name, tape_.operands[before], TensorKind::gradient);
         overwrite(before, taken.given.operand, added);
     }
 
-    /// Adds the ops of torch.nn.utils.clip_grad_norm_, one gradient at a time. The norm is that of the
-    /// gradients' norms, in the order in which the module has its parameters.
+    /// Adds the ops of torch.nn.utils.clip_grad_norm_, one gradient at a time. The total norm is the norm of
+    /// the gradients' norms, in the order of the module's parameters.
     Result<void> clip(double most) {
         std::sort(taken_.begin(), taken_.end(),
                   [](const Taken& a, const Taken& b) { return a.place < b.place; });
@@ -293,9 +293,9 @@ class Updates : private AddedOps {
         return Given{copy, maker};
     }
 
-    /// Returns the op behind which the update can run, in the graph's order. An op that reads the parameter
-    /// and does not lead to the gradient makes a tensor without bytes that the update takes, so that no
-    /// schedule updates the parameter before.
+    /// Returns the op, in the graph's order, behind which the update can run. Each op that reads the
+    /// parameter but does not lead to the gradient also makes a tensor without bytes, which the update takes.
+    /// So no schedule updates the parameter before such an op.
     OpId last_before(const Operand& parameter, OpId maker, std::vector<TensorId>& inputs) {
         OpId last = maker;
         const std::vector<std::uint8_t> leads = leading_to(maker);
@@ -311,7 +311,7 @@ class Updates : private AddedOps {
     std::map<TensorId, std::vector<OpId>> readers_;
     std::set<TensorId> updated_, used_;
     int groups_ = 0;
-    int found_inf_ = no_operand, scale_ = no_operand;  ///< operands of a scaled loss
+    int found_inf_ = no_operand, scale_ = no_operand;  ///< operands used with a scaled loss
 };
 
 }  // namespace

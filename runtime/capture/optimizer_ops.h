@@ -1,11 +1,11 @@
-// The optimizer's part of a captured step: a fused op for each parameter that has a gradient. The op comes
-// as early in the order of the step as the gradient is final and nothing reads the parameter any more.
+// Adds the optimizer to a captured step: a fused op for each parameter that has a gradient. Each op comes as
+// early in the step's order as possible: once the gradient is final and nothing reads the parameter any more.
 //
 //     std::vector<OptimizerGroup> groups{{.optimizer = *Optimizer::from("adamw")}};
 //     Result<void> added = add_optimizer(step, groups, device);
 //
-// Therefore the states can move through the device one parameter after the other. A gradient that only the
-// optimizer reads is no result of the step: it is freed when it has been used.
+// So the states can move through the device, one parameter after the other. A gradient that only the
+// optimizer reads is no result of the step: it is freed after its use.
 #pragma once
 
 #include <optional>
@@ -18,39 +18,41 @@
 
 namespace rematlas {
 
-/// Parameters that are updated in the same way, with a learning rate of their own.
+/// Parameters that are updated in the same way. Each group has its own learning rate.
 struct OptimizerGroup {
     Optimizer optimizer;
     std::vector<std::string> parameters = {};  ///< names; if empty, all parameters that have a gradient
 };
 
-/// The end of a step: how it uses the gradients.
+/// How the end of a step uses the gradients.
 struct StepEnd {
     /// Whether the gradients are added to those of earlier backwards. The sums are states of the step, one
-    /// for each parameter (".grad"). They start as negative zeros, because adding to those changes no bit.
+    /// for each parameter (".grad"). They start as negative zeros, because adding a number to negative zero
+    /// does not change its bits.
     bool sums = false;
     bool updates = true;  ///< whether the parameters are updated
-    /// Before the updates the gradients are scaled so that the norm of all of them is at most this number,
-    /// as torch.nn.utils.clip_grad_norm_ does. The norm is left in a state ("norm").
+    /// Before the updates, the gradients are scaled so that their total norm is at most this number, as
+    /// torch.nn.utils.clip_grad_norm_ does. The norm is written to a state ("norm").
     std::optional<double> clip_norm = {};
-    /// Whether the gradients are those of a scaled loss, as with torch.amp.GradScaler. First of all they
+    /// Whether the gradients are those of a scaled loss, as with torch.amp.GradScaler. First the gradients
     /// are multiplied by a state ("inverse_scale"). If one of them is then not finite, no parameter is
-    /// updated, and a state ("found_inf") is 1 instead of 0. Unless gradients are clipped, the updates
-    /// divide them by a state ("scale"). GradScaler does either the one or the other, and the bits of the
-    /// two differ.
+    /// updated, and a state ("found_inf") is 1 instead of 0. Unless gradients are clipped, the updates divide
+    /// the gradients by a state ("scale"); "inverse_scale" is then 1. GradScaler does the same; the bits of a
+    /// product and of a quotient differ.
     bool scaled = false;
 };
 
-/// States and learning rates become residents of the kind optimizer_state, which Tape::states names. The
-/// ops have no times. A gradient whose layout differs from its parameter's is copied first, as autograd
-/// does when it accumulates. After an error the step is incomplete. Errors: the parameter that cannot be
-/// updated so, and why; clipping of gradients of several types.
+/// Adds the ops. States and learning rates become residents of the kind optimizer_state, which Tape::states
+/// names. The ops have no times. A gradient whose layout differs from its parameter's is copied first, as
+/// autograd does when it accumulates. Fails, naming the parameter and the reason, if a parameter cannot be
+/// updated in this way; fails if gradients of several types are to be clipped. After an error the step is
+/// incomplete.
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,
                            const DeviceRuntime& device, const StepEnd& end = {});
 
-/// Changes the numbers (rates of decay, betas, momentum, ...) of updates that `add_optimizer` has added.
-/// The ops, their states and their operands stay, and so schedules remain valid. Learning rates are states
-/// and do not change here. Errors: a parameter that another optimizer updates.
+/// Changes the numbers (rates of decay, betas, momentum, ...) of updates that `add_optimizer` has added. The
+/// ops, their states and their operands stay as they are, so schedules remain valid. Learning rates are
+/// states and do not change here. Fails if another optimizer updates a parameter.
 Result<void> change_numbers(Tape& tape, const std::vector<OptimizerGroup>& groups);
 
 }  // namespace rematlas

@@ -11,7 +11,7 @@
 namespace rematlas {
 namespace {
 
-/// The bytes that a step allocates for the outputs of its op.
+/// Returns the bytes that a step allocates for its op's outputs.
 std::int64_t bytes_taken(const Graph& graph, const Step& step) {
     const Op& op = graph.ops[step.op()];
     std::int64_t bytes = 0;
@@ -37,8 +37,8 @@ struct Group {
     Bytes workspace = {};
 };
 
-/// Describes the work of a run: the signature of the op, and which of the tensors that it writes over are
-/// copied first.
+/// Describes the work of a run: the signature of the op, and for each tensor that the op writes over whether
+/// it is copied first.
 std::string work_of(const Graph& graph, const Tape& tape, const IdVector<TensorId, OpId>& producer,
                     const Step& step) {
     std::string work = signature_of(tape, step.op());
@@ -67,7 +67,7 @@ std::vector<Group> groups_of(const Graph& graph, const Tape& tape, const std::ve
     return groups;
 }
 
-/// True if the groups that take nine tenths of the time have so many samples.
+/// Says whether the groups that take nine tenths of the time have at least `samples` samples each.
 bool enough(const std::vector<Group>& groups, std::size_t samples) {
     double all = 0, sampled = 0;
     for (const Group& group : groups) {

@@ -15,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// One op with the tensors that it looks at, as a step of its own. Its inputs are resident.
+/// A single op as a step, with the tensors that it uses. Its inputs are resident.
 struct Alone {
     Graph graph;
     Tape tape;
@@ -26,8 +26,8 @@ bool is(const TapeOp& op, std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), std::string_view(op.name).substr(6)) != names.end();
 }
 
-/// The bound below which integers in an argument must stay: the size of the axis that they index. 1 if that
-/// is not known, because zero is always in range.
+/// Returns the bound of an argument's integers, which must be smaller: the size of the axis that they index.
+/// If the axis is not known, returns 1, because the index zero is always in range.
 std::int64_t bound_of(const Tape& tape, const TapeOp& op, std::size_t argument, std::size_t position) {
     const auto sizes = [&](std::size_t i) { return tape.operands[op.arguments[i].operands.front()].sizes; };
     const auto along = [&](std::size_t axis_argument) -> std::int64_t {
@@ -75,7 +75,7 @@ class Isolation {
         written_ = {step_.graph.ops[id].mutates.begin(), step_.graph.ops[id].mutates.end()};
         for (const Overwrite& overwrite : step_.tape.ops[id].overwrites) written_.insert(overwrite.before);
         TapeOp op = step_.tape.ops[id];
-        op.guard.reset();  // random operands have other values
+        op.guard.reset();  // random operands have other values than the guard
         for (std::size_t i = 0; i < op.arguments.size(); ++i)
             for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
                 bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
@@ -84,7 +84,7 @@ class Isolation {
         Op plain{.name = step_.graph.ops[id].name, .random = step_.graph.ops[id].random};
         for (const Tensor& tensor : alone_.graph.tensors)
             plain.inputs.push_back(TensorId(&tensor - &*alone_.graph.tensors.begin()));
-        // The tensors that the op writes over stay where they are, as in a step without recomputation.
+        // The tensors that the op writes over are overwritten in place, as in a step without recomputation.
         for (Overwrite& overwrite : op.overwrites) {
             overwrite = {local_.at(overwrite.before), TensorId()};
             plain.mutates.push_back(overwrite.before);
@@ -103,7 +103,7 @@ class Isolation {
     }
 
   private:
-    /// Adds an operand to the tape of the single op, and gives its tensor contents.
+    /// Adds an operand to the tape of the single op, and fills its tensor.
     void bring(int& index, std::int64_t bound) {
         if (index == no_operand) return;
         Operand operand = step_.tape.operands[index];
@@ -140,7 +140,8 @@ class Isolation {
         return entry->second;
     }
 
-    /// The bytes of a tensor that is on the device already, if the op does not write to it; else undefined.
+    /// Returns the bytes of a tensor that is on the device already, if the op does not write to it; otherwise
+    /// an undefined tensor.
     at::Tensor read_in_place(TensorId tensor, std::int64_t bytes, const c10::TensorOptions& options) const {
         const auto found = there_.find(tensor);
         if (found == there_.end() || written_.contains(tensor)) return {};
@@ -200,9 +201,9 @@ Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const Profil
     std::size_t done = 0;
     for (const auto& [signature, ids] : alike) {
         const OpId id = ids.front();
-        // The caller's loss is not timed. An op whose result depends in size on the values of its operands
-        // is not timed either, because random values would give another size; a capture from shapes knows
-        // values of small tensors only.
+        // The caller's loss is not timed. An op whose result size depends on the values of its operands is
+        // not timed either: random values would give another size, and a capture from shapes knows values of
+        // small tensors only.
         Measured measured;
         if (step.tape.ops[id].name != output_gradients_op && step.tape.ops[id].result_sizes.empty()) {
             Result<Measured> result = Error{};

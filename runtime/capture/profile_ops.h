@@ -1,5 +1,5 @@
-// Times and workspaces of a step that was captured from shapes, measured op by op on the device, so that a
-// step that does not fit there never runs.
+// Measures times and workspaces of a step that was captured from shapes, op by op on the device. So a step
+// that does not fit there never has to run as a whole.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace rematlas {
 
-/// Runs each distinct op alone, on operands with random contents (numbers in [0, 1), indices in range), and
-/// frees them. Fills `time` and `workspace` of the graph's ops, and how far random ops move the generator.
-/// `there`: tensors that are on the device already; ops that only read them use their memory. Memory: that
-/// of the largest op, beside these. Errors: one line that names the op.
+/// Runs each distinct op alone, on operands with random contents (numbers in [0, 1), indices in range), which
+/// are then freed. Fills `time` and `workspace` of the graph's ops, and how far random ops move the
+/// generator. `there`: tensors that are on the device already; ops that only read such tensors use this
+/// memory. Takes the memory of the largest op in addition. Fails with one line that names the op.
 Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const ProfileOptions& options,
                          const std::map<TensorId, c10::Storage>& there = {});
 

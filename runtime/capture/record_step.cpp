@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Returns the tensors among the inputs, or those that the program was exported with if none are given. The
-/// target that --loss cross_entropy needs is added; its shape is that of the output without the axis of
+/// Returns the tensors among the given inputs; if none are given, the inputs that the program was exported
+/// with. Adds the target that --loss cross_entropy needs; its shape is that of the output without the axis of
 /// classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, StepKernels& kernels) {
@@ -52,8 +52,8 @@ Result<Recording> record(RecordedModel& recorded, const CaptureOptions& options,
         DispatchModeGuard guard(recorder);
         recorded.result =
             training_step(recorded.model, recorded.inputs, options.loss, recorded_gradient_seed, observer);
-        // The step must not write to its inputs: they are the caller's, and ops that read them may have to
-        // run again.
+        // The step must not write to its inputs: they belong to the caller, and ops that read them may have
+        // to run again.
         for (std::size_t i = 0; i < recorded.inputs.size(); ++i)
             if (recorded.inputs[i]._version() != versions[i])
                 recorder.refuse_step("the step writes to its input " + std::to_string(i + 1) +

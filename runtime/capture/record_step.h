@@ -1,8 +1,8 @@
-// Records one step of a model by itself. The caller chooses the kernels that run its ops.
+// Records one step of a model without the caller's program. The caller chooses the kernels that run its ops.
 //
 //     DeviceKernels kernels(device);                       // or shape functions, see runtime/shapes/
 //     Result<RecordedModel> recorded = record_step("model.pt", options, kernels, device);
-//     recorded->step.graph;                                // without times
+//     recorded->step.graph;                                // has no times yet
 #pragma once
 
 #include <filesystem>
@@ -24,12 +24,12 @@ namespace rematlas {
 struct CaptureOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
-    std::optional<Optimizer> optimizer = {};  ///< the optimizer whose updates end the step
-    std::uint64_t seed = 1;                   ///< seed of the values of the inputs and of the model's
-                                              ///< generator
-    int threads = 1;                          ///< threads of libtorch, during capture and later replay
+    std::optional<Optimizer> optimizer = {};  ///< its updates end the step
+    std::uint64_t seed = 1;                   ///< seed of the inputs and of the model's generator
+    int threads = 1;                          ///< number of libtorch's threads, during capture and later
+                                              ///< replay
     bool audit = true;                        ///< see RecorderOptions
-    ProfileOptions profile = {};              ///< options for the measurement of times
+    ProfileOptions profile = {};              ///< how times are measured
     std::function<void(std::string_view stage, double fraction)> progress = {};
 
     void report(std::string_view stage, double fraction) const {
@@ -43,9 +43,9 @@ class StepKernels {
     virtual ~StepKernels() = default;
     virtual Result<Model> load(const std::filesystem::path& path) = 0;
     virtual std::vector<at::Tensor> draw(const std::vector<InputSpec>& specs, std::uint64_t seed) = 0;
-    /// The outputs of a forward without gradients.
+    /// Returns the outputs of a forward without gradients.
     virtual std::vector<at::Tensor> outputs_of(Model& model, const std::vector<at::Tensor>& inputs) = 0;
-    /// Changes the options that are particular to these kernels.
+    /// Sets the options that these kernels need.
     virtual void prepare(RecorderOptions& options) = 0;
     virtual void prepare(StepObserver& observer) = 0;
 };
@@ -65,8 +65,8 @@ class DeviceKernels final : public StepKernels {
 };
 
 struct RecordedModel {
-    Model model;                     ///< after the step
-    std::vector<InputSpec> specs;    ///< the tensors that the model takes, the target of the loss last
+    Model model;                     ///< the model's state after the step
+    std::vector<InputSpec> specs;    ///< the tensors that the model takes; the target of the loss is last
     std::vector<at::Tensor> inputs;  ///< inputs of the step
     StepResult result;
     CapturedStep step;  ///< without times
@@ -75,14 +75,13 @@ struct RecordedModel {
 /// The seed of the random gradients of the outputs.
 constexpr std::uint64_t recorded_gradient_seed = 7;
 
-/// Errors: one line that names the file, the input, or the op with its module path and source line.
+/// Fails with one line that names the file, the input, or the op with its module path and source line.
 Result<RecordedModel> record_step(const std::filesystem::path& path, const CaptureOptions& options,
                                   StepKernels& kernels, DeviceRuntime& device);
 
-/// Adds a resident tensor for the memory that the device's libraries hold for good, where they hold any.
+/// If the device's libraries hold memory permanently, adds a resident tensor for it.
 void add_library_workspace(Graph& graph, const DeviceRuntime& device);
-/// Writes into the graph where it comes from: the device with its facts, the version of torch, threads,
-/// inputs.
+/// Writes the graph's origin into it: the device and its properties, the version of torch, threads, inputs.
 void note_origin(CapturedStep& step, const DeviceRuntime& device);
 /// Adds further fields to the graph's provenance.
 void add_provenance(Graph& graph, const nlohmann::json& fields);

@@ -51,7 +51,7 @@ class RecordedParts : private AddedOps {
         return state;
     }
 
-    /// The gradient as it is in `.grad`.
+    /// Returns the gradient in the layout that it has in `.grad`.
     Result<TensorId> accumulated(GradientOf& gradient, const Operand& like) {
         const Operand made = tape_.operands[gradient.operand];
         if (lies_as(made, like.strides) && !made.conjugated && !made.negated) return made.tensor;
@@ -71,7 +71,7 @@ class RecordedParts : private AddedOps {
         return tensor_of(copy);
     }
 
-    /// The tensors without bytes of all ops for which no other op of the step waits.
+    /// Returns the tensors without bytes of all ops on which no other op of the step depends.
     std::vector<TensorId> ends_of_step() {
         IdVector<OpId, std::uint8_t> awaited(graph_.ops.size(), 0);
         for (const Op& op : graph_.ops)
@@ -89,8 +89,7 @@ class RecordedParts : private AddedOps {
         for (const int place : part.reads) reads.insert(of(place));
         for (const int place : part.writes) {
             reads.insert(of(place));
-            // A write to a gradient does not count, because the caller drops the gradient before the next
-            // step.
+            // Writes to gradients do not count, because the caller drops gradients before the next step.
             if (kind_of(place) != UpdateTensor::Kind::gradient) writes.insert(of(place));
         }
         Added added{.op = {.name = std::string(recorded_update_op),
@@ -114,7 +113,7 @@ class RecordedParts : private AddedOps {
         return update_.tensors[static_cast<std::size_t>(place)].kind;
     }
 
-    /// The module of the parameter if the part updates a single one; else empty.
+    /// Returns the parameter's module if the part updates a single parameter; else an empty text.
     std::string module_for(const UpdatePart& part) const {
         std::set<std::string> names;
         for (const int place : part.reads)
@@ -128,7 +127,7 @@ class RecordedParts : private AddedOps {
 
     const RecordedUpdate& update_;
     const OpId last_;
-    std::vector<TensorId> tensors_;  ///< the tensors of the update, as ids of the step
+    std::vector<TensorId> tensors_;  ///< the update's tensors, as ids of the step
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-// The step of an optimizer as it was recorded (capture/update_recorder.h), at the end of a captured step.
+// Adds the recorded step of an optimizer (capture/update_recorder.h) to the end of a captured step.
 //
-// An op of the name `recorded_update_op` stands for each part of the update: the update of one parameter if
+// One op of the name `recorded_update_op` stands for each part of the update: the update of one parameter if
 // the optimizer goes from one parameter to the next, or the whole update if the optimizer works on lists
-// (foreach). The op changes parameters and states for good, and its workspace is the most that the part
-// holds at a time. So each resident is changed by one op. If each call were an op of its own, a parameter
-// would be changed several times, and solvers would never rerun an op that reads the parameter before
+// (foreach). The op changes parameters and states for good, and its workspace is the most bytes that the part
+// holds at a time. So exactly one op changes each resident. If each call were an op, several ops would change
+// a parameter, and solvers would never rerun an op that reads the parameter before them
 // (core/schedule/update_order.h).
 //
-// These ops come after the whole backward, one after the other, as they do in a program that calls
-// `optimizer.step()` there: gradients are still held when the step ends.
+// These ops come after the whole backward, one after the other, as in a program that calls `optimizer.step()`
+// after it: gradients are still held when the step ends.
 #pragma once
 
 #include "runtime/capture/build_graph.h"
@@ -17,8 +17,8 @@
 namespace rematlas {
 
 /// States become residents of the kind optimizer_state, which Tape::states names. The ops have no times. A
-/// gradient whose layout differs from its parameter's is copied first, as autograd does when it
-/// accumulates. After an error the step is incomplete. Errors: a tensor that the step does not know.
+/// gradient whose layout differs from its parameter's is copied first, as autograd does when it accumulates.
+/// Fails if the step does not contain a tensor of the update; after an error the step is incomplete.
 Result<void> add_recorded_update(CapturedStep& step, const RecordedUpdate& update,
                                  const DeviceRuntime& device);
 

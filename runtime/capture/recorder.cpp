@@ -14,10 +14,10 @@
 namespace rematlas {
 namespace {
 
-/// The limit in bytes, because constants travel inside the graph file.
+/// The limit, in bytes; the graph file contains the constants.
 constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 
-/// The whole storage as a row of bytes.
+/// Returns the whole storage as a row of bytes.
 at::Tensor bytes_of(const at::Tensor& tensor) {
     const c10::DispatchKeySet keys(tensor.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA);
     at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(
@@ -95,8 +95,8 @@ bool Recorder::is_known(const at::Tensor& tensor) const {
     return place_of(tensor) != nullptr;
 }
 
-/// The value of the current version of a tensor's storage. A tensor that is seen for the first time is a
-/// constant.
+/// Returns the value of the current version of a tensor's storage. A tensor that is seen for the first time
+/// becomes a constant.
 int Recorder::value_of(const at::Tensor& tensor) {
     if (const Place* place = place_of(tensor)) return place->value;
     if (runs_python(tensor))
@@ -162,7 +162,7 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
     return entry->second;
 }
 
-/// The origin of the op that is being recorded; for a backward op, the origin of its forward op.
+/// Returns the origin of the op that is being recorded; for a backward op, the origin of its forward op.
 Recorder::Origin Recorder::origin() const {
     if (phase_ != Phase::backward) return {-1, source_.module().path, source_.line()};
     const auto node = torch::autograd::get_current_node();
@@ -201,8 +201,8 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
-/// Whether the program has moved the generator. If other threads run ops, nobody knows who has moved it,
-/// and the answer is no.
+/// Says whether the program has moved the generator. If other threads run ops, the generator may have been
+/// moved by any of them, and the answer is no.
 bool Recorder::is_moved(std::uint64_t now) {
     if (!generator_ || *generator_ == now) return false;
     generator_was_moved_ = true;
@@ -214,7 +214,7 @@ void Recorder::check_generator() {
         refuse_step("the program sets the state of the random number generator: seed outside of the step");
 }
 
-/// `outputs`: operands of the outputs.
+/// `outputs`: the operands of the outputs.
 void Recorder::note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients) {
     RecordedOp record{.tape =
                           {
@@ -255,8 +255,8 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     }
 }
 
-/// Notes which outputs somebody still holds. Not for shape functions: the caller never sees their outputs,
-/// so that nothing is known of these.
+/// Notes which outputs are still held. Not used with shape functions: the caller never gets their outputs, so
+/// nothing is known about who holds them.
 void Recorder::note_outputs_held() {
     std::set<int> alive;
     for (const auto& [storage, place] : places_)
@@ -287,7 +287,7 @@ StepObserver Recorder::observer() {
                 }};
 }
 
-/// Adds an op at the end of the step that copies the operand. Returns the operand of the copy.
+/// Adds an op at the end of the step that copies the operand. Returns the copy's operand.
 int Recorder::copied(int original) {
     const Operand from = recording_.operands[original];
     std::int64_t elements = 1;

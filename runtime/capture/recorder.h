@@ -1,4 +1,4 @@
-// Records one training step as a flat list of ops on values, from below autograd.
+// Records one training step as a flat list of ops on values, below autograd.
 //
 //     Recorder recorder(model.tensors, inputs, specs, places, device);
 //     {
@@ -8,10 +8,10 @@
 //     recorder.note_outputs(result.outputs);
 //     Recording recording = recorder.finish(gradients);
 //
-// A value is a storage at a version: views vanish into the geometry of operands, and an in-place op leads
-// from one version to the next. Tensors that no op made and that are neither parameters, buffers nor inputs
-// are constants. An op that cannot be replayed exactly is refused with the op, the module path and the
-// source line.
+// A value is a storage at a version: views become part of the geometry of operands, and an in-place op makes
+// a new version from the old one. A tensor is a constant if no op made it and it is neither parameter, buffer
+// nor input. If an op cannot be replayed exactly, the step is refused; the refusal names the op, the module
+// path and the source line.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -37,27 +37,28 @@ namespace rematlas {
 
 struct RecorderOptions {
     bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
-    /// Runs in place of the kernels of the device, and returns the reason if it cannot; see ShapeKernels.
+    /// Runs an op instead of the device's kernels. Returns the reason if it cannot run the op; see
+    /// ShapeKernels.
     std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
                                              torch::jit::Stack*)>
         run_kernel = {};
-    std::function<void(int)> on_op = {};  ///< called with the count of ops so far
-    /// True if the step is one of the caller's own training. Then a refusal is noted and the step goes on
+    std::function<void(int)> on_op = {};  ///< called with the number of ops so far
+    /// Whether the step belongs to the caller's own training. If so, a refusal is noted and the step goes on
     /// unrecorded. Values that the program reads become guards. The step may write only to its own tensors,
-    /// parameters and buffers. A tensor that a checkpoint recomputes is the value that was computed first.
-    /// Ops are measured. With `run_kernel` the step is no step of the training: a refusal throws, and each
-    /// random op moves the generator on, which the caller puts back.
+    /// parameters and buffers. A tensor that a checkpoint recomputes is the same value as the tensor that was
+    /// computed first. Ops are measured. With `run_kernel`, the step only imitates one of the training: a
+    /// refusal throws, and each random op moves the generator, whose state the caller must restore.
     bool in_process = false;
-    /// Measures the memory of ops; null: the device does.
+    /// Measures the memory of ops; if null, the device does.
     MemoryMeter* memory = nullptr;
-    /// Whether other threads run ops meanwhile. If so, the step goes on when somebody else moves the
+    /// Says whether other threads run ops meanwhile. If so, the step goes on even if something else moves the
     /// generator; see Recorder::generator_was_moved.
     std::function<bool()> others_run = {};
 };
 
 class Recorder final : public DispatchMode {
   public:
-    /// `places` and `device` must outlive the recorder. Inputs that lie in one storage are one value.
+    /// `places` and `device` must outlive the recorder. All inputs in one storage are one value.
     Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
              const std::vector<InputSpec>& specs, Places& places, DeviceRuntime& device,
              RecorderOptions options = {});
@@ -67,48 +68,49 @@ class Recorder final : public DispatchMode {
 
     /// The observer to pass to training_step.
     StepObserver observer();
-    /// `outputs`: the tensors that the step returns. From here on nobody needs to hold them for the
-    /// recording.
+    /// `outputs`: the tensors that the step returns. After this call the recorder no longer needs them to be
+    /// held.
     void note_outputs(const std::vector<at::Tensor>& outputs);
-    /// For a step whose backward begins elsewhere. `outputs`: places of the outputs that were given a
-    /// gradient.
+    /// Must be called for a step whose backward begins elsewhere. `outputs`: indices of the outputs that were
+    /// given a gradient.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// To be called after the forward. Notes the casts of weights that exist: autocast holds them to the
-    /// end of its region, but the graph counts them only as long as they are needed.
+    /// Must be called after the forward. Notes the casts of weights that exist: autocast holds them until its
+    /// region ends, but the graph counts them only while they are needed.
     void note_casts();
-    /// Bytes of the noted casts that are gone by now.
+    /// Returns the bytes of the noted casts that are gone by now.
     std::int64_t casts_gone() const;
-    /// Bytes of the outputs that nobody held any more when the backward began.
+    /// Returns the bytes of the outputs that nobody held any more when the backward began.
     std::int64_t released_bytes() const;
 
-    /// The line that says why the step cannot be captured.
+    /// Returns the line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
-    /// Notes why the step cannot be captured, unless a reason is noted already. For reasons that are found
-    /// outside of the recorder.
+    /// Notes why the step cannot be captured, unless a reason has been noted already. For reasons that are
+    /// found outside the recorder.
     void refuse_step(const std::string& why);
 
-    /// Whether the values of the tensor depend on parameters, inputs or random numbers, as far as is known.
+    /// Says whether the values of the tensor are known to depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const;
 
-    /// To be called after the forward, for a step in process: checks that the program left the generator
-    /// where its random ops left it.
+    /// Must be called after the forward of a step in process. Checks that the generator's state is the one
+    /// that the program's random ops left.
     void check_generator();
-    /// True if the program or another thread has moved the generator.
+    /// Returns true if the program or another thread has moved the generator.
     bool generator_was_moved() const { return generator_was_moved_; }
-    /// Whether the step has drawn random numbers.
+    /// Says whether the step has drawn random numbers.
     bool draws() const { return draws_; }
 
-    /// Ends the recording, whose outputs are noted. A gradient that shares memory with something else gets
-    /// an op that copies it. With `in_process` this call may refuse the step; the recording is then empty.
+    /// Ends the recording; the outputs must have been noted. A gradient that shares memory with another
+    /// tensor gets an op that copies it. With `in_process` this call may refuse the step; the recording is
+    /// then empty.
     Recording finish(const std::vector<GradientMade>& gradients);
 
-    /// The tensors that the step made, that are still alive, and that are neither outputs nor gradients: op
-    /// and module of each.
+    /// Returns the op and the module of each tensor that the step made, that is still alive, and that is
+    /// neither an output nor a gradient.
     std::vector<std::string> survivors() const;
 
   private:
     struct Place {
-        c10::weak_intrusive_ptr<c10::StorageImpl> storage;  ///< keeps the address from being used again
+        c10::weak_intrusive_ptr<c10::StorageImpl> storage;  ///< keeps the address from being reused
         int value;
         std::int64_t base = 0;   ///< byte of the storage where the value begins
         std::int64_t bytes = 0;  ///< bytes of the value
@@ -127,13 +129,13 @@ class Recorder final : public DispatchMode {
     };
 
     struct Refused {};  ///< thrown only within the recorder
-    /// A call, from before its kernel to after it.
+    /// A call while it is recorded, from before its kernel until after it.
     struct Call {
         RecordedOp record;
         std::vector<Use> uses;
         std::unique_ptr<GeneratorState> generator;
-        std::string computes;      ///< in a forward op: a text that describes the computation, by which a
-                                   ///< checkpoint's rerun is recognized
+        std::string computes;      ///< for a forward op: a text that describes the computation; it serves to
+                                   ///< recognize the rerun by a checkpoint
         std::optional<int> again;  ///< the recorded op that this call recomputes
     };
 
@@ -195,17 +197,20 @@ class Recorder final : public DispatchMode {
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin>
-        by_sequence_;  ///< forward ops by autograd's sequence numbers, vanished views included
+        by_sequence_;  ///< forward ops by autograd's sequence numbers, including views, which are not
+                       ///< recorded
     std::string last_backward_module_;
-    std::unordered_map<std::string, int> computed_;    ///< forward ops by the text of their computation
-    std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of values that nobody has filled yet
-    std::set<int> foreign_;                            ///< constants that the step found and did not make
+    std::unordered_map<std::string, int> computed_;    ///< forward ops by the text that describes their
+                                                       ///< computation
+    std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of uninitialized tensors that nobody has
+                                                       ///< filled yet
+    std::set<int> foreign_;                            ///< constants that existed before the step
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op
     bool generator_was_moved_ = false, draws_ = false;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
-    YieldingMutex<std::mutex> mutex_;  ///< autograd may run the backward of a device on a thread of its own
+    YieldingMutex<std::mutex> mutex_;  ///< autograd may run the backward of a device on a separate thread
 };
 
 }  // namespace rematlas

@@ -15,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// True for ops that make views, which read no contents.
+/// Returns true for ops that make views; they read no contents.
 bool makes_views(const c10::FunctionSchema& schema) {
     const auto& returns = schema.returns();
     return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
@@ -23,7 +23,7 @@ bool makes_views(const c10::FunctionSchema& schema) {
     });
 }
 
-/// True if the op returns a number to the host, which may decide by it.
+/// Returns true if the op returns a number to the host; the program may branch on it.
 bool gives_a_number(const c10::FunctionSchema& schema) {
     if (schema.returns().size() != 1) return false;
     const c10::TypeKind kind = schema.returns()[0].type()->kind();
@@ -31,7 +31,7 @@ bool gives_a_number(const c10::FunctionSchema& schema) {
            kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
 }
 
-/// True for attention without dropout, which is tagged as random but draws nothing.
+/// Returns true for attention without dropout, which is tagged as random but draws no numbers.
 bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     for (std::size_t i = 0; i < op.arguments.size(); ++i)
         if (schema.arguments()[i].name() == "dropout_p" && op.arguments[i].value.isDouble())
@@ -39,8 +39,8 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
-/// A sum of the storage as whole numbers, which is the same in whatever order the device adds. Changes that
-/// keep the sum are not seen.
+/// Returns a sum of the storage as whole numbers, which does not depend on the order in which the device
+/// adds. A change that keeps the sum is not noticed.
 std::uint64_t digest_on_device(const at::Tensor& tensor) {
     constexpr std::int64_t word = sizeof(std::int64_t), step = 1;
     const auto sum = [&](std::int64_t begin, std::int64_t count, c10::ScalarType type) {
@@ -76,7 +76,7 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // If the statistics alone decide the type of the tensors that the kernel keeps, no run can go
+            // If only the statistics decide the type of the tensors that the kernel keeps, no run can do
             // without them.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
@@ -91,9 +91,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     return uses;
 }
 
-/// Constructors of tensors write behind the dispatcher after `empty`. A tensor that is read before an op
-/// wrote all of it is therefore a constant. In process the pattern that `poison` writes tells whether
-/// anybody wrote.
+/// Constructors of tensors call `empty` and then write behind the dispatcher's back. So a tensor that is read
+/// before an op has written all of it becomes a constant. In process, the pattern that `poison` writes shows
+/// whether such a write has happened.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -116,8 +116,9 @@ bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
                        [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
 }
 
-/// Formulas of gradients read values to choose between forms of the same result (whether any factor of a
-/// product is zero); the model's own program reads them to decide what to compute.
+/// Says whether the number that the op returns may become a guard. Gradient formulas read values to choose
+/// between forms of the same result (for example, whether any factor of a product is zero). The model's own
+/// program reads values to decide what to compute.
 bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const {
     return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
 }
@@ -176,7 +177,7 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     }
 }
 
-/// Refuses a result that is another storage on the memory of an argument, because replay could not know how
+/// Refuses a result that is another storage over the memory of an argument, because replay could not know how
 /// long that memory must live.
 void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses,
                                     const at::Tensor& made) {
@@ -191,8 +192,8 @@ void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<
     }
 }
 
-/// Notes new versions and new values. Returns false if the op made neither: a view, or a question about
-/// metadata.
+/// Notes new versions and new values. Returns false if the op made neither, because it makes a view or only
+/// asks for metadata.
 bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
                             RecordedOp& record) {
     const int index = static_cast<int>(recording_.ops.size());
@@ -203,7 +204,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
 
     for (const Use& use : uses) {
         if (!use.written || value_of(use.tensor) != use.value)
-            continue;  // a second name of the tensor that was just overwritten
+            continue;  // the tensor was passed twice, and its overwrite is noted already
         const int after = new_value(
             use.tensor,
             {.kind = kind, .producer = index, .version_of = use.value, .depends_on_data = depends_on_data});
@@ -226,8 +227,8 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
     return made;
 }
 
-/// Finds the module of an op. Forward ops get it from the interpreter; backward ops find their forward op
-/// by autograd's sequence numbers.
+/// Finds the module of an op. For a forward op the interpreter gives it; for a backward op its forward op is
+/// found by autograd's sequence numbers.
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
@@ -260,15 +261,15 @@ std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
                  : digest_of(data, tensor.storage().nbytes());
 }
 
-/// Fills a tensor that `empty` made with a pattern, so that it shows when somebody writes to the tensor
-/// behind the dispatcher.
+/// Fills a tensor that `empty` made with a pattern, so that a write behind the dispatcher's back can be
+/// noticed.
 void Recorder::poison(const at::Tensor& tensor) {
     if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0 || !has_data(tensor)) return;
     std::memset(tensor.storage().mutable_data(), 0x5b, tensor.storage().nbytes());
     poisoned_[value_of(tensor)] = digest(tensor);
 }
 
-/// In process: refuses a write to a tensor that is neither the step's own nor a parameter nor a buffer.
+/// In process, refuses a write to a tensor that is neither the step's own nor a parameter nor a buffer.
 void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         if (!use.written) continue;
@@ -285,7 +286,7 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
     }
 }
 
-/// Refuses the step if somebody else moves the generator between two random ops.
+/// Refuses the step if anything else moves the generator between two random ops.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();
@@ -342,7 +343,7 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     RecordedOp& record = call.record;
     if (call.generator) {
         if (options_.run_kernel && !drops_nothing(op.schema(), record.tape))
-            // The new seed moves the generator on, as the numbers of the kernel would have done.
+            // A new seed moves the generator, as the kernel's random numbers would have done.
             device_.seed_generator(call.generator->digest());
         else if (!options_.run_kernel && !(device_.device().is_cpu() && draws_by_values(record.tape.name)))
             record.tape.draws = call.generator->distance_to(*device_.generator_state());

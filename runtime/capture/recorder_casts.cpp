@@ -1,4 +1,4 @@
-// Casts of weights that autocast keeps for all forwards of one region.
+// Records casts of weights that autocast keeps for all forwards of one region.
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
@@ -9,14 +9,15 @@
 namespace rematlas {
 namespace {
 
-/// Whether the region of autocast keeps casts. Below the ops for which autocast casts, it is turned off,
-/// but regions are counted all the same.
+/// Says whether autocast's region keeps casts. Within an op for which autocast casts, autocast is off, but
+/// the count of nested regions still holds.
 bool region_keeps_casts() {
     at::autocast::increment_nesting();
     return at::autocast::decrement_nesting() > 0 && at::autocast::is_autocast_cache_enabled();
 }
 
-/// The parameter that the tensor is a cast of; undefined if the tensor is no cast that autograd knows.
+/// Returns the parameter whose cast the tensor is, or an undefined tensor if autograd does not know the
+/// tensor as a cast.
 at::Tensor source_of_cast(const at::Tensor& tensor) {
     const auto& made_by = tensor.grad_fn();
     if (!made_by || made_by->name() != "ToCopyBackward0" || made_by->num_outputs() != 1) return {};
@@ -27,8 +28,8 @@ at::Tensor source_of_cast(const at::Tensor& tensor) {
 
 }  // namespace
 
-/// Takes casts into the recording that an earlier forward in the region has made. The step is recorded as
-/// if it were the first.
+/// Adds casts to the recording that an earlier forward in the region has made. So the step is recorded as if
+/// it were the region's first.
 void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     if (phase_ != Phase::forward || !region_keeps_casts()) return;
     for_each_tensor_of(stack, op.schema().arguments().size(),
@@ -39,7 +40,7 @@ void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack
                        });
 }
 
-/// Records an op that casts the parameter anew; from then on the existing cast is the result of that op.
+/// Records an op that casts the parameter again. From then on the existing cast is the result of that op.
 void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
     static const c10::OperatorHandle to_copy =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_to_copy", "");
@@ -61,7 +62,7 @@ void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
               recording_.values[value].bytes});
 }
 
-/// The region that the program is in may hold a cast until the region ends.
+/// Notes the casts that the program's autocast region may hold until it ends.
 void Recorder::note_casts() {
     for (const auto& [storage, place] : places_) {
         const RecordedValue& value = recording_.values[place.value];

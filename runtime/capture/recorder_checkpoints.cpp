@@ -11,7 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Appends a text that is equal exactly if the values are equal, numbers to the last bit.
+/// Appends a text for the value. The texts of two values are equal exactly if the values are equal; numbers
+/// are compared to the last bit.
 void append(std::string& text, const c10::IValue& value) {
     if (value.isDouble()) {
         const double number = value.toDouble();
@@ -25,8 +26,8 @@ void append(std::string& text, const c10::IValue& value) {
 
 }  // namespace
 
-/// True if the op writes all of a tensor that holds nothing yet. Then it does not matter which tensor that
-/// is.
+/// Says whether the op writes all of a tensor that holds no contents yet. It then does not matter which
+/// tensor that is.
 bool Recorder::fills_empty(const Call& call, std::size_t argument) const {
     if (!overwrites_everything(call.record.tape.name, call.record.tape.overload)) return false;
     return std::any_of(call.uses.begin(), call.uses.end(), [&](const Use& use) {
@@ -42,8 +43,8 @@ std::string Recorder::shape_text(int operand) const {
     return c10::str(of.dtype, c10::IntArrayRef(of.sizes), c10::IntArrayRef(of.strides), of.offset, ' ');
 }
 
-/// An op that a checkpoint recomputes in the backward is the forward op with the same arguments and, if it
-/// is random, with the same state of the generator.
+/// Recognizes an op that a checkpoint recomputes in the backward: it has the same arguments as an earlier
+/// forward op and, if it is random, the same state of the generator.
 void Recorder::recognize(Call& call) {
     const TapeOp& op = call.record.tape;
     std::string what = op.name + '.' + op.overload;
@@ -65,7 +66,7 @@ void Recorder::recognize(Call& call) {
     }
 }
 
-/// Gives recomputed tensors the values of those that were computed first.
+/// Gives recomputed tensors the values of the tensors that were computed first.
 bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call) {
     const RecordedOp& first = recording_.ops[*call.again];
     struct Named {

@@ -1,4 +1,4 @@
-// A recorded step as the recorder sees it, before dead ops are dropped and ids are made dense.
+// A recorded step as the recorder sees it, before dead ops are dropped and ids are renumbered without gaps.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,30 +20,30 @@ struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;
     std::int64_t bytes = 0;
-    int producer = -1;             ///< the op that made it, or -1
+    int producer = -1;             ///< the op that made the value, or -1
     int version_of = -1;           ///< the value that the producer overwrote, or -1
     bool depends_on_data = false;  ///< depends on parameters, buffers, inputs or random numbers
-    std::string contents;          ///< bytes of a constant
+    std::string contents;          ///< if the value is a constant, its bytes
     std::optional<TensorLayout> layout =
-        {};  ///< layout of the tensor that the op makes; for a resident, of the first tensor that was seen on
-             ///< it
+        {};  ///< layout of the tensor that the op makes; for a resident, layout of the first tensor that was
+             ///< seen on the storage
 };
 
 struct RecordedOp {
     TapeOp tape;
     Phase phase = Phase::forward;
     std::string module;
-    std::string source;  ///< line of the model that calls the op; for a backward op, the line of its forward
+    std::string source;  ///< the model's line that calls the op; for a backward op, the line of its forward
                          ///< op
-    int of = -1;         ///< the forward op of a backward one
+    int of = -1;         ///< for a backward op, its forward op
     bool random = false;
     bool updates_statistics =
-        false;                   ///< its outputs do not depend on the overwritten tensor: it may run again
-                                 ///< without it
+        false;                   ///< the op's outputs do not depend on the tensor that it overwrites: it can
+                                 ///< run again without that tensor
     bool guards_sizes = false;   ///< the shape of its result depends on the data
     bool dropped = false;        ///< its output was found to be a constant
-    std::int64_t time = 0;       ///< nanoseconds; in measured steps
-    std::int64_t workspace = 0;  ///< bytes held only while it ran; in measured steps
+    std::int64_t time = 0;       ///< nanoseconds; set in measured steps
+    std::int64_t workspace = 0;  ///< bytes held only while it ran; set in measured steps
 };
 
 struct Recording {
@@ -51,17 +51,17 @@ struct Recording {
     std::vector<RecordedValue> values;
     std::vector<RecordedOp> ops;
     std::vector<Binding> bindings;
-    std::vector<std::pair<InputSpec, int>> inputs;  ///< each with its operand
+    std::vector<std::pair<InputSpec, int>> inputs;  ///< the spec and the operand of each input
     std::vector<int> outputs;                       ///< operands
-    /// Per output: whether somebody holds it when the backward begins; empty where nobody knows.
+    /// Per output: whether somebody holds it when the backward begins; empty if that is not known.
     std::vector<bool> outputs_held;
     std::vector<GradientOf> gradients;
-    std::map<std::string, std::string> module_classes;  ///< classes of modules that call ops themselves, by
-                                                        ///< path
+    std::map<std::string, std::string> module_classes;  ///< by module path: the classes of modules that call
+                                                        ///< ops themselves
 };
 
-/// The first difference between two recordings of a step, as one line that names the op; nothing if they
-/// are equal except for measurements.
+/// Returns the first difference between two recordings of a step as one line that names the op, or nullopt if
+/// they differ at most in measurements.
 std::optional<std::string> difference(const Recording& a, const Recording& b);
 
 }  // namespace rematlas

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes that a kernel moves for a tensor. Elements of expanded axes count once.
+/// Returns the bytes that a kernel moves for a tensor. Elements of expanded axes count once.
 double bytes_moved(const at::Tensor& tensor) {
     double bytes = static_cast<double>(tensor.element_size());
     for (std::int64_t axis = 0; axis < tensor.dim(); ++axis)
@@ -20,14 +20,14 @@ double bytes_moved(const at::Tensor& tensor) {
     return std::min(bytes, static_cast<double>(tensor.storage().nbytes()));
 }
 
-/// The answer for the program when it asks for a number that nobody has.
+/// The answer when the program asks for a number that is not known, because no kernel runs.
 c10::IValue one_of_type(c10::ScalarType type) {
     if (type == c10::ScalarType::Bool) return c10::IValue(true);
     if (c10::isIntegralType(type, false)) return c10::IValue(std::int64_t{1});
     return c10::IValue(1.0);
 }
 
-/// Sets of numbers, joined one by one.
+/// Disjoint sets of numbers. The sets are joined one pair at a time.
 class Groups {
   public:
     explicit Groups(std::size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0); }
@@ -85,7 +85,7 @@ int UpdateRecorder::memory_of(const at::Tensor& tensor, bool made) {
     return place;
 }
 
-/// Counts the bytes of temporaries anew, because some ops resize the tensors that they write to.
+/// Counts the bytes of temporaries again, because some ops resize the tensors that they write to.
 void UpdateRecorder::settle_sizes() {
     for (const int place : living_) {
         Memory& memory = memories_[static_cast<std::size_t>(place)];
@@ -128,7 +128,7 @@ void UpdateRecorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys
     }
     TORCH_CHECK(schema.returns().empty(), schema.name(), " in the optimizer's step: ", *why_not);
     torch::jit::drop(*stack, count);
-    if (schema.name().starts_with("aten::_fused_")) return;  // fused ops write in place and hold nothing
+    if (schema.name().starts_with("aten::_fused_")) return;  // fused ops write in place and hold no memory
     auto& unknown = update_.unknown_kernels;
     if (std::find(unknown.begin(), unknown.end(), schema.name()) == unknown.end())
         unknown.push_back(schema.name());
@@ -168,7 +168,7 @@ void UpdateRecorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet key
             makes = true;
         });
     }
-    if (!writes && !makes) return;  // a view, or a question about metadata
+    if (!writes && !makes) return;  // the op makes a view, or only asks for metadata
     settle_sizes();
     record.cost.elements_written = record.cost.bytes_written / item;
     record.temporaries = temporaries_;
@@ -180,7 +180,7 @@ void UpdateRecorder::is_traced(const c10::OperatorHandle& op) {
                 " runs on fake tensors in the optimizer's step, as torch.compile does while it traces");
 }
 
-/// True if the part touches nothing but single numbers: a count of steps that goes up.
+/// Says whether the part touches only single numbers: then it just counts steps.
 bool UpdateRecorder::only_counts(const UpdatePart& part) const {
     const auto is_number = [&](int place) {
         const UpdateTensor& tensor = update_.tensors[static_cast<std::size_t>(place)];
@@ -190,7 +190,8 @@ bool UpdateRecorder::only_counts(const UpdatePart& part) const {
            std::all_of(part.writes.begin(), part.writes.end(), is_number);
 }
 
-/// A tensor that no op of the step has made and that somebody still holds is kept from step to step.
+/// Says whether the optimizer keeps the tensor from step to step: no op of the step has made it, and it is
+/// still held.
 bool UpdateRecorder::is_kept(const Memory& memory) const {
     return memory.given >= 0 || (!memory.made && !memory.storage.expired());
 }
@@ -215,7 +216,7 @@ RecordedUpdate UpdateRecorder::finish() {
     }
     std::map<int, std::size_t> part_of;
     std::vector<std::pair<std::set<int>, std::set<int>>>
-        touched;  // per part: the tensors that it reads, and those that it writes to
+        touched;  // per part: the tensors that it reads, and the tensors that it writes to
     for (std::size_t op = 0; op < ops_.size(); ++op) {
         const auto [found, fresh] =
             part_of.try_emplace(groups.of(static_cast<int>(op)), update_.parts.size());

@@ -1,5 +1,5 @@
-// Records a step of an optimizer from shapes: the tensors that it keeps from step to step, those that it
-// writes to, and those that it holds only while it runs.
+// Records a step of an optimizer from shapes: which tensors the optimizer keeps from step to step, which it
+// writes to, and which it holds only while it runs.
 //
 //     UpdateRecorder recorder(tensors, device);
 //     {
@@ -9,8 +9,8 @@
 //     const RecordedUpdate update = recorder.finish();
 //     add_recorded_update(step, update, device);            // capture/recorded_update_ops.h
 //
-// A temporary counts from the op that makes it until nobody has it: a local variable of the program that
-// lives on into the update of the next parameter counts there too.
+// A temporary counts from the op that makes it until nobody holds it. If a local variable of the program
+// lives on into the update of the next parameter, its tensor counts there too.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -34,49 +34,51 @@ struct UpdateTensor {
     at::Tensor tensor;
 };
 
-/// Ops of the update that write to no tensor which another part touches. Numbers are places in
+/// Ops of the update; no other part touches the tensors that they write to. The numbers are indices in
 /// RecordedUpdate::tensors.
 struct UpdatePart {
     std::vector<int> reads, writes;  ///< ascending; a tensor may be in both
     std::vector<OpCall> calls;
-    /// The most bytes of temporaries that are alive at one of the part's ops, as the device hands them out.
+    /// The most bytes of temporaries that are alive at one of the part's ops, including the allocator's
+    /// rounding.
     std::int64_t temporaries = 0;
 };
 
 struct RecordedUpdate {
-    /// The given tensors that are on the device; then those that the step was found to keep.
+    /// First the given tensors that are on the device; then the tensors that the step was found to keep.
     std::vector<UpdateTensor> tensors;
-    /// In the order in which they begin, without parts that only count steps.
+    /// The parts in the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
-    bool reads_values = false;  ///< the program asked for numbers, and was told that each is 1
-    /// Ops that return nothing and have no shape function. They write to the tensors that they declare, and
-    /// are assumed to hold no other memory.
+    bool reads_values = false;  ///< whether the program asked for numbers; each was answered with 1
+    /// Ops that return nothing and have no shape function. They are assumed to write to the tensors that they
+    /// declare and to hold no other memory.
     std::vector<std::string> unknown_kernels;
 };
 
 class UpdateRecorder final : public DispatchMode {
   public:
-    /// `device` is one of a profile, and outlives the recorder. Tensors are shape tensors. Tensors of
-    /// another device (numbers in host memory) are not counted.
+    /// `device` must be made from a device profile, and must outlive the recorder. The tensors must be shape
+    /// tensors. Tensors on another device (numbers in host memory) are not counted.
     UpdateRecorder(std::vector<UpdateTensor> tensors, DeviceRuntime& device);
 
-    /// Throws the exceptions of the op's own checks, and the reason why an op has no shapes.
+    /// Throws the exceptions of the op's own checks. Also throws, with the reason, if the shapes of an op's
+    /// results cannot be found.
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
     void is_traced(const c10::OperatorHandle& op) override;
 
-    /// To be called after the step.
+    /// Must be called after the step.
     RecordedUpdate finish();
 
   private:
-    /// A storage that the update meets.
+    /// A storage that the update touches.
     struct Memory {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-        std::int64_t bytes = 0;     ///< bytes as the device hands them out
-        int given = -1;             ///< its index among the tensors, or -1
+        std::int64_t bytes = 0;     ///< bytes that the device allocates for it
+        int given = -1;             ///< its index in RecordedUpdate::tensors, or -1
         bool made = false;          ///< an op of the step has made it
         bool written = false;       ///< an op of the step has written to it
         bool counts_alive = false;  ///< counted among the temporaries
-        at::Tensor example;         ///< a tensor on it, if no op has made it; see `memory_of`
+        at::Tensor example;         ///< a tensor on the storage if no op has made it; see `memory_of`
     };
     struct Touch {
         int memory;
@@ -102,7 +104,7 @@ class UpdateRecorder final : public DispatchMode {
     RecordedUpdate update_;
     std::vector<Memory> memories_;
     std::unordered_map<const c10::StorageImpl*, int> places_;
-    std::vector<int> living_;  ///< memories whose bytes are among the temporaries
+    std::vector<int> living_;  ///< indices of memories whose bytes are counted as temporaries
     std::int64_t temporaries_ = 0;
     std::vector<Recorded> ops_;
 };

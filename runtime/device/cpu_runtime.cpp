@@ -36,8 +36,8 @@ struct CpuGeneratorState final : GeneratorState {
         if (next_double) add(std::bit_cast<std::uint64_t>(*next_double) + 1);
         return hash;
     }
-    /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are
-    /// compared.
+    /// The engine makes its numbers in blocks. Once the positions within the block agree, only whole blocks
+    /// are compared.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& target = dynamic_cast<const CpuGeneratorState&>(later);
         if (next_float != target.next_float || next_double != target.next_double) return std::nullopt;
@@ -62,7 +62,8 @@ struct CpuGeneratorState final : GeneratorState {
     }
 };
 
-/// With one thread: the time that this thread computed, so that other work on the machine does not count.
+/// Returns the time in nanoseconds. With one thread this is the thread's computing time, so that other work
+/// on the machine does not count.
 std::int64_t clock_now() {
     if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
     timespec time;

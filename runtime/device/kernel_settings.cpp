@@ -11,7 +11,7 @@ namespace {
 using Determinism = KernelSettings::Determinism;
 
 struct Switch {
-    const char* name;   ///< name in files
+    const char* name;   ///< key in files
     const char* words;  ///< name in Python
     bool KernelSettings::*value;
 };
@@ -71,7 +71,7 @@ KernelSettings KernelSettings::of_process() {
 void KernelSettings::put_in_force() const {
     at::Context& context = at::globalContext();
     context.setDeterministicAlgorithms(determinism != Determinism::off, determinism == Determinism::warn);
-    // Otherwise libtorch would fill each tensor that `empty` makes, with one more kernel for many ops.
+    // Otherwise libtorch would fill each tensor that `empty` makes, which costs one more kernel for many ops.
     if (determinism != Determinism::off) context.setDeterministicFillUninitializedMemory(false);
     context.setUserEnabledCuDNN(cudnn);
     context.setBenchmarkCuDNN(cudnn_benchmark);

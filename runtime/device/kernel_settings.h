@@ -1,5 +1,5 @@
-// The settings of libtorch that decide which kernels run. A step that was captured under some settings is a
-// different step under others.
+// The settings of libtorch that decide which kernels run. With other settings a captured step would be a
+// different step.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +13,7 @@ struct KernelSettings {
         off,
         warn,
         strict
-    };  ///< torch.use_deterministic_algorithms; warn: warn_only=True
+    };  ///< as in torch.use_deterministic_algorithms; `warn` means warn_only=True
     Determinism determinism = Determinism::off;
     bool cudnn = true, cudnn_benchmark = false, cudnn_deterministic = false;
     std::string matmul_fp32 = "none", convolution_fp32 = "none",
@@ -23,23 +23,23 @@ struct KernelSettings {
     bool operator==(const KernelSettings&) const = default;
 
     static KernelSettings of_process();
-    /// Changes the settings of the process.
+    /// Applies these settings to the process.
     void put_in_force() const;
-    /// Every op uses its deterministic kernel; an op without one is an error.
+    /// Every op must use its deterministic kernel; an op without one fails.
     static KernelSettings strict();
-    /// For steps in which an op has no deterministic kernel. Other choices are switched off. Attention then
-    /// takes its plain form, because the backward of the fused forms adds up in any order.
+    /// For steps in which an op has no deterministic kernel. Otherwise the choices are those of `strict`, and
+    /// the fused forms of attention are off, because their backwards add in any order.
     static KernelSettings lenient();
 };
 
-/// Describes the first difference; nothing if there is none.
+/// Describes the first difference, or returns nullopt if there is none.
 std::optional<std::string> difference(const KernelSettings& planned, const KernelSettings& now);
 
 nlohmann::json to_json(const KernelSettings& settings);
 /// Reads the object that `to_json` made. Unknown keys are ignored, and missing ones get their defaults.
 KernelSettings settings_from(const nlohmann::json& object);
 
-/// True for libtorch's error about a kernel that was asked for and is not deterministic.
+/// Returns true for libtorch's error that a requested op has no deterministic kernel.
 bool says_not_deterministic(const std::string& error);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Measures how fast this machine updates parameters in its own memory, by updating some.
+// Measures how fast this machine updates parameters in its own memory, by updating sample parameters.
 //
 //     Result<HostProfile> host = measure_host(Bytes(64 << 20));
 #pragma once
@@ -9,8 +9,9 @@
 namespace rematlas {
 
 /// Runs fused AdamW updates of f32 parameters with all of libtorch's threads. The median of five large
-/// updates gives the bytes moved in a second; the median of small ones gives the least time of an update.
-/// `bytes`: bytes of the parameters; gradients and two states take as much again each. Errors: no memory.
+/// updates gives the bytes moved per second; the median of small ones gives the least time of an update.
+/// `bytes`: size of the parameters; the gradients and each of two states take as much again. Fails if there
+/// is no memory.
 Result<HostProfile> measure_host(Bytes bytes);
 
 }  // namespace rematlas

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t small_bytes = 64;
 constexpr int small_copies = 256;
-constexpr int most_of_the_other_way = 64;  // for each copy; no known links differ by more than that
+constexpr int most_of_the_other_way = 64;  // for each copy; the directions of known links differ less
 
 double seconds_since(Clock::time_point began) {
     return std::chrono::duration<double>(Clock::now() - began).count();
@@ -96,8 +96,8 @@ class LinkMeter {
         return seconds_since(began);
     }
 
-    /// Times copies while the other way is busy. The other way is given more copies until it is busy
-    /// longer.
+    /// Times copies while the other direction is busy. The other direction gets more copies until it is busy
+    /// longer than they are.
     double time_contended(CopyQueue queue) {
         const CopyQueue other = queue == CopyQueue::out ? CopyQueue::in : CopyQueue::out;
         for (int more = 2;; more *= 2) {
@@ -117,7 +117,7 @@ class LinkMeter {
     const LinkMeasurement& how_;
     CopyQueues& copies_;
     std::size_t bytes_;
-    at::Tensor on_device_[2];  ///< for the way out, and for the way in
+    at::Tensor on_device_[2];  ///< one for each direction: out, in
     char* on_host_[2];
     int done_ = 0;
 };

@@ -1,4 +1,4 @@
-// Measures how fast bytes move between a device and the host, by copying some.
+// Measures how fast bytes move between a device and the host, by copying sample data.
 //
 //     Result<Links> links = measure_links(*device, {.bytes = Bytes(64 << 20)});
 #pragma once
@@ -13,17 +13,17 @@ namespace rematlas {
 
 struct LinkMeasurement {
     Bytes bytes{
-        std::int64_t{64} << 20};  ///< bytes of a large copy; each way takes so much of the device and of the
-                                  ///< host
-    int copies = 8;               ///< number of copies in a row, for one figure
-    int rounds = 5;               ///< number of figures, of which the median counts
+        std::int64_t{64} << 20};  ///< bytes of a large copy; each direction takes that much of the device and
+                                  ///< of the host
+    int copies = 8;               ///< number of consecutive copies in one measurement
+    int rounds = 5;               ///< number of measurements, of which the median counts
     std::function<void(double fraction)> progress = {};
 };
 
-/// Measures the speed of each way alone; the speed of each way while the other way is busy all the time (at
-/// most the former); the time of a small copy; and the size, a power of two, below which that time is more
-/// than an eighth of a copy. The CPU has no links: there the speeds are those of copies within host memory.
-/// Errors: no memory, or those of CUDA.
+/// Measures four things: the speed of each direction alone; the speed of each direction while the other is
+/// always busy (at most the former); the time of a small copy; and the size, a power of two, below which this
+/// time is more than an eighth of a copy. On the CPU, which has no links, the speeds are those of copies
+/// within host memory. Fails if there is no memory, or with CUDA's errors.
 Result<Links> measure_links(DeviceRuntime& device, const LinkMeasurement& how = {});
 
 }  // namespace rematlas

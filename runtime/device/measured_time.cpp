@@ -32,7 +32,7 @@ std::uint64_t mixed(std::uint64_t bits) {
     return bits ^ (bits >> 31);
 }
 
-/// FNV-1a: the same on each machine, which std::hash is not.
+/// FNV-1a, which gives the same hash on each machine, unlike std::hash.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3u;

@@ -18,7 +18,7 @@ Error no_cuda(std::string why) {
     return {"--device cuda: " + why};
 }
 
-/// The index: -1 for "cuda", 1 for "cuda:1".
+/// Returns the index: -1 for "cuda", 1 for "cuda:1"; nullopt for other names.
 std::optional<int> cuda_index(const std::string& name) {
     if (name == "cuda") return -1;
     int index = 0;
@@ -29,7 +29,7 @@ std::optional<int> cuda_index(const std::string& name) {
     return index;
 }
 
-/// The folder of the program, or of the library that another program has loaded.
+/// Returns the folder of the program, or of Rematlas' library if another program has loaded it.
 std::filesystem::path own_folder() {
     std::error_code failure;
     Dl_info here{};
@@ -43,9 +43,9 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions&
     const auto library = own_folder() / cuda_library_name;
     if (!std::filesystem::exists(library))
         return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
-    // cuBLAS reads the variable when its context is made; without it, cuBLAS may sum in any order.
+    // cuBLAS reads the variable when its context is made. Without this setting, cuBLAS may sum in any order.
     if (options.own_process) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
-    // The library stays open, because kernels register themselves with the dispatcher for good.
+    // The library is never closed, because kernels register themselves with the dispatcher permanently.
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!handle) return no_cuda(dlerror());
     const auto open = reinterpret_cast<decltype(&rematlas_open_cuda)>(dlsym(handle, cuda_library_symbol));
@@ -57,7 +57,7 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions&
     return device;
 }
 
-/// Makes an object by a function of the type `Make` of the library that has opened the device.
+/// Makes an object by calling a function of type `Make` in the library that opened the device.
 template <class Make, class... Arguments>
 auto made_by_library(const char* symbol, Arguments... arguments) -> Result<
     std::unique_ptr<std::remove_pointer_t<std::invoke_result_t<Make, Arguments..., std::string*>>>> {

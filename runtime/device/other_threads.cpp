@@ -22,7 +22,7 @@ struct Watched {
     std::mutex mutex;
     const OtherThreads* by = nullptr;
     bool rests = false;
-    std::string op, random_op;  ///< ops that another thread has run
+    std::string op, random_op;  ///< names of ops that another thread has run
 };
 
 Watched& watched() {
@@ -31,12 +31,12 @@ Watched& watched() {
 }
 
 std::atomic<bool> watches{false};
-std::atomic<int> memory{the_host};  ///< memory that the step uses; see MemoryLimit
+std::atomic<int> memory{the_host};  ///< the device whose memory the step uses; see MemoryLimit
 std::atomic<std::thread::id> own_thread{};
 
-/// Whether this thread works for the step: kernels split their work among threads, scripts fork, and
-/// autograd has a thread for each GPU. An eviction follows all threads, so that nothing identifies the
-/// forked ones then.
+/// Says whether this thread works for the step: kernels split their work among threads, scripts fork, and
+/// autograd has a thread for each GPU. A script's forked thread is recognized by Rematlas' dispatch key.
+/// While an eviction limits the memory, all threads have this key, so forked threads cannot be recognized.
 bool works_for_step() {
     return at::in_parallel_region() || (memory != the_host && torch::autograd::get_current_node()) ||
            (c10::impl::tls_is_dispatch_key_included(own_key) && !MemoryLimit::maker(memory));
@@ -64,7 +64,7 @@ std::unique_ptr<at::ObserverContext> see(const at::RecordFunction& function) {
     return nullptr;
 }
 
-/// The callback that each op of the process calls while it is enabled.
+/// Returns the handle of the callback; while it is enabled, each op of the process calls it.
 at::CallbackHandle observer() {
     static const at::CallbackHandle handle = [] {
         const at::CallbackHandle made =

@@ -17,7 +17,7 @@ using c10::OperatorName;
 
 AnswerForOps in_place;
 
-/// The kernel of an op for which another fallback answers too.
+/// The kernel of an op that another library's fallback handles too.
 class OneOp final : public c10::OperatorKernel {
   public:
     explicit OneOp(c10::SafeKernelFunction others) : others_(std::move(others)) {}
@@ -29,10 +29,10 @@ class OneOp final : public c10::OperatorKernel {
     c10::SafeKernelFunction others_;
 };
 
-/// The ops that have no kernel of Rematlas yet.
+/// Collects the ops that have no kernel of Rematlas yet.
 class NewOps final : public c10::OpRegistrationListener {
   public:
-    /// The dispatcher calls this function while it is locked, at first for all existing ops.
+    /// Called by the dispatcher while it is locked; the first calls are for all existing ops.
     void onOperatorRegistered(const OperatorHandle& op) override {
         const std::lock_guard lock(mutex_);
         names_.push_back(op.operator_name());
@@ -48,7 +48,7 @@ class NewOps final : public c10::OpRegistrationListener {
     std::vector<OperatorName> names_;
 };
 
-/// Gives each op a kernel.
+/// Gives each op a kernel of Rematlas.
 class EachOp {
   public:
     EachOp() {
@@ -69,12 +69,12 @@ class EachOp {
     }
 
   private:
-    NewOps* new_ = nullptr;  ///< the dispatcher owns it
+    NewOps* new_ = nullptr;  ///< owned by the dispatcher
     c10::RegistrationHandleRAII listens_{[] {}};
     std::vector<c10::RegistrationHandleRAII> kernels_;
 };
 
-/// Null if the fallback is Rematlas' own. The object is never freed: its kernels are called until the
+/// Null if the fallback is Rematlas' own. The object is never freed, because its kernels are called until the
 /// process ends.
 EachOp* each_op = nullptr;
 

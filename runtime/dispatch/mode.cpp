@@ -21,19 +21,20 @@ using c10::impl::TorchDispatchModeTLS;
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
-std::atomic<DispatchMode*> mode_aside{nullptr};  ///< sees nothing while `mode_in_force` is set
+std::atomic<DispatchMode*> mode_aside{nullptr};  ///< sees no ops while `mode_in_force` is set
 std::atomic<std::thread::id> thread_within{};
-thread_local int includes = 0;  ///< OwnKeyIncluded objects of this thread
+thread_local int includes = 0;  ///< number of OwnKeyIncluded objects of this thread
 thread_local bool was_included = false;
 
-/// Fake tensors are of a Python class, and show another device than that of their storage, which is Meta.
+/// Says whether a tensor is fake. A fake tensor has a Python class, and shows a device other than that of its
+/// storage, which is Meta.
 bool is_fake(const at::Tensor& tensor) {
     return runs_python(tensor) && tensor.has_storage() &&
            tensor.unsafeGetTensorImpl()->unsafe_storage().device_type() == c10::kMeta &&
            !tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::MetaBit);
 }
 
-/// True if the call belongs to a program that is traced, and computes nothing.
+/// Returns true if the call belongs to a program that is traced, and computes nothing.
 bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     const auto is_on = [](TorchDispatchModeKey key) {
         return TorchDispatchModeTLS::get_mode(key).has_value();
@@ -45,8 +46,8 @@ bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     return found;
 }
 
-/// The interpreter whose Python code the call runs: that of the innermost mode, or else that of a tensor's
-/// class.
+/// Returns the interpreter whose Python code the call runs: that of the innermost mode, or else that of a
+/// tensor's class.
 const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
                                                const torch::jit::Stack& stack) {
     if (const std::int64_t modes = TorchDispatchModeTLS::stack_len(); modes > 0)
@@ -59,8 +60,8 @@ const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
     return found;
 }
 
-/// Does what libtorch's fallback for Python does, but leaves Rematlas' key on, so that ops that the Python
-/// code calls come here again.
+/// Does the same as libtorch's fallback for Python, but leaves Rematlas' key on, so that this mode sees the
+/// ops that the Python code calls.
 void call_python(const c10::impl::PyInterpreter& interpreter, const c10::OperatorHandle& op,
                  torch::jit::Stack* stack) {
     constexpr DispatchKeySet from_python =
@@ -75,9 +76,9 @@ void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::
     op.redispatchBoxed(behind_own_key(keys), stack);
 }
 
-/// Modes and classes of tensors that are written in Python come first: they are part of the program, and
-/// the ops that they call on plain tensors are seen here. Where Rematlas' key stands behind Python's (torch
-/// 2.13 and later), modes and classes have run already, and fake tensors come without their keys.
+/// Handles an op. Modes and tensor classes that are written in Python come first: they are part of the
+/// program, and the mode sees the ops that they call on plain tensors. If Rematlas' key comes after Python's
+/// (torch 2.13 and later), modes and classes have run already, and fake tensors come without their keys.
 void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();
@@ -91,11 +92,11 @@ void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stac
         keys = keys.remove(DispatchKey::Python);
     }
     const c10::impl::ExcludeDispatchKeyGuard inside(own_key);
-    // Calls on the Meta device are not seen.
+    // The mode does not see calls on the Meta device.
     mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// False for tensors that carry the key, because these belong to the library that has a fallback on it.
+/// Returns false for tensors that have the key, because they belong to the library that has a fallback on it.
 bool is_ours(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     bool are_others = false;
     for_each_tensor_of(stack, op.schema().arguments().size(),
@@ -114,8 +115,7 @@ void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet
     has_inner() ? mode_within.load()->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// True on the thread that put the inner mode in force, and where autograd works for it on threads of its
-/// own.
+/// True on the thread that put the inner mode in force, and on autograd's own threads.
 bool DispatchMode::has_inner() const {
     const DispatchMode* inner = mode_within.load();
     return inner && inner != this &&
@@ -168,8 +168,8 @@ DispatchModeGuard::~DispatchModeGuard() {
         mode_in_force = mode_aside.exchange(nullptr);
         return;
     }
-    // Modes need not end in the order in which they began: an eviction may end within a step that has set
-    // it aside.
+    // Modes need not end in the order in which they began: an eviction may end within a step that has set it
+    // aside.
     for (std::atomic<DispatchMode*>* place : {&mode_within, &mode_aside, &mode_in_force}) {
         DispatchMode* mine = &mode_;
         if (place->compare_exchange_strong(mine, nullptr)) return;

@@ -11,12 +11,12 @@
 //     }
 //
 // A mode uses a dispatch key (runtime/torch_versions/own_key.h) that the thread-local state switches on;
-// autograd carries that state to its own threads. One mode is in force at a time. If that mode takes an
-// inner one, a second mode of one thread can be in force within it: `run_kernel` of the outer mode then
-// calls the inner one's `call`. Inside `call` the key is off, so that calls by kernels are not seen.
+// autograd carries that state to its own threads. Only one mode is in force at a time. However, if that mode
+// accepts an inner mode, one thread can put a second mode in force within it: `run_kernel` of the outer mode
+// then calls the inner mode's `call`. Inside `call` the key is off, so that calls by kernels are not seen.
 //
-// Dispatch modes and classes of tensors of Python (__torch_dispatch__) are part of the program: they run
-// first, and `call` sees the ops that they call on plain tensors.
+// Python's dispatch modes and tensor classes (__torch_dispatch__) are part of the program: they run first,
+// and `call` sees the ops that they call on plain tensors.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -31,24 +31,24 @@ namespace rematlas {
 class DispatchMode {
   public:
     virtual ~DispatchMode() = default;
-    /// Takes the arguments off the stack and leaves the returns; usually through `run_kernel`.
+    /// Must take the arguments off the stack and leave the results; usually through `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
-    /// The call belongs to a program that is traced within the region, for example by torch.compile: it has
-    /// fake tensors among its arguments, or a mode that traces is on. No `call` follows, unless the call
-    /// computes on real tensors.
+    /// Called when the call belongs to a program that is traced within the region, for example by
+    /// torch.compile: fake tensors are among its arguments, or a mode that traces is on. No `call` follows,
+    /// unless the call computes on real tensors.
     virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
-    /// Whether another mode can be in force within this one.
+    /// Says whether another mode can be in force within this mode.
     virtual bool takes_inner() const { return false; }
 
   protected:
     void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
-    /// True if a mode within this one sees the call next.
+    /// Returns true if a mode within this mode sees the call next.
     bool has_inner() const;
 };
 
-/// The ops of this thread come to the mode in force as long as an object of this class lives. Objects need
-/// not end in the order in which they began. One that ends on another thread does not change its own
-/// thread, whose ops then pass through.
+/// While an object of this class lives, the mode in force sees the ops of this thread. Objects need not end
+/// in the order in which they began. An object that ends on another thread leaves the key on in its own
+/// thread, whose ops then pass through unchanged unless a mode is in force.
 class OwnKeyIncluded {
   public:
     OwnKeyIncluded();
@@ -63,12 +63,13 @@ class OwnKeyIncluded {
 /// Puts a mode in force until the end of the scope. The mode must outlive the guard.
 class DispatchModeGuard {
   public:
-    /// Throws if another mode is in force, perhaps of another thread, that takes no mode within it.
+    /// Throws if another mode is in force, perhaps of another thread, that accepts no inner mode.
     explicit DispatchModeGuard(DispatchMode& mode);
-    /// Returns null where the constructor would throw.
+    /// Like the constructor, but returns null when the constructor would throw.
     static std::unique_ptr<DispatchModeGuard> unless_another(DispatchMode& mode);
-    /// For ops that are not the program's: a mode in force that takes a mode within it does not see them.
-    /// Returns null if the mode in force takes none, or if a mode is within it already.
+    /// Puts `mode` in force for ops that are not the program's. A mode in force that accepts an inner mode
+    /// does not see these ops. Returns null if the mode in force accepts none, or if it has an inner mode
+    /// already.
     static std::unique_ptr<DispatchModeGuard> unseen_by_outer(DispatchMode& mode);
     ~DispatchModeGuard();
     DispatchModeGuard(const DispatchModeGuard&) = delete;
@@ -78,7 +79,7 @@ class DispatchModeGuard {
     DispatchModeGuard(DispatchMode& mode, DispatchMode* outer);
     OwnKeyIncluded include_;
     DispatchMode& mode_;
-    bool sets_aside_ = false;  ///< another mode was set aside, and is in force again afterwards
+    bool sets_aside_ = false;  ///< another mode was set aside, and is put in force again afterwards
 };
 
 }  // namespace rematlas

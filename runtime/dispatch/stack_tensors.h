@@ -1,4 +1,4 @@
-// The tensors among the arguments or results of a call.
+// Visits the tensors among the arguments or results of a call.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,8 +8,8 @@
 
 namespace rematlas {
 
-/// True if the tensor is of a Python class that is asked for each op (`__torch_dispatch__`). Only that
-/// class knows the tensor's memory.
+/// Returns true if the tensor has a Python class that handles each op (`__torch_dispatch__`). Only that class
+/// knows the tensor's memory.
 inline bool runs_python(const at::Tensor& tensor) {
     return tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::Python);
 }
@@ -25,7 +25,8 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
     }
 }
 
-/// Visits each tensor among the last `count` values of the stack: (position, item or -1, tensor).
+/// Visits each tensor among the last `count` values of the stack. Calls `visit(position, item, tensor)`;
+/// `item` is the place in a list, or -1.
 template <class Visit>
 void for_each_tensor_of(const torch::jit::Stack& stack, std::size_t count, Visit&& visit) {
     const std::size_t base = stack.size() - count;

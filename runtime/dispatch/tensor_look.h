@@ -14,7 +14,7 @@ struct TensorLook {
     c10::ScalarType dtype = c10::ScalarType::Float;
     c10::IntArrayRef sizes, strides;
     std::int64_t offset = 0;      ///< in elements
-    bool wrapped_number = false;  ///< a number as a tensor: takes no part in type promotion
+    bool wrapped_number = false;  ///< the tensor stands for a number: it takes no part in type promotion
     bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
     bool negated = false;         ///< the kernel reads the negative of the stored values
 };

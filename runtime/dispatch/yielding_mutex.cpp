@@ -5,7 +5,7 @@
 namespace rematlas {
 namespace {
 
-/// Functions of CPython's stable interface; each is null in a process without Python.
+/// Functions of CPython's stable interface; all are null in a process without Python.
 struct Interpreter {
     int (*is_initialized)();
     int (*holds_lock)();

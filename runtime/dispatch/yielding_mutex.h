@@ -1,9 +1,10 @@
 // A mutex whose waiters give up Python's global interpreter lock while they wait.
 //
 // A thread that holds a mutex may drop the last handle of a tensor or storage that Python knows, or run an
-// operator that is written in Python, and then waits for the interpreter lock. A thread of a Python program
-// calls operators with the interpreter lock held, and waits for the mutex. With an ordinary mutex the two
-// threads wait for each other for ever. A thread that waits for this mutex lets the other thread go on.
+// operator that is written in Python; then it waits for the interpreter lock. A thread of a Python program
+// holds the interpreter lock while it calls operators, and waits for the mutex. With an ordinary mutex the
+// two threads would wait for each other for ever. A thread that waits for this mutex lets the other thread
+// continue.
 //
 //     YieldingMutex<std::recursive_mutex> mutex;
 //     const std::lock_guard lock(mutex);
@@ -11,7 +12,7 @@
 
 namespace rematlas {
 
-/// Gives up the interpreter lock until the end of the scope, where this thread holds it. Does nothing in a
+/// Releases the interpreter lock until the end of the scope, if this thread holds it. Does nothing in a
 /// process without Python.
 class InterpreterReleased {
   public:
@@ -21,7 +22,7 @@ class InterpreterReleased {
     InterpreterReleased& operator=(const InterpreterReleased&) = delete;
 
   private:
-    void* thread_state_;  ///< null: the lock was not held
+    void* thread_state_;  ///< null if this thread did not hold the lock
 };
 
 template <class Mutex>

@@ -15,8 +15,8 @@
 namespace rematlas {
 namespace {
 
-/// Names a tensor as captured graphs do: by module and op, with `grad:` in front if the backward made the
-/// tensor.
+/// Names a tensor in the same way as captured graphs: by module and op, with `grad:` in front if the backward
+/// made the tensor.
 std::string name_of_output(const std::string& op, const std::string& module, Phase phase, std::size_t nth) {
     std::string name = (module.empty() ? "" : module + ".") + op.substr(op.rfind(':') + 1);
     if (phase == Phase::backward) name = "grad:" + name;
@@ -44,8 +44,8 @@ void EvictionTrace::sees(std::int64_t alive) {
     other_ = other_ < 0 ? unknown : std::min(other_, unknown);
 }
 
-/// A storage that was unknown and alive at all times before is there from the beginning of the step; any
-/// other storage is new.
+/// Notes a storage that was unknown so far. If its bytes have been alive since the step began, the storage
+/// exists from the beginning of the step; otherwise it is new.
 void EvictionTrace::met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now) {
     const std::int64_t unknown = std::max<std::int64_t>(alive - known_bytes_ - bytes, 0);
     There& there = at(tensor);
@@ -78,8 +78,8 @@ void EvictionTrace::looked() {
                              Origin{OpId(), places_ ? places_->module().path : ""});
 }
 
-/// Returns the module of the op that runs now. For a backward op, `of` becomes the forward op that it
-/// belongs to, by autograd's sequence numbers.
+/// Returns the module of the op that is running. For a backward op, sets `of` to its forward op, which is
+/// found by autograd's sequence numbers.
 std::string EvictionTrace::module_now(std::optional<OpId>& of) {
     const auto node = torch::autograd::get_current_node();
     if (!node) return places_ ? places_->module().path : std::string();
@@ -159,7 +159,7 @@ TensorId EvictionTrace::add_tensor(const There& there, bool is_made) {
     return now_.graph.tensors.push_back({there.name, Bytes(there.bytes), there.kind});
 }
 
-/// A copy of the tensor that is already there is freed.
+/// Notes that the tensor is present as `as`. If a copy of the tensor is present already, that copy is freed.
 void EvictionTrace::appear(int tensor, TensorId as) {
     There& there = at(tensor);
     if (there.here && there.tensor != as) {
@@ -181,7 +181,7 @@ void EvictionTrace::vanish(There& there) {
 
 void EvictionTrace::dropped(int tensor, bool evicted, std::int64_t now) {
     There& there = at(tensor);
-    if (!there.here) return;  // an op has written over the tensor
+    if (!there.here) return;  // an op has overwritten the tensor
     if (evicted) now_.schedule.evicted.push_back(static_cast<std::int32_t>(now_.schedule.steps.size()));
     vanish(there);
     add_step(Step::free(there.tensor), {now, now});
@@ -211,8 +211,8 @@ void EvictionTrace::step_is_over(std::int64_t alive, std::int64_t most) {
     other_ = std::max<std::int64_t>(alive - known_bytes_, 0);
 }
 
-/// Completes the graph of the step: its results, the tensors that were there before it, and the memory that
-/// eviction does not know.
+/// Completes the graph of the step: its results, the tensors that existed before it, and the memory that the
+/// evictor does not know.
 void EvictionTrace::end() {
     Graph& graph = now_.graph;
     for (const There& there : tensors_)

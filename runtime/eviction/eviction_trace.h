@@ -1,21 +1,21 @@
-// Records the last whole step under online eviction as a graph and a schedule, which the checker accepts
-// and the explorer opens.
+// Records the last whole step under online eviction as a graph and a schedule, which the checker accepts and
+// the explorer can open.
 //
 //     if (evictor.record()->has_step()) {
 //         Result<EvictedStep> step = finished(evictor.record()->last(), "step", budget, config);
 //         write_step(*step, "step");     // step.graph.json, step.schedule.json
 //     }
 //
-// A tensor of the graph is a storage at one version; an op of the graph is a call. Storages that are
-// present for the whole step are residents. A storage from before the step that goes within it is made by
-// the op `rematlas::before_step`. A storage that something else made within the step, such as a batch of
-// data, comes from `rematlas::outside` when an op first reads it. Memory that eviction does not know is one
-// resident, `other memory`. An op of an earlier step that runs again is an op of this graph, and so is an
-// op that reads a tensor which such an op made anew.
+// A tensor of the graph is a storage at one version; an op of the graph is a call. Storages that are present
+// during the whole step are residents. A storage that existed before the step and is freed within it is made
+// by the op `rematlas::before_step`. A storage that something else made within the step, such as a batch of
+// data, is made by `rematlas::outside` when an op first reads it. Memory that the evictor does not know is
+// one resident, `other memory`. If an op of an earlier step runs again, it is an op of this graph, and so is
+// each op that reads a tensor restored by such an op.
 //
-// Counted bytes are those that the device's allocator has handed out. The schedule's peak is less than the
-// counted peak where a kernel took memory in several pieces and an eviction for a later piece freed more
-// than was missing: the file has that eviction before the kernel.
+// Counted bytes are the bytes that the device's allocator has handed out. The schedule's peak may be less
+// than the counted peak: if a kernel takes memory in several pieces, an eviction for a later piece may free
+// more than was missing, and the file lists that eviction before the kernel.
 #pragma once
 
 #include <cstdint>
@@ -40,14 +40,14 @@ struct EvictedStep {
     Bytes counted_peak;
 };
 
-/// Ids of tensors and ops are those of the evictor's books, which may use an id again after a step.
+/// Ids of tensors and ops are the evictor's, which may be reused after a step.
 class EvictionTrace {
   public:
     struct Called {
         std::string name;
         std::vector<int> inputs, outputs;
-        std::vector<std::pair<int, int>> in_place;  ///< output, input
-        std::vector<int> changes;                   ///< tensors whose contents change, without a new version
+        std::vector<std::pair<int, int>> in_place;  ///< pairs of output and input
+        std::vector<int> changes;                   ///< tensors whose contents change without a new version
         std::int64_t time = 0, workspace = 0;       ///< nanoseconds, bytes
         bool random = false, recomputable = true;
     };
@@ -55,34 +55,34 @@ class EvictionTrace {
         std::int64_t start = 0, end = 0;  ///< nanoseconds of any clock
     };
 
-    /// `places` knows the modules of forward ops from now on; may be null.
+    /// `places` gives the modules of forward ops from now on; may be null.
     void set_places(Places* places) { places_ = places; }
     void names(int tensor, std::string name, TensorKind kind);
 
-    /// To be called before each op. `alive`: the bytes that are counted now.
+    /// Must be called before each op. `alive`: the bytes counted now.
     void sees(std::int64_t alive);
-    /// To be called when an op reads a storage from outside for the first time. `alive`: the bytes that are
-    /// counted now, those of the storage included.
+    /// Must be called when an op first reads a storage from outside. `alive`: the bytes counted now,
+    /// including the storage.
     void met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now);
-    /// To be called after an op that only makes a view. No kernel ran, but backward ops may belong to the
-    /// view.
+    /// Must be called after an op that only makes a view. Such an op runs no kernel, but backward ops may
+    /// belong to it.
     void looked();
-    /// `bytes` per output.
+    /// Must be called after the first run of an op. `bytes`: the bytes of each output.
     void ran(int op, Called called, const std::vector<std::int64_t>& bytes, Span span);
     void ran_again(int op, bool in_place, Span span);
     void dropped(int tensor, bool evicted, std::int64_t now);
 
-    /// `alive`: the bytes that are counted now; `most`: the most since the last step. A step without any
-    /// forward or backward op is not recorded.
+    /// Must be called at the end of a step. `alive`: the bytes counted now; `most`: the most since the last
+    /// step. A step without any forward or backward op is not recorded.
     void step_is_over(std::int64_t alive, std::int64_t most);
     bool has_step() const { return !last_.schedule.steps.empty(); }
-    /// The last step, without the fields that `finished` adds.
+    /// Returns the last step, without the fields that `finished` adds.
     const EvictedStep& last() const { return last_; }
 
   private:
     struct There {
         bool here = false;
-        TensorId tensor;  ///< its tensor of the graph, if it is here
+        TensorId tensor;  ///< its tensor of the graph if `here`
         std::string name;
         TensorKind kind = TensorKind::activation;
         std::int64_t bytes = 0;
@@ -91,7 +91,7 @@ class EvictionTrace {
         Called called;
         std::string module;
         Phase phase = Phase::forward;
-        int step = -1;  ///< number of the step whose graph has it as `op`
+        int step = -1;  ///< number of the step in whose graph the op has the id `op`
         OpId op;
     };
     struct Origin {
@@ -113,20 +113,21 @@ class EvictionTrace {
     Places* places_ = nullptr;
     std::vector<There> tensors_;
     std::vector<Known> ops_;
-    std::map<std::uint64_t, Origin> by_sequence_;  ///< autograd's numbers of forward ops
+    std::map<std::uint64_t, Origin> by_sequence_;  ///< forward ops by autograd's sequence numbers
     std::string backward_module_;
     EvictedStep now_, last_;
-    std::vector<TensorId> leaving_;      ///< tensors that were there before the step and are gone
+    std::vector<TensorId> leaving_;      ///< tensors from before the step that have been freed
     std::vector<std::uint8_t> is_made_;  ///< per tensor of the graph
     std::int64_t known_bytes_ = 0;
-    std::int64_t other_ = -1;  ///< the least bytes in this step that were alive and not known; -1: no op has
-                               ///< begun
-    std::int64_t began_ = 0;   ///< time of the first step of the schedule
+    std::int64_t other_ = -1;  ///< the least number of alive but unknown bytes in this step; -1 before the
+                               ///< first op
+    std::int64_t began_ = 0;   ///< start of the schedule's first step
     int step_ = 0;
     bool saw_forward_ = false, saw_backward_ = false;
 };
 
-/// Completes a record: adds its name, its budget and configuration, and its time and peak by the simulator.
+/// Completes a record: adds its name, budget and configuration, and the time and peak that the simulator
+/// computes.
 Result<EvictedStep> finished(EvictedStep step, const std::string& name, Bytes budget,
                              const nlohmann::json& config);
 

@@ -30,7 +30,7 @@ Evictor::~Evictor() {
     try {
         close();
     } catch (...) {
-        // A tensor that could not be made again stays without memory, and says so when it is read.
+        // A tensor that could not be restored stays without memory; reading it fails with an error.
     }
 }
 
@@ -91,7 +91,7 @@ void Evictor::close() {
     shared_.clear();
     heap_.reset();
     stored_.clear();
-    device_.trim();  // later tensors may have other sizes than the gaps that evictions left
+    device_.trim();  // the gaps that evictions left may not fit later tensors
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -106,7 +106,7 @@ Evictor::Status Evictor::status() const {
     return status;
 }
 
-// Steps.
+// Functions for steps.
 
 void Evictor::end_step() {
     const std::lock_guard program(program_);
@@ -135,13 +135,13 @@ void Evictor::step_is_over() {
     note(Trace::Step::settle, -1);
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
-    if (limit_ != no_limit) limit_ = budget_;  // this step may have needed more
-    // Storages that could not be let go are tried again after the next step.
+    if (limit_ != no_limit) limit_ = budget_;  // this step may have raised the limit
+    // Storages that could not be released are tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
 }
 
-/// Lets storages go whose last handle in the program is gone.
+/// Releases storages whose last handle in the program is gone.
 void Evictor::let_departed_go() {
     see_loans();
     if (departures_->empty()) return;
@@ -156,9 +156,9 @@ void Evictor::let_departed_go() {
     }
 }
 
-/// A storage that the program has dropped and that no op can make again is kept for reruns of the tensors
-/// that were made from it. If keeping those tensors takes no more bytes, they are kept instead: for example
-/// the optimizer's first copy of a gradient in place of the gradient.
+/// If the program has dropped a storage that no op can restore, the storage is kept for reruns of the tensors
+/// that were made from it. If keeping those tensors instead takes no more bytes, they are kept: for example
+/// the optimizer's first copy of a gradient instead of the gradient.
 void Evictor::let_go_of_dropped() {
     for (const int storage : dropped_by_program_) {
         const int tensor = known_[storage].tensor;
@@ -168,17 +168,18 @@ void Evictor::let_go_of_dropped() {
         const auto kept = eviction_.bytes_kept_by_losing(tensor);
         if (!kept || *kept > known_[storage].bytes) continue;
         note(Trace::Step::lose, storage);
-        eviction_.lose(tensor);  // runs nothing again, and cannot fail
+        eviction_.lose(tensor);  // causes no rerun, and cannot fail
     }
     dropped_by_program_.clear();
 }
 
-/// Throws the error after `begin` has failed. The program's tensors are as they were.
+/// Throws the error after `begin` has failed. The program's tensors are unchanged.
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (std::exchange(thrashes_, false)) {
         const std::string why = why_thrashing();
-        rerun_before_ = eviction_.counts().rerun_time;  // a program that goes on all the same begins anew
+        rerun_before_ = eviction_.counts().rerun_time;  // if the program continues anyway, its reruns count
+                                                        // from 0 again
         C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", why));
     }
     C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short(), "; give a larger budget"));
@@ -192,7 +193,7 @@ std::string Evictor::why_thrashing() const {
                     " bytes: give a larger one, or a larger `thrash` to rematlas.evict");
 }
 
-/// Returns " (the largest: 9437184 by aten::mm, ...)", or an empty text.
+/// Returns a text such as " (the largest: 9437184 by aten::mm, ...)", or an empty text.
 std::string Evictor::largest_pinned() const {
     constexpr std::size_t most = 3;
     const StorageGraph& graph = eviction_.graph();
@@ -229,8 +230,8 @@ std::string Evictor::why_short() const {
                     " were there before and have not been seen here", elsewhere);
 }
 
-/// Gives the budget up because eviction thrashes. Returns whether the program goes on, with twice the
-/// budget from here on.
+/// Gives up the budget because eviction thrashes. Returns whether the program continues, from here on with
+/// twice the budget.
 bool Evictor::give_up_by_time() {
     if (!give_up(why_thrashing(), std::max<std::int64_t>(limit_, 2 * budget_))) return false;
     budget_ *= 2;
@@ -238,7 +239,7 @@ bool Evictor::give_up_by_time() {
     return true;
 }
 
-/// Gives the budget up. Returns whether the program goes on with `limit` bytes as the limit.
+/// Gives up the budget. Returns whether the program continues, with a limit of `limit` bytes.
 bool Evictor::give_up(const std::string& why, std::int64_t limit) {
     if (!options_.gives_up || MemoryLimit::is_attempt()) return false;
     if (given_up_.empty()) given_up_ = why;

@@ -3,25 +3,26 @@
 //
 //     Evictor evictor(device, {.budget = 2 << 30});
 //     evictor.open();
-//     ... any forward, backward and optimizer, of any course ...     // never more than 2 GiB alive
-//     evictor.close();                                               // all is there again
+//     ... any forward, backward and optimizer ...     // never more than 2 GiB alive
+//     evictor.close();                                // makes everything present again
 //
-// Storages that ops make while the evictor is open give their memory away when memory is short, and get it
-// back by reruns of their ops before they are read. Views, saved variables and handles follow, because they
-// refer to the storage. Storages that were made outside stay, and so do storages that no rerun could make
-// again: gradients once they belong to a parameter, storages that are read or written outside of the
-// dispatcher (`touch`), and results of operators that are not libtorch's own.
+// When memory is short, storages that ops made while the evictor is open give up their memory; before they
+// are read, their ops run again to restore it. Views, saved variables and handles follow, because they refer
+// to the storage. Two kinds of storages are never evicted: those that were made outside the evictor, and
+// those that no rerun could restore. The latter are gradients once they belong to a parameter, storages that
+// other code reads or writes past the dispatcher (`touch`), and results of operators that are not libtorch's
+// own.
 //
 // An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
-// version in memory of its own. When the contents of an outside storage change, for example in an
-// optimizer's step, the tensors that were made from the old contents can no longer be evicted. When a
-// backward is over, the evictor forgets everything that nobody can need any more.
+// version in separate memory. When the contents of an outside storage change, for example in an optimizer's
+// step, tensors that were made from the old contents can no longer be evicted. At the end of a backward, the
+// evictor forgets everything that can no longer be needed.
 //
-// Errors: c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
-// program's tensors are as they were. On a GPU the evictor covers one stream, the one that is current at
-// `open`; tensors that ops on other streams read or make stay. Threads: `open` and `close` are called on
-// one thread. Ops of autograd's own threads are seen; ops of other threads are seen where these ask for it
-// (`follow_thread`).
+// Errors: c10::OutOfMemoryError and c10::Error with one line, thrown from the op that cannot run; the
+// program's tensors are unchanged. On a GPU the evictor covers one stream, which is the current one at
+// `open`; tensors that ops on other streams read or make are not evicted. Threads: `open` and `close` must be
+// called on one thread. The evictor sees the ops of autograd's own threads; it sees ops of another thread
+// only if that thread asks for it (`follow_thread`).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -59,110 +60,111 @@ namespace rematlas {
 inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
 
 struct EvictorOptions {
-    std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
+    std::int64_t budget = 0;  ///< limit of the bytes that the device's allocator has handed out
     OnlineEviction::Options policy = {};
-    double thrash = 20;  ///< most time of reruns in a step, as a multiple of the time of the step itself
+    double thrash = 20;  ///< limit of the reruns' time in a step, as a multiple of the step's own time
     /// If the budget cannot be kept, no error is thrown. Instead the limit rises by the missing bytes until
-    /// the step is over, and the budget doubles where eviction thrashes. Status::given_up says why.
+    /// the step is over; if eviction thrashes, the budget doubles. Status::given_up gives the reason.
     bool gives_up = false;
     bool log = false;     ///< keeps a log of calls and evictions; see ProgramLog
-    bool record = false;  ///< keeps the last step; see EvictionTrace
-    /// Costs of ops are not measured but follow from the ops' bytes, so that runs repeat exactly.
+    bool record = false;  ///< records the last step; see EvictionTrace
+    /// Costs of ops are computed from the ops' bytes instead of measured, so that runs repeat exactly.
     bool costs_from_bytes = false;
 };
 
 class Evictor final : public DispatchMode, private EvictionHost, private RoomMaker {
   public:
     struct Status {
-        std::int64_t steps = 0;  ///< backwards that are over
+        std::int64_t steps = 0;  ///< backwards that have ended
         std::int64_t calls = 0;  ///< ops that touched data
         OnlineEviction::Counts counts;
         std::int64_t known_ops = 0;  ///< ops that could run again
-        std::int64_t tracked = 0;    ///< bytes of the known storages that are on the device
+        std::int64_t tracked = 0;    ///< bytes of the known storages whose memory is present
         std::string given_up;        ///< why the budget could not be kept
     };
 
-    /// `device` outlives the evictor.
+    /// `device` must outlive the evictor.
     Evictor(DeviceRuntime& device, EvictorOptions options);
     ~Evictor() override;
     Evictor(const Evictor&) = delete;
     Evictor& operator=(const Evictor&) = delete;
 
-    /// From here on the ops of this thread are seen, and the allocations of all threads limited.
+    /// Begins to see the ops of this thread and to limit the allocations of all threads.
     void open();
-    /// Makes every tensor present that the program holds, even beyond the budget.
+    /// Makes every tensor that the program holds present, even beyond the budget, and ends the eviction.
     void close();
     bool is_open() const { return guard_ != nullptr; }
 
-    /// Sets whether the ops of this thread are seen too while an evictor is open.
+    /// Sets whether an open evictor also sees the ops of this thread.
     static void follow_thread(bool followed);
 
-    /// To be called in a child of the process, which holds copies of the parent's memory: there nothing is
-    /// seen or limited.
+    /// Must be called in a forked child of the process, which holds copies of the parent's memory. In the
+    /// child, nothing is seen or limited.
     static void leave_to_parent();
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
-    /// Lets another mode, such as a recorder, be in force within this one. That mode sees each op once,
+    /// Lets another mode, such as a recorder, be in force within this mode. The inner mode sees each op once,
     /// when all tensors that the op reads are present.
     bool takes_inner() const override { return true; }
 
-    /// From now on the tensors are not evicted, wherever they were made.
+    /// From now on these tensors are not evicted, wherever they were made.
     void keep(c10::ArrayRef<at::Tensor> tensors) override;
     std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) override;
     void changes(c10::ArrayRef<at::Tensor> tensors) override;
     /// How other code accesses a tensor's memory past the dispatcher.
     enum class Look {
-        now,         ///< it reads the memory now, and is done before the next op
-        on,          ///< it may read the memory for as long as the tensor lives
-        and_change,  ///< as `on`, and it may write there: every tensor that was or will be made from this one
-                     ///< stays
+        now,         ///< the code reads the memory now, and is done before the next op
+        on,          ///< the code may read the memory as long as the tensor lives
+        and_change,  ///< as `on`, and the code may write there: all tensors that were or will be made from
+                     ///< this one are no longer evicted
     };
     void touch(const at::Tensor& tensor, Look look);
-    /// Lends the memory to other code until `returned`; that code may write there. The loan costs nothing
-    /// if it ends before the next op; else the tensor is as after Look::and_change until the loan ends.
-    /// Returns a number for `returned`, negative if the tensor needs no loan.
+    /// Lends the memory to other code, which may write there, until `returned` is called. The loan costs
+    /// nothing if it ends before the next op; otherwise the tensor is treated as after Look::and_change until
+    /// the loan ends. Returns a number for `returned`, negative if the tensor needs no loan.
     std::int64_t lend(const at::Tensor& tensor);
     void returned(std::int64_t loan);  ///< may be called on any thread at any time
 
-    /// The tensors stay as those of `keep` do, and records use these names.
+    /// Keeps these tensors from being evicted, as `keep` does. Records use their names.
     void names(const std::vector<NamedTensor>& tensors);
-    /// `places` knows the modules of forward ops from now on, for records; null: nobody does.
+    /// From now on `places` gives the modules of forward ops for records; null if nothing does.
     void set_places(Places* places);
-    /// `bytes` of the bytes that are alive do not belong to the program. The budget does not count them.
+    /// `bytes` of the alive bytes do not belong to the program. The budget does not count them.
     void set_beside(std::int64_t bytes) { beside_ = bytes; }
-    /// Tells that a training step is over, for steps whose ops do not show it. Not while a backward runs.
+    /// Marks the end of a training step, for steps whose ops do not show their end. Must not be called during
+    /// a backward.
     void end_step();
-    /// True if the last op belonged to a backward that is over, and with which the step is over.
+    /// Returns true if the last op belonged to a backward that has ended, and if its step has ended with it.
     bool backward_is_over() const;
 
     Status status() const;
-    /// Null without EvictorOptions::log.
+    /// Returns null without EvictorOptions::log.
     const ProgramLog* log() const { return log_ ? &*log_ : nullptr; }
-    /// Null without EvictorOptions::record.
+    /// Returns null without EvictorOptions::record.
     const EvictionTrace* record() const { return record_ ? &*record_ : nullptr; }
 
   private:
-    /// A storage that the books know: a version of one of the program's storages, or one that a rerun has
-    /// made.
+    /// A storage that the evictor's bookkeeping (the "books") knows: a version of one of the program's
+    /// storages, or a storage that a rerun has made.
     struct Known {
-        int tensor = -1;  ///< its tensor in the books of `eviction_`
+        int tensor = -1;  ///< its tensor in `eviction_`
         std::int64_t bytes = 0;
-        c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's storage; empty: the program has
-                                                         ///< let it go
-        c10::Storage own;                                ///< memory without the program's handle
+        c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's storage; empty if the program has
+                                                         ///< dropped it
+        c10::Storage own;                                ///< memory to which the program has no handle
         std::int64_t counted = 0;  ///< bytes that its memory adds to the device's count, or added before it
                                    ///< was dropped
-        bool held = false;         ///< the program holds it
-        bool there = false;        ///< its memory is there
-        bool resident = false;     ///< made outside
-        bool unfilled = false;     ///< it holds what `empty` made
+        bool held = false;         ///< whether the program holds it
+        bool there = false;        ///< whether its memory is present
+        bool resident = false;     ///< whether it was made outside the evictor
+        bool unfilled = false;     ///< whether it still has the contents that `empty` made
         int lent = 0;              ///< number of loans under which other code may write there
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
     };
     struct Loan {
         int storage = 0;
-        std::uint64_t digest = 0;  ///< of the storage's contents
-        bool seen = false;         ///< the loan outlived the op in which it began
+        std::uint64_t digest = 0;  ///< digest of the storage's contents
+        bool seen = false;         ///< whether the loan outlived the op in which it began
     };
     /// The memory that would be alive without eviction. Storages that the program holds count even while
     /// they are absent; storages that the program does not hold do not count even while they are present.
@@ -174,28 +176,28 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         Evictor& evictor;
         std::atomic<std::int64_t> absent = 0, most = 0;
     };
-    /// A call of an operator, from its arguments to its results.
+    /// A call of an operator, with its arguments and what they imply.
     struct Call {
         const c10::OperatorHandle& op;
         const OpFacts& facts;
         std::vector<StoredCall::Place> places;
-        std::vector<int> inputs;              ///< tensors of the books that the call reads
-        std::vector<int> changed;             ///< storages of the books that get a new version
-        std::vector<int> refilled;            ///< the storages among `changed` that nobody had filled yet
+        std::vector<int> inputs;              ///< known tensors that the call reads
+        std::vector<int> changed;             ///< known storages that get a new version
+        std::vector<int> refilled;            ///< the storages among `changed` that no op had filled yet
         std::vector<int> lost;                ///< storages whose contents change without a new version
         std::vector<std::size_t> statistics;  ///< arguments that only the first run gets
-        std::vector<int> updated;             ///< storages of the books that hold the statistics
-        bool runs_once = false;               ///< the call cannot run again, and its results stay
+        std::vector<int> updated;             ///< known storages that hold the statistics
+        bool runs_once = false;               ///< the call cannot run again; its results are not evicted
         bool opaque = false;                  ///< a tensor without a storage is among the arguments
         bool elsewhere = false;               ///< the call runs on another queue: its arguments and results
-                                              ///< stay
-        bool waits = false;                   ///< a call elsewhere, some arguments of which may have been
-                                              ///< made again on the evictor's queue
+                                              ///< are not evicted
+        bool waits = false;                   ///< the call runs on another queue, and some of its arguments
+                                              ///< may have been restored on the evictor's queue
     };
     using Books = YieldingMutex<std::mutex>;
     using Engine = std::unique_lock<Books>;
 
-    // The functions of a call. All but `look` need the lock on the books.
+    // The functions of a call. All except `look` need the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -225,7 +227,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool give_up(const std::string& why, std::int64_t limit);
     bool give_up_by_time();
 
-    // The books.
+    // The bookkeeping.
     bool can_be_known(const at::Tensor& tensor) const;
     int storage_of(const at::Tensor& tensor) const;
     int make_resident(const at::Tensor& tensor);
@@ -243,14 +245,14 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void note_memory(int storage, bool held, bool there);
     void note_block(int storage, std::int64_t bytes);
 
-    // EvictionHost.
+    // Functions of EvictionHost.
     bool run_again(int op, bool in_place) override;
     void drop(int storage) override;
     std::int64_t missing(std::int64_t bytes) const override;
     bool goes_on() override;
     void forget_op(int op) override;
     void forget_storage(int storage) override;
-    // RoomMaker.
+    // Functions of RoomMaker.
     int memory() const override;
     void before_allocation(std::int64_t bytes) override;
     bool give_way(std::int64_t bytes) override;
@@ -266,7 +268,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t alive() const { return device_.alive_bytes() - beside_; }
     std::int64_t counted(const at::Tensor& tensor) const;
 
-    // The device.
+    // Functions of the device.
     std::int64_t run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void begin_on_queue();
     bool on_own_queue() const;
@@ -289,24 +291,24 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::optional<CountingAllocator::KeptHeap> heap_;
     std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
-    std::vector<Known> known_;  ///< per storage of the books
-    /// Storages of the books that lie in memory which processes share. They have no ticket, because their
-    /// DataPtr itself marks them as shared.
+    std::vector<Known> known_;  ///< per known storage
+    /// Known storages in memory that processes share. They have no ticket, because their DataPtr itself marks
+    /// them as shared.
     std::unordered_map<const c10::StorageImpl*, int> shared_;
-    std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
-    std::int64_t budget_;                              ///< bytes; doubled each time that eviction thrashes
-                                                       ///< and the options allow it
-    std::atomic<std::int64_t> limit_;                  ///< bytes; more when closing
+    std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per known op
+    std::int64_t budget_;                              ///< bytes; doubled each time that eviction thrashes,
+                                                       ///< if the options allow it
+    std::atomic<std::int64_t> limit_;                  ///< bytes; higher while the evictor closes
     std::int64_t queue_ = 0;                           ///< the device's queue on which the evictor was opened
     c10::Stream stream_{c10::Stream::DEFAULT,
                         c10::Device(c10::DeviceType::CPU)};  ///< the stream of that queue
     OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
-    std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on other queues than the
+    std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on queues other than the
                                                      ///< evictor's
-    bool warned_ = false;                            ///< the warning about calls elsewhere was given
-    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< time of the program's own runs
-    std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
+    bool warned_ = false;                            ///< whether the warning about such calls was given
+    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< nanoseconds of the program's own runs
+    std::int64_t rerun_before_ = 0;                  ///< nanoseconds of reruns in earlier steps
     std::vector<int> dropped_by_program_;            ///< storages that the program has dropped since the last
                                                      ///< call
     std::atomic<int> reruns_ = 0;                    ///< number of reruns under way
@@ -314,10 +316,11 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool in_backward_ = false;
     bool thrashes_ = false;
     std::string given_up_;
-    std::exception_ptr error_;                               ///< exception that a rerun has thrown
-    std::string current_;                                    ///< name of the op that runs
-    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most in this step
-    bool evicting_ = false;                                  ///< storages are dropped to make room
+    std::exception_ptr error_;                               ///< an exception that a rerun has thrown
+    std::string current_;                                    ///< name of the op that is running
+    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most bytes alive in this step
+    bool evicting_ = false;                                  ///< whether storages are being dropped to make
+                                                             ///< room
     bool measures_ = false;
     std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
     std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met
@@ -325,7 +328,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t last_loan_ = -1;
     std::vector<std::int64_t> returned_;
     std::mutex returned_lock_;
-    mutable Books engine_;                         ///< lock on the books; never held while a kernel runs
+    mutable Books engine_;                         ///< the lock on the books; never held while a kernel runs
     YieldingMutex<std::recursive_mutex> program_;  ///< lets one call run at a time
 };
 

@@ -1,4 +1,4 @@
-// The books of storages, and the functions that core/dtr calls.
+// The evictor's bookkeeping of storages (the "books"), and the functions that core/dtr calls.
 #include <ATen/MapAllocator.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/COW.h>
@@ -30,17 +30,17 @@ bool lies_in_shared_memory(c10::StorageImpl& storage) {
 
 }  // namespace
 
-// Storages.
+// Functions for storages.
 
-/// Whether the memory of the tensor belongs to this device and can be taken away or kept. A lazy copy is
-/// excluded, because a ticket would hide that a write has to make a copy first.
+/// Says whether the memory of the tensor belongs to this device and can be taken away or kept. A lazy copy is
+/// excluded, because a ticket would hide that a write must first make a copy.
 bool Evictor::can_be_known(const at::Tensor& tensor) const {
     return !runs_python(tensor) && tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
            !c10::impl::cow::is_cow_data_ptr(
                tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }
 
-/// The storage of the books; -1: not known.
+/// Returns the number that the books gave the tensor's storage; -1 if they do not know the storage.
 int Evictor::storage_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || !tensor.has_storage()) return -1;
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -51,8 +51,8 @@ int Evictor::storage_of(const at::Tensor& tensor) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-/// Takes a storage into the books that was made outside, or behind the dispatcher. It stays, and outlives
-/// the program's handles if reruns need it.
+/// Adds a storage to the books that was made outside the evictor or behind the dispatcher's back. It is never
+/// evicted, and outlives the program's handles if reruns need it.
 int Evictor::make_resident(const at::Tensor& tensor) {
     const c10::Storage& storage = tensor.storage();
     if (log_) log_->begins();
@@ -67,7 +67,8 @@ int Evictor::make_resident(const at::Tensor& tensor) {
     return id;
 }
 
-/// The bytes that the tensor adds to the device's count; 0 for host memory that the device does not count.
+/// Returns the bytes that the tensor adds to the device's count; 0 for host memory that the device does not
+/// count.
 std::int64_t Evictor::counted(const at::Tensor& tensor) const {
     const c10::Storage& storage = tensor.storage();
     return device_.counts(storage.data_ptr()) ? device_.footprint(static_cast<std::int64_t>(storage.nbytes()))
@@ -101,7 +102,7 @@ void Evictor::release(int storage) {
     eviction_.release(known_[storage].tensor);
 }
 
-/// Makes the storage stay from now on.
+/// From now on, the storage is not evicted.
 void Evictor::freeze(int storage) {
     if (eviction_.is_pinned(storage)) return;
     note(Trace::Step::freeze, storage);
@@ -120,8 +121,8 @@ void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].own = c10::Storage(known_[storage].user.lock());
 }
 
-/// Lets storages in shared memory go. They have no ticket that would tell when the program's last handle
-/// goes.
+/// Releases storages in shared memory that the program has dropped. They have no ticket that would tell when
+/// the program's last handle is gone.
 void Evictor::let_shared_go() {
     std::erase_if(shared_, [&](const auto& entry) {
         const int storage = entry.second;
@@ -131,7 +132,7 @@ void Evictor::let_shared_go() {
     });
 }
 
-/// To be called when the program's last handle to the storage is gone.
+/// Must be called when the program's last handle to the storage is gone.
 void Evictor::departed(int storage) {
     Known& known = known_[storage];
     known.user = Known().user;
@@ -148,7 +149,7 @@ void Evictor::give(int storage, c10::DataPtr memory) {
     known.own = c10::Storage(c10::Storage::use_byte_size_t(), known.bytes, std::move(memory), nullptr, false);
 }
 
-/// Takes the memory of the storage away; null if it has none.
+/// Takes the memory of the storage away and returns it; null if the storage has none.
 c10::DataPtr Evictor::take(int storage) {
     Known& known = known_[storage];
     note_memory(storage, known.held, false);
@@ -165,7 +166,7 @@ c10::DataPtr Evictor::take(int storage) {
 c10::Storage Evictor::memory_of(int storage) {
     const Known& known = known_[storage];
     if (auto user = known.user.lock()) return c10::Storage(std::move(user));
-    // Another thread may just have dropped the storage.
+    // Another thread may just have dropped the storage; its ticket then has the memory.
     if (!known.own) {
         if (c10::DataPtr left = departures_->memory_of(storage)) {
             used_by_own_queue(left);
@@ -175,7 +176,7 @@ c10::Storage Evictor::memory_of(int storage) {
     return known.own;
 }
 
-/// Tells ProgramMemory whether the program holds the storage and whether its memory is there.
+/// Notes, for ProgramMemory too, whether the program holds the storage and whether its memory is present.
 void Evictor::note_memory(int storage, bool held, bool there) {
     Known& known = known_[storage];
     const int before = static_cast<int>(known.held) - static_cast<int>(known.there);
@@ -185,7 +186,7 @@ void Evictor::note_memory(int storage, bool held, bool there) {
     known.there = there;
 }
 
-// The functions that core/dtr calls. The caller holds the lock on the books.
+// The functions that core/dtr calls. The caller must hold the lock on the books.
 
 void Evictor::drop(int storage) {
     Known& known = known_[storage];
@@ -201,8 +202,8 @@ void Evictor::drop(int storage) {
     if (may_take_more) note_block(storage, before - device_.alive_bytes());
 }
 
-/// Corrects the counted bytes of a storage if the allocator had handed out a block that is larger than the
-/// request: all of the block is missing now.
+/// Corrects the counted bytes of a storage if the allocator had handed out a block larger than the request:
+/// the whole block is now missing.
 void Evictor::note_block(int storage, std::int64_t bytes) {
     Known& known = known_[storage];
     const std::int64_t more = bytes - known.counted;
@@ -252,7 +253,7 @@ bool Evictor::run_again(int op, bool in_place) {
 void Evictor::run_stored(int id, bool in_place) {
     const StorageGraph::Op& op = eviction_.graph().op(id);
     StoredCall& call = *stored_[id];
-    std::unordered_map<int, c10::Storage> written;  // memory for the new versions
+    std::unordered_map<int, c10::Storage> written;  // storages for the new versions
     const auto storage_in = [&](const StoredCall::Place& place) {
         if (place.storage < 0) return c10::Storage();
         const auto found = written.find(place.storage);
@@ -277,7 +278,7 @@ void Evictor::run_stored(int id, bool in_place) {
     std::size_t next = 0;
     torch::jit::Stack results;
     {
-        // If the call throws, an input that was to be written over has lost its contents.
+        // If the call throws, an input that was to be overwritten has lost its contents.
         const OutsideTheBooks outside(engine_);
         results = call.run(device_, [&](const StoredCall::Place&) { return std::move(inputs[next++]); });
     }
@@ -301,7 +302,7 @@ void Evictor::run_stored(int id, bool in_place) {
     });
 }
 
-/// Records an op that has run for the first time and whose outputs are declared.
+/// Records an op after its first run. Its outputs must be declared already.
 void Evictor::record_call(const Call& call, int op, std::int64_t workspace, EvictionTrace::Span span) {
     const StorageGraph::Op& made = eviction_.graph().op(op);
     EvictionTrace::Called called{.name = call.op.schema().name(),
@@ -314,7 +315,7 @@ void Evictor::record_call(const Call& call, int op, std::int64_t workspace, Evic
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
         if (i < made.in_place.size()) called.in_place.emplace_back(made.outputs[i], made.in_place[i].input);
         const std::int64_t size = known_[eviction_.graph().tensor(made.outputs[i]).storage].bytes;
-        if (size == 0) continue;  // the op makes nothing
+        if (size == 0) continue;  // no output
         called.outputs.push_back(made.outputs[i]);
         bytes.push_back(device_.footprint(size));
     }
@@ -323,7 +324,7 @@ void Evictor::record_call(const Call& call, int op, std::int64_t workspace, Evic
     record_->ran(op, std::move(called), bytes, span);
 }
 
-// The memory that an op takes beyond its outputs, for the log and the record.
+// Measures the memory that an op takes in addition to its outputs, for the log and the record.
 
 void Evictor::begin_measuring() {
     measures_ = log_ || record_;

@@ -1,4 +1,4 @@
-// The handling of a call, from its arguments to its results.
+// Handles a call, from its arguments to its results.
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
@@ -12,29 +12,29 @@
 namespace rematlas {
 namespace {
 
-/// A program that never runs a backward gets the end of a step after this many calls, so that the books
-/// forget.
+/// If a program never runs a backward, its step ends after this many calls, so that the books do not grow for
+/// ever.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
-/// Operands on other devices up to this size are kept with a call. A call with larger ones cannot run
-/// again.
+/// An operand on another device is kept with a call if it is at most this large. A call with a larger one
+/// cannot run again.
 constexpr std::size_t most_kept_bytes = 1024;
 
-/// True if the op that runs makes the gradient of a parameter, or a tensor that becomes one.
+/// Returns true if the running op makes the gradient of a parameter, or a tensor that becomes one.
 bool accumulates_gradient() {
     const auto node = torch::autograd::get_current_node();
     return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
 }
 
-/// Whether a composite operator may read the tensor on the host, past the dispatcher: lengths, batch sizes,
-/// split points.
+/// Says whether a composite operator may read the tensor on the host past the dispatcher: lengths, batch
+/// sizes, split points.
 bool may_be_read_on_the_host(const at::Tensor& tensor) {
     constexpr std::size_t most = 4096;
     return tensor.is_cpu() && tensor.dim() <= 1 && c10::isIntegralType(tensor.scalar_type(), false) &&
            tensor.storage().nbytes() <= most;
 }
 
-/// Whether the tensor is just a storage and a geometry. Nested, quantized and sparse tensors are more.
+/// Says whether the tensor is just a storage and a geometry, unlike nested, quantized and sparse tensors.
 bool is_plain(const at::Tensor& tensor) {
     return tensor.has_storage() && tensor.layout() == c10::kStrided && !tensor.is_nested() &&
            !tensor.is_quantized();
@@ -61,7 +61,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     let_departed_go();
     let_go_of_dropped();
     const bool backward = torch::autograd::get_current_node() != nullptr;
-    // An op of another thread beside a backward does not end the backward.
+    // An op that another thread runs during a backward does not end the backward.
     const bool goes_on = backward || std::this_thread::get_id() != opened_by_;
     if ((in_backward_ && !goes_on) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
     in_backward_ = backward || (in_backward_ && goes_on);
@@ -112,8 +112,8 @@ void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     });
 }
 
-/// Runs an op that reads no data itself, with its arguments present, because the mode within this one may
-/// read them.
+/// Runs an op that reads no data itself. Its arguments are made present, because the inner mode may read
+/// them.
 void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     Engine engine(engine_);
     let_departed_go();
@@ -135,12 +135,12 @@ void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     eviction_.end(shown);
 }
 
-/// Makes a real copy in place of a lazy one. A lazy copy shares its memory until one of the two storages is
-/// written, but memory that is evicted must belong to one storage alone.
+/// Makes a real copy instead of a lazy one. A lazy copy shares its memory until one of the two storages is
+/// written, but memory that is evicted must belong to a single storage.
 void Evictor::copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     static const c10::OperatorHandle clone =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::clone", "");
-    stack->emplace_back();  // no memory format: the strides stay
+    stack->emplace_back();  // without a memory format, the strides stay the same
     call(clone, keys, stack);
 }
 
@@ -200,26 +200,27 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // If the statistics alone decide the type of the tensors that the kernel keeps, the op cannot run again
+    // If only the statistics decide the type of the tensors that the kernel keeps, the op cannot run again
     // without them.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;
-    // The results of the call stay, and so do the new versions: the old contents are lost for good.
+    // The results of the call and the new versions are not evicted, because the old contents are lost for
+    // good.
     call.lost.insert(call.lost.end(), call.changed.begin(), call.changed.end());
     call.changed.clear();
     call.refilled.clear();
 }
 
-/// The contents of the storage are about to change. Tensors that were made from the old contents stay, so
-/// that no rerun reads the new contents instead.
+/// Must be called before the contents of the storage change. Tensors that were made from the old contents are
+/// no longer evicted, so that no rerun reads the new contents instead.
 void Evictor::lose(int storage) {
     if (eviction_.graph().readers(storage).empty()) return;
     note(Trace::Step::lose, storage);
     if (!eviction_.lose(known_[storage].tensor)) fail(current_);
 }
 
-/// Makes the tensors that the call reads present and locks them, and sees to it that no rerun needs
+/// Makes the tensors that the call reads present and locks them. Also ensures that no later rerun needs
 /// contents that the call changes.
 void Evictor::make_ready(const Call& call) {
     for (const int storage : call.updated) freeze(storage), lose(storage);
@@ -243,7 +244,8 @@ void Evictor::make_ready(const Call& call) {
         used_by_this_queue(memory_behind(memory_of(eviction_.graph().tensor(tensor).storage).data_ptr()));
 }
 
-/// An op has written to the memory, which belongs to another storage of the books from here on.
+/// Must be called after an op has written to the memory of `before`. From here on this memory belongs to the
+/// storage `after`.
 void Evictor::take_memory_over(int before, int after) {
     known_[after].user = std::exchange(known_[before].user, Known().user);
     note_memory(after, true, true);
@@ -276,7 +278,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         if (tensor.defined() && !is_plain(tensor)) call.opaque = true;
         returns.push_back(tensor.defined() && is_plain(tensor) ? add(tensor) : -1);
     });
-    // A changed storage without a ticket was given other memory.
+    // A changed storage that has no ticket was given other memory.
     for (const int storage : call.changed)
         if (const auto user = known_[storage].user.lock(); !user || !ticket_of(*user)) again = false;
     if (call.opaque || shares) {
@@ -329,13 +331,13 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     }
 }
 
-/// Whether a result is another storage on the memory of an argument. Then nobody knows how long that memory
-/// must live.
+/// Says whether a result is another storage over the memory of an argument. It is then unknown how long that
+/// memory must live.
 bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) {
     const auto* begin = static_cast<const char*>(made.data_ptr().get());
     return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int tensor) {
         const int storage = eviction_.graph().tensor(tensor).storage;
-        const c10::Storage held = memory_of(storage);  // none if the program has let it go meanwhile
+        const c10::Storage held = memory_of(storage);  // empty if the program has dropped it meanwhile
         const auto* memory = held ? static_cast<const char*>(held.data()) : nullptr;
         return begin && memory && begin < memory + known_[storage].bytes && memory < begin + made.nbytes();
     });

@@ -1,7 +1,8 @@
-// Eviction on a device that works asynchronously: how long ops take there, and on which queue they run.
+// Eviction on a device that works asynchronously: measures the times of ops, and tells on which queue they
+// run.
 //
-// All tensors that may be evicted are made, read and made again on one queue, so that memory is used again
-// in the order in which it was freed. Tensors that ops on other queues read or make stay where they are.
+// All tensors that may be evicted are made, read and restored on one queue, so that memory is reused in the
+// order in which it was freed. Tensors that ops on other queues read or make are not evicted.
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -21,7 +22,7 @@ c10::impl::VirtualGuardImpl streams_of(const c10::Device& device) {
 
 }  // namespace
 
-// Costs.
+// Functions for costs.
 
 std::int64_t Evictor::run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
@@ -41,7 +42,7 @@ std::int64_t Evictor::run_timed(const c10::OperatorHandle& op, c10::DispatchKeyS
     return times_.measured(kind, counted(device_.now() - began));
 }
 
-// Queues.
+// Functions for queues.
 
 void Evictor::begin_on_queue() {
     device_.prepare();
@@ -53,7 +54,7 @@ bool Evictor::on_own_queue() const {
     return device_.queue() == queue_;
 }
 
-/// To be called at the end of a step. Warns once if most ops ran on other queues, because then almost
+/// Must be called at the end of a step. Warns once if most ops ran on other queues, because then almost
 /// nothing can be evicted.
 void Evictor::warn_of_other_queues() {
     const std::int64_t elsewhere = std::exchange(calls_elsewhere_, 0);
@@ -64,8 +65,7 @@ void Evictor::warn_of_other_queues() {
                "eviction: what they read and make stays; begin it on the stream that trains");
 }
 
-/// Makes this thread's queue wait until everything that was submitted to the evictor's queue so far is
-/// done.
+/// Makes this thread's queue wait for all work that has been submitted to the evictor's queue so far.
 void Evictor::wait_for_own_queue() const {
     if (on_own_queue()) return;
     c10::Event done(stream_.device_type());
@@ -73,7 +73,7 @@ void Evictor::wait_for_own_queue() const {
     done.block(streams_of(device_.device()).getStream(device_.device()));
 }
 
-/// Keeps the memory from being used again before the work on this thread's queue that uses it is done.
+/// Prevents the memory from being reused before the work on this thread's queue that uses it is done.
 void Evictor::used_by_this_queue(const c10::DataPtr& memory) const {
     if (!memory || device_.device().is_cpu()) return;
     const c10::impl::VirtualGuardImpl streams = streams_of(device_.device());
@@ -91,7 +91,7 @@ void Evictor::run_stored_on_queue(int op, bool in_place) {
     run_stored(op, in_place);
 }
 
-// RoomMaker.
+// Functions of RoomMaker.
 
 int Evictor::memory() const {
     return device_.device().is_cpu() ? the_host : device_.device().index();
@@ -99,7 +99,7 @@ int Evictor::memory() const {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    // Asked once, because a GPU's allocator copies all its statistics to answer.
+    // `alive` is called only once, because a GPU's allocator copies all its statistics to answer.
     std::int64_t before = alive();
     if (before + device_.most_footprint(bytes) > limit_) {
         take_room(bytes);
@@ -128,7 +128,7 @@ std::optional<std::string> Evictor::make_room(std::int64_t bytes) {
     return current_ + why_short();
 }
 
-/// Makes room for `bytes`. Throws if there is none and the budget must not be given up.
+/// Makes room for `bytes`. Throws if there is no room and the budget must not be given up.
 void Evictor::take_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_all_for(bytes)) return;
@@ -139,7 +139,7 @@ void Evictor::take_room(std::int64_t bytes) {
 
 bool Evictor::evict_all_for(std::int64_t bytes) {
     if (evict_for(bytes)) return true;
-    if (reruns_ > 0) return false;  // a storage that has departed may be one that the rerun reads
+    if (reruns_ > 0) return false;  // the rerun may read a storage that has departed
     let_departed_go();
     return evict_for(bytes);
 }
@@ -151,8 +151,8 @@ bool Evictor::evict_for(std::int64_t bytes) {
     return made;
 }
 
-/// The device has less memory than the budget, or has it in pieces. Evicts as if the budget were the bytes
-/// that are alive.
+/// Called when the device has less memory than the budget, or has it only in pieces. Evicts as if the budget
+/// were the bytes that are alive now.
 bool Evictor::give_way(std::int64_t bytes) {
     const Engine engine(engine_);
     const std::int64_t before = alive(), limit = limit_;

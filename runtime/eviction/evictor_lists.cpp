@@ -1,6 +1,6 @@
-// Makes calls on lists of tensors item by item if the whole call would need too much memory at once. A
-// rerun of the whole call for one item needs memory for all items that it makes, and for everything that it
-// reads, at the same time.
+// Runs calls on lists of tensors item by item if the whole call would need too much memory at once. A rerun
+// of the whole call for the sake of one item needs memory for all items that it makes and for all tensors
+// that it reads, at the same time.
 #include <algorithm>
 #include <utility>
 
@@ -9,12 +9,12 @@
 
 namespace rematlas {
 
-/// Returns nothing if the call is to be made as a whole.
+/// Returns the calls for the items, or nullopt if the call is to be made as a whole.
 std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call,
                                                                 const torch::jit::Stack& stack) {
     if (!call.facts.by_item || call.runs_once) return std::nullopt;
     const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
-    // Storages that were made one by one stay apart.
+    // Storages that were made by separate ops remain separate.
     const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
         return made_by(storage) != made_by(call.changed.front());
     });
@@ -24,7 +24,7 @@ std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call
         const Known& known = known_[place.storage];
         if (!eviction_.is_defined(known.tensor)) bytes += known.bytes;
         const bool first_list = place.argument == call.places.front().argument;
-        // The results are as large as the first list.
+        // Each result is as large as its item of the first list.
         if (first_list && call.facts.returns > 0) bytes += known.bytes;
     }
     if (!joins && missing(bytes) <= 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Functions by which other code tells of tensors past the dispatcher: which stay, which are read, and which
-// change.
+// Functions by which other code reports tensors that are used past the dispatcher: tensors that must not be
+// evicted, that are read, or that change.
 #include <c10/util/Exception.h>
 
 #include <mutex>
@@ -18,7 +18,7 @@ void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     for (const at::Tensor& tensor : tensors) keep(tensor);
 }
 
-/// Returns the storage; -1: there is nothing to keep.
+/// Returns the number of the storage, or -1 if there is nothing to keep.
 int Evictor::keep(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) return -1;
     const int storage = storage_of(tensor);
@@ -84,7 +84,7 @@ void Evictor::touch(const at::Tensor& tensor, Look look) {
     if (look == Look::and_change) lent(storage);
 }
 
-/// Makes the storage stay, and every tensor that was or will be made from it.
+/// From now on, neither the storage nor any tensor that was or will be made from it is evicted.
 void Evictor::lent(int storage) {
     freeze(storage);
     if (known_[storage].lent++ == 0) lose(storage);
@@ -106,7 +106,8 @@ void Evictor::returned(std::int64_t loan) {
     returned_.push_back(loan);
 }
 
-/// Looks at the loans. To be called before storages depart, because their ids are used again.
+/// Processes the loans. Must be called before departed storages are released, because their ids may be used
+/// again.
 void Evictor::see_loans() {
     if (loans_.empty()) return;
     std::vector<std::int64_t> returned;
@@ -134,7 +135,7 @@ void Evictor::see_loans() {
     }
 }
 
-/// Throws if a tensor that was made from the old contents is evicted, because it cannot be made again.
+/// Throws if a tensor that was made from the old contents is evicted, because that tensor cannot be restored.
 void Evictor::see_change(int storage) const {
     TORCH_CHECK(
         eviction_.bytes_kept_by_losing(known_[storage].tensor),

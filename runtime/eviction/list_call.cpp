@@ -14,8 +14,8 @@ bool is_list_of(const c10::Argument& argument, c10::TypeKind kind) {
     return list && list->getElementType()->kind() == kind;
 }
 
-/// Kernels for lists need tensors of one type that are dense, and whose layout is the same across the
-/// lists.
+/// Says whether the kernel for lists accepts the tensors: they must be dense and of one type, and must have
+/// the same layout across the lists.
 bool are_alike(const std::vector<std::vector<at::Tensor>>& lists) {
     const at::Tensor& first = lists.front().front();
     for (std::size_t i = 0; i < lists.front().size(); ++i) {
@@ -46,7 +46,7 @@ bool goes_item_by_item(const c10::FunctionSchema& schema) {
     for (const char* reduces : {"norm", "max", "powsum"})
         if (name == std::string("aten::_foreach_") + reduces) return false;
     const auto& arguments = schema.arguments();
-    // These operators take the scalars of all items in one tensor.
+    // Operators with a tensor `scalars` are excluded: this tensor has the scalars of all items.
     for (const c10::Argument& argument : arguments)
         if (argument.name() == "scalars" && !is_list_of(argument, c10::TypeKind::NumberType)) return false;
     const auto is_list = [](const c10::Argument& one) { return is_list_of(one, c10::TypeKind::TensorType); };

@@ -1,7 +1,7 @@
-// Calls on lists of tensors, such as _foreach_add_: each is as many calls on one tensor, bit by bit.
+// Splits a call on lists of tensors, such as _foreach_add_, into one call for each item, with the same bits.
 //
 //     if (goes_item_by_item(op.schema()))
-//         if (const auto items = calls_of_items(op, stack)) ...   // the arguments of each
+//         if (const auto items = calls_of_items(op.schema(), stack)) ...   // the arguments of each call
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -12,11 +12,11 @@
 
 namespace rematlas {
 
-/// True if the operator's result for an item of its lists does not depend on the other items.
+/// Returns true if the operator's result for an item of its lists does not depend on the other items.
 bool goes_item_by_item(const c10::FunctionSchema& schema);
 
-/// Returns per item the same arguments with lists of one item. Returns nothing if there is one item only,
-/// or if a different kernel may serve the whole lists than serves the items.
+/// Returns, for each item, the same arguments with lists of one item. Returns nullopt if there is only one
+/// item, or if the whole lists may be served by a different kernel than the items.
 std::optional<std::vector<torch::jit::Stack>> calls_of_items(const c10::FunctionSchema& schema,
                                                              const torch::jit::Stack& stack);
 

@@ -27,8 +27,8 @@ OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     if (name.rfind("c10d", 0) == 0 || name.rfind("_c10d", 0) == 0) return OpFacts::Kind::takes_memory;
     if (name == "aten::_lazy_clone") return OpFacts::Kind::copies_lazily;
     if (name.rfind("aten::", 0) != 0) return OpFacts::Kind::runs_once;
-    // For composite operators such as contiguous(), the schema says that the result may be a view, but it
-    // may be a copy too.
+    // For composite operators such as contiguous(), the schema says that the result may be a view, but the
+    // result may also be a copy.
     const bool settled = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     if ((settled && only_views(schema)) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
     if (makes_uninitialized(name)) return OpFacts::Kind::fills_later;
@@ -46,7 +46,8 @@ OpFacts facts_of(const c10::OperatorHandle& op) {
                   .may_write_hidden = may_write_hidden(schema.name()),
                   .overwrites = overwrites_everything(schema.name(), schema.overload_name()),
                   .by_item = goes_item_by_item(schema)};
-    const bool only_notes = schema.name() == "aten::record_stream";  // its schema says that it writes
+    const bool only_notes = schema.name() == "aten::record_stream";  // its schema says that it writes, but it
+                                                                     // does not
     for (const c10::Argument& argument : schema.arguments())
         facts.writes.push_back(!only_notes && argument.alias_info() && argument.alias_info()->isWrite());
     return facts;

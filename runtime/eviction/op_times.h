@@ -1,8 +1,8 @@
-// The times of ops on a device that works asynchronously.
+// Measures the times of ops on a device that works asynchronously.
 //
-// A wall clock around a call measures the launch alone. So the first runs of each kind of call (operator,
-// geometry of the operands, other arguments) wait for the device, and the quickest of them is the cost of
-// all later calls of the kind. The first run may include loading the kernel. Later calls do not wait.
+// A wall clock around a call measures only the launch. So the first runs of each kind of call (operator,
+// geometry of the operands, other arguments) wait for the device. The quickest of these runs is the cost of
+// all later calls of the kind, which do not wait. The first run may include the loading of the kernel.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,12 +16,12 @@ namespace rematlas {
 
 class OpTimes {
   public:
-    /// The arguments are the last on the stack.
+    /// Returns the kind of a call, whose arguments must be the last values on the stack.
     static std::uint64_t kind_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
-    /// The time of a kind in nanoseconds; nothing if it still has to be measured.
+    /// Returns the time of a kind in nanoseconds, or nullopt if it must still be measured.
     std::optional<std::int64_t> of(std::uint64_t kind) const;
-    /// Takes a sample in nanoseconds. Returns the quickest one so far.
+    /// Adds a sample in nanoseconds. Returns the quickest sample so far.
     std::int64_t measured(std::uint64_t kind, std::int64_t time);
 
   private:

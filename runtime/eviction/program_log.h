@@ -1,5 +1,5 @@
-// A log of the program under online eviction, as a trace that the simulation can repeat, and of what
-// eviction did.
+// A log of the program under online eviction: a trace that the simulation can repeat, and the evictor's
+// actions.
 #pragma once
 
 #include <string>
@@ -10,24 +10,25 @@
 
 namespace rematlas {
 
-/// Translates ids of the books to ids of the trace, which are never used twice. A tensor is a storage here.
+/// Translates the evictor's ids, which may be reused, to ids of the trace, which are unique. A tensor of the
+/// trace is a storage.
 class ProgramLog {
   public:
-    /// `op` and `tensors` are ids of the books.
+    /// `op` and `tensors` are ids of the evictor.
     void call(int op, Trace::Op called, const std::vector<Trace::Output>& outputs,
               const std::vector<int>& tensors, std::string name);
     void step(Trace::Step step, int tensor);
-    /// Tells that the op that is called next begins.
+    /// Must be called when the next op begins.
     void begins();
     void reran(int op);
     void dropped(int tensor);
-    /// `bytes`: those that the last op took beyond its outputs.
+    /// `bytes`: the memory that the last op took in addition to its outputs.
     void workspace(std::int64_t bytes);
 
     const Trace& trace() const { return trace_; }
-    /// The trace of the program alone. Storages that were made outside and are never released, such as
-    /// weights and constants, take no bytes in it. Numbers as tensors, which come from outside during the
-    /// program, keep their bytes.
+    /// Returns the trace of the program without the weights: storages that were made outside and are never
+    /// released, such as weights and constants, take no bytes in it. Numbers as tensors, which are made
+    /// outside during the program, keep their bytes.
     Trace without_outside() const;
     const std::vector<DtrEvent>& events() const { return events_; }
     const std::vector<std::string>& names() const { return names_; }  ///< per op of the trace
@@ -36,7 +37,7 @@ class ProgramLog {
     Trace trace_;
     std::vector<DtrEvent> events_;
     std::vector<std::string> names_;
-    std::vector<int> ops_, tensors_;  // indexed by ids of the books: ids of the trace
+    std::vector<int> ops_, tensors_;  // ids of the trace, by ids of the evictor
 };
 
 }  // namespace rematlas

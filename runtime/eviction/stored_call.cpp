@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Copies the present contents of the tensor.
+/// Copies the tensor with its present contents.
 at::Tensor copy_of(const at::Tensor& tensor) {
     at::Tensor copy = tensor.clone();
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
@@ -20,7 +20,7 @@ at::Tensor copy_of(const at::Tensor& tensor) {
     return copy;
 }
 
-/// A list with the same tensors, which kernels may change.
+/// Returns a new list with the same tensors. Kernels may change the new list.
 c10::IValue own_list(const c10::IValue& list) {
     if (list.isTensorList()) return list.toTensorList().copy();
     return list.toOptionalTensorList().copy();
@@ -36,7 +36,7 @@ void put(c10::IValue& argument, int item, at::Tensor tensor) {
     }
 }
 
-/// A list of the same length without tensors that hold memory.
+/// Returns a list of the same length whose tensors are undefined.
 c10::IValue without_tensors(const c10::IValue& list) {
     c10::IValue made = own_list(list);
     int item = 0;
@@ -60,7 +60,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       thread_keys_(c10::impl::tls_local_dispatch_key_set()),
       grad_mode_(at::GradMode::is_enabled()),
       places_(std::move(places)) {
-    // Dispatch modes that are in force when the call runs again do not see it.
+    // When the call runs again, dispatch modes in force do not see it.
     thread_keys_.excluded_ = thread_keys_.excluded_ | c10::python_ks;
     const std::size_t count = op.schema().arguments().size(), base = stack.size() - count;
     arguments_.reserve(count);
@@ -74,7 +74,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             generator_.emplace(i, value.toGenerator().clone());
             arguments_.emplace_back();
         } else {
-            // If only the stack holds a list, nobody else can change its contents.
+            // If only the stack holds a list, no other code can change its contents.
             arguments_.push_back(value.isList() && value.use_count() > 1 ? value.deepcopy() : value);
         }
     }

@@ -1,4 +1,4 @@
-// A call of an operator that can be repeated: its arguments without the memory of their tensors.
+// An operator call that can be repeated: its arguments without the memory of their tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,38 +19,38 @@ namespace rematlas {
 
 class StoredCall {
   public:
-    /// A tensor among the arguments, and the id of the storage in the caller's books; -1: the storage is in
-    /// no books, or the call does not read it.
+    /// A tensor among the arguments. `storage` is the caller's id of its storage; -1 if the caller does not
+    /// know the storage, or if the call does not read it.
     struct Place {
         std::size_t argument;
-        int item;  ///< index in a list; -1 if the argument is a tensor
+        int item;  ///< index in a list; -1 if the argument is itself a tensor
         int storage = -1;
-        bool kept = false;  ///< the tensor is small and on another device, so that a copy is kept
+        bool kept = false;  ///< the tensor is small and on another device, so a copy of it is kept
     };
 
-    /// To be made before the kernel runs, when the arguments are the last on the stack.
+    /// Must be made before the kernel runs, while the arguments are the last values on the stack.
     StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys, const torch::jit::Stack& stack,
                std::vector<Place> places);
 
-    /// The state of the generator from which each run of a random op draws again.
+    /// Sets the generator state from which each run of a random op draws.
     void draws_from(std::unique_ptr<GeneratorState> state) { state_ = std::move(state); }
-    /// Later runs do not get the argument: running statistics, which move only once.
+    /// Later runs do not get this argument: running statistics, which must change only once.
     void leave_out(std::size_t argument) { left_out_.push_back(argument); }
 
-    /// Runs the op with the storages that `storage_of(place)` gives, asked in the order of the places; null
-    /// stands for no storage. Returns the results of the op. The random state is put back.
+    /// Runs the op. For each place, in their order, `storage_of(place)` must return the storage; null stands
+    /// for no storage. Returns the results of the op. Restores the random state.
     torch::jit::Stack run(DeviceRuntime& device, const std::function<c10::Storage(const Place&)>& storage_of);
 
-    /// Per returned tensor, lists flattened: the index of the op's new storage in which it lies; -1: in
-    /// none.
+    /// Per returned tensor, with lists flattened: the index of the op's new storage in which the tensor lies;
+    /// -1 if it lies in none.
     std::vector<int> returns;
 
     const std::vector<Place>& places() const { return places_; }
     const c10::OperatorHandle& op() const { return op_; }
 
   private:
-    /// The geometry and type of the tensor of a place. No tensor is kept for it, because making one for a
-    /// rerun costs less than keeping one for each first run.
+    /// The geometry and type of a place's tensor. The tensor itself is not kept: making it for a rerun costs
+    /// less than keeping it for each first run.
     struct Look {
         c10::impl::SizesAndStrides geometry;
         std::int64_t offset = 0;
@@ -66,12 +66,13 @@ class StoredCall {
     c10::DispatchKeySet keys_;
     c10::impl::LocalDispatchKeySet thread_keys_;
     bool grad_mode_;
-    std::vector<c10::IValue> arguments_;  ///< arguments that hold tensors are made anew for each run
+    std::vector<c10::IValue> arguments_;  ///< arguments with tensors are built again for each run
     std::vector<Place> places_;
     std::vector<Look> looks_;  ///< per place
     std::vector<std::size_t> left_out_;
     std::unique_ptr<GeneratorState> state_;
-    std::optional<std::pair<std::size_t, at::Generator>> generator_;  ///< the call's own generator, as it was
+    std::optional<std::pair<std::size_t, at::Generator>> generator_;  ///< the call's own generator, in its
+                                                                      ///< state before the call
 };
 
 }  // namespace rematlas

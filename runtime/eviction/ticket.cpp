@@ -4,7 +4,7 @@
 
 namespace rematlas {
 
-/// The deleter of a DataPtr with a ticket: its storage is gone, or was given other memory.
+/// The deleter of a DataPtr with a ticket. Called when its storage dies or is given other memory.
 void leave(void* context) {
     std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(context));
     const std::shared_ptr<Departures> departures = ticket->departures;
@@ -36,7 +36,7 @@ void Departures::close() {
 
 namespace {
 
-/// Replaces the pointer of a storage without calling the deleter of the old one.
+/// Replaces the pointer of a storage without calling the old pointer's deleter.
 void exchange(c10::StorageImpl& storage, c10::DataPtr pointer) {
     storage._mutable_data_ptr_no_checks().release_context();
     storage.set_data_ptr_noswap(std::move(pointer));

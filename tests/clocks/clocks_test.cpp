@@ -1,4 +1,4 @@
-// What the tests of hurried searches stand on: the steady clock that a search asks, and waits on that clock.
+// Tests the basis of the tests with hurried searches: the steady clock that a search reads, and waits on it.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -32,7 +32,7 @@ TEST(Clocks, AHurriedSearchGetsATenthOfItsTime) {
     while (!deadline.passed()) continue;
     const auto least = is_hurried() ? 20ms : 200ms;
     EXPECT_GE(kernel_clock() - began, least - 1ms);
-    // A busy machine may take longer, so nothing is said of the most but that the clock is the other one.
+    // A busy machine may take longer. So instead of an upper limit, the test checks which clock is in use.
     const std::chrono::nanoseconds steady = std::chrono::steady_clock::now().time_since_epoch();
     EXPECT_EQ(steady > 5 * kernel_clock(), is_hurried());
 }

@@ -1,6 +1,6 @@
-// Preloaded into a process: std::chrono::steady_clock runs ten times as fast, so that every search that ends by
-// the clock gets a tenth of its seconds. The clocks of the C library, by which Qt and the tests' own time limits
-// go, stay as they are.
+// Preloaded into a process, this library makes std::chrono::steady_clock run ten times as fast. So every
+// search with a time limit gets a tenth of its time. The clocks of the C library, which Qt and the tests' own
+// time limits use, do not change.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
@@ -19,13 +19,13 @@ std::int64_t nanoseconds() {
 
 }  // namespace
 
-/// In place of `std::chrono::steady_clock::now`, whose time_point is one number of nanoseconds.
+/// Replaces `std::chrono::steady_clock::now`, whose time_point is a single number of nanoseconds.
 extern "C" std::int64_t hurried_now() asm("_ZNSt6chrono3_V212steady_clock3nowEv");
 extern "C" std::int64_t hurried_now() {
     return nanoseconds() * haste;
 }
 
-/// libstdc++ waits until a time of the steady clock, which the kernel must get as a time of its own.
+/// libstdc++ waits until a time of the steady clock; the kernel must get that time on its own clock.
 extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* until) {
     using Wait = int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);

@@ -1,4 +1,4 @@
-// Any bytes are read as an answer of fits or refused with one line.
+// Feeds arbitrary bytes to the reader of answers of `fits`, which must read them or refuse with one line.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

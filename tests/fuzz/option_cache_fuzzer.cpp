@@ -1,4 +1,5 @@
-// Any bytes are read as options of a block, which can be written and read again, or as nothing.
+// Feeds arbitrary bytes to the reader of cached options of a block. If it reads them, they must survive being
+// written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     using namespace rematlas::hierarchical;
     const std::string body(reinterpret_cast<const char*>(bytes), size);
     parse_cached(body);
-    // Behind a digest that fits: what only a mistake of ours would write.
+    // Also reads the bytes after a digest that fits them: a text that only an error of Rematlas could write.
     const std::string empty = cached_text({});
     const std::string digest = rematlas::sha256(std::string(empty.substr(empty.find('\n') + 1 + 64)));
     const auto read = parse_cached(empty.substr(0, empty.find(digest)) + rematlas::sha256(body) + body);

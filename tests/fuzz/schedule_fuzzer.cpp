@@ -1,4 +1,4 @@
-// Any bytes are read as a schedule or refused with one line.
+// Feeds arbitrary bytes to the reader of schedules, which must read them or refuse with one line.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes are read as a measurement by torch or refused with one line; of what is read, all that is
-// alive at a moment adds up to what is allocated.
+// Feeds arbitrary bytes to the reader of torch's measurements of memory, which must read them or refuse with
+// one line. In a snapshot that it reads, the live blocks at each moment must add up to the allocated bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

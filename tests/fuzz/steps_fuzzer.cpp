@@ -1,4 +1,5 @@
-// Any bytes are read as the steps of a run or refused with one line, and in pieces as in one.
+// Feeds arbitrary bytes to the reader of a run's steps, which must read them or refuse with one line. Reading
+// in two pieces must give the same result as reading all at once.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

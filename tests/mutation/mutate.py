@@ -1,28 +1,30 @@
 #!/usr/bin/env python3
-"""Do the tests of core notice when core is wrong?
+"""Checks whether the tests of core notice errors in core.
 
-    mutate.py [--count 80] [--seed 1] [--csv FILE]     # a sample: so many mutants that compile, drawn at random
-    mutate.py --again FILE [--csv FILE]                # what a test did not kill, once more, after tests were written
-    mutate.py --list [--only FOLDER]                   # how many places there are, per operator and folder
+    mutate.py [--count 80] [--seed 1] [--csv FILE]     # tries a random sample of mutants that compile
+    mutate.py --again FILE [--csv FILE]                # tries the mutants again that no test in FILE killed
+    mutate.py --list [--only FOLDER]                   # counts the places, per operator and folder
 
-A mutant is core with one small change: another operator, a negated condition, a constant off by one, a
-statement left out. core_test is built with it and run. It is killed when a test fails, core_test crashes, or
-a group of tests takes more of the processor's time than it may (4 times as long as without the change, and 10
-s); else it survives. One that does not compile says nothing about tests and another is drawn.
+A mutant is core with one small change: another operator, a negated condition, a constant off by one, or a
+statement left out. core_test is built with this change and run. The mutant is killed if a test fails,
+core_test crashes, or a group of tests exceeds its processor time (4 times the time without the change, plus
+10 s); otherwise it survives. A mutant that does not compile says nothing about tests; another one is drawn.
 
-Every place in core/**/*.cpp and *.h is as likely as any other; where several changes are possible at one
-place, one of them is drawn. Left alone are comments, strings, includes, static_assert and declarations
-without a value. Places in a header that all include cost a build of everything.
+Every place in core/**/*.cpp and *.h is equally likely. If several changes are possible at one place, one of
+them is drawn. Comments, strings, includes, static_assert and declarations without a value are never changed.
+A change in a header that all files include costs a build of everything.
 
-The tree is copied to a folder of its own (`--copy`, build/mutation by default) and built there without
-batches of files in core, so that a mutant costs a file and a link, with -O1 and the assertions of the
-standard library: what reads beyond a vector's end dies here, as it does in the build with sanitizers. It uses
-one core. The tests in the folder that mirrors the changed file run first, then all others, slow ones (more
-than 2 s) last; the run ends at the first failure. A survivor has passed all of them, some minutes' worth:
---quick leaves out the slow ones of other folders, and --again tries what survived with all.
+The tree is copied to a separate folder (`--copy`, build/mutation by default) and built there without batches
+of files in core, so that a mutant costs the build of one file and a link. The build uses -O1 and the
+assertions of the standard library: code that reads beyond a vector's end dies, as in the build with
+sanitizers. The build uses one core. The tests in the folder that mirrors the changed file run first, then all
+others; slow tests (more than 2 s) run last. The run ends at the first failure. A survivor has passed all
+tests, which takes some minutes: --quick omits the slow tests of other folders, and --again tries survivors
+with all tests.
 
-The CSV has a line each: file, line, column, operator, original, mutated, outcome (killed, survived), by (the
-test that failed, or that ran when the time was over or the process died). Exit status 0 whatever the outcome.
+The CSV has one line per mutant: file, line, column, operator, original, mutated, outcome (killed, survived),
+by (the test that failed, or the test that ran when the time was over or the process died). The exit status is
+0 for any outcome.
 """
 
 import argparse
@@ -58,9 +60,9 @@ COPIED = [
 ]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
-TIMES_WAITING = 5  # by the clock: processes wait for each other, and for ever where a mutant locks them
-SLOW = 2  # seconds that a test takes; such tests run last
-MOST_MEMORY = 8 << 30  # bytes; a mutant may ask for all there are
+TIMES_WAITING = 5  # by the clock: processes may wait for each other, and for ever if a mutant locks them
+SLOW = 2  # seconds; tests that take longer run last
+MOST_MEMORY = 8 << 30  # bytes; otherwise a mutant might take all memory
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Places: what can be changed in a text.
@@ -90,7 +92,7 @@ NOT_CODE = re.compile(
       | ^[ \t]*\#(?:\\\n|[^\n])* | \bstatic_assert\b[^;]*; | \btemplate\ <[^\n]*>(?=\n) | \boperator\s*[^\w\s(]+ """,
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-# Formatted code has spaces around an operator with two sides, and only there.
+# Formatted code has spaces around binary operators, and only around these.
 BINARY = re.compile(r"(?<= )(?:[<>=!]=|&&|\|\||[-+*/&|]=|<<|>>|[-+*/%&|<>])(?=\s)")
 NAME = re.compile(
     r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)"
@@ -118,12 +120,12 @@ class Change:
 
 
 def code_of(text: str) -> str:
-    """`text` with spaces for all that is not code, so that offsets stay what they are."""
+    """Returns `text` with spaces in place of everything that is not code. Offsets do not change."""
     return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
 def closing(code: str, start: int) -> int:
-    """Offset of the bracket that closes the one at `start`, -1 without one."""
+    """Returns the offset of the bracket that closes the bracket at `start`, or -1 if there is none."""
     depth = 0
     for i in range(start, len(code)):
         depth += (code[i] in "([{") - (code[i] in ")]}")
@@ -133,7 +135,7 @@ def closing(code: str, start: int) -> int:
 
 
 def at_top(code: str) -> str:
-    """`code` with spaces for what stands in brackets."""
+    """Returns `code` with spaces in place of everything in brackets."""
     depth, top = 0, []
     for c in code:
         depth -= c in ")]}"
@@ -143,7 +145,8 @@ def at_top(code: str) -> str:
 
 
 def end_of_statement(code: str, start: int) -> int:
-    """Offset of the semicolon that ends the statement at `start`, -1 when a bracket closes before."""
+    """Returns the offset of the semicolon that ends the statement at `start`, or -1 if a bracket closes
+    first."""
     i = start
     while i < len(code):
         if code[i] in PAIRS:
@@ -159,8 +162,8 @@ def end_of_statement(code: str, start: int) -> int:
 
 
 def end_of_deletable(code: str, start: int) -> int:
-    """Offset of the semicolon of the call, assignment, increment or decrement at `start`, -1 for anything
-    else."""
+    """Returns the offset of the semicolon of the call, assignment, increment or decrement at `start`, or -1
+    for any other statement."""
     i, steps, calls = start, 0, 0
     while code[i] in "*+-":
         steps += code[i] in "+-"
@@ -194,7 +197,7 @@ def numbers(found: re.Match) -> list[str]:
 
 
 def is_condition(text: str) -> bool:
-    """Whether it is truth that the returned expression tells, as far as its outermost operators show."""
+    """Says whether a returned expression is a boolean, as far as its outermost operators show."""
     top = at_top(text)
     if " ? " in top or "{" in text or text.startswith(("true", "false")):
         return False
@@ -204,7 +207,7 @@ def is_condition(text: str) -> bool:
 
 
 def places_of(text: str) -> list[list[Change]]:
-    """Every place where `text` can be changed, with the changes that are possible there."""
+    """Returns every place where `text` can be changed, with the possible changes there."""
     code = code_of(text)
     places: list[list[Change]] = []
 
@@ -241,7 +244,7 @@ def places_of(text: str) -> list[list[Change]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Mutants: a change of a file.
+# Mutants: changes of a file.
 
 
 @dataclass
@@ -287,7 +290,7 @@ def mutant_of(file: str, text: str, change: Change) -> Mutant:
 
 
 def mutated_text(text: str, mutant: Mutant) -> str:
-    """`text` with the mutant's change; ValueError when the text is no longer the one it was drawn from."""
+    """Returns `text` with the mutant's change. Raises ValueError if the text has changed since the draw."""
     for changes in places_of(text):
         for change in changes:
             found = mutant_of(mutant.file, text, change)
@@ -297,7 +300,7 @@ def mutated_text(text: str, mutant: Mutant) -> str:
 
 
 def drawn(source: Path, only: str, seed: int):
-    """Mutants in a random order that depends on the seed and the files alone, one for a place."""
+    """Yields one mutant per place, in a random order that depends only on the seed and the files."""
     texts = {file: (source / file).read_text() for file in files_of_core(source, only)}
     places = [(file, changes) for file, text in texts.items() for changes in places_of(text)]
     generator = random.Random(seed)
@@ -311,7 +314,7 @@ def drawn(source: Path, only: str, seed: int):
 
 
 def limited_to(seconds: float):
-    """For a child process: so much time of its own, and not all memory there is."""
+    """Returns a function that limits a child process: in processor time and in memory."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -321,8 +324,8 @@ def limited_to(seconds: float):
 
 
 def copy_tree(source: Path, copy: Path):
-    """Makes `copy` equal to the copied part of `source`; equal files keep their time, so that they are not
-    built again."""
+    """Makes `copy` equal to the copied part of `source`. Equal files keep their times, so they are not built
+    again."""
     kept = set()
     for name in COPIED:
         root = source / name
@@ -344,26 +347,26 @@ def copy_tree(source: Path, copy: Path):
 
 
 class GoogleTests:
-    """The tests of one program, in groups that run one after the other: those likely to notice first, the
-    slow last."""
+    """The tests of one program, in groups that run one after the other: first the tests that are most likely
+    to fail, last the slow ones."""
 
     def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
         self.program = program
         self.environment = dict(os.environ) | (environment or {})
         self.quick = quick
-        self.seconds: dict[str, float] = {}  # of each test
-        self.folder: dict[str, str] = {}  # of each test, as in tests/FOLDER
+        self.seconds: dict[str, float] = {}  # by test
+        self.folder: dict[str, str] = {}  # by test, as in tests/FOLDER
 
     def measure(self, report: Path):
-        """Runs all tests on the code as it is; RuntimeError when one fails, for then a mutant proves
-        nothing."""
+        """Runs all tests on the unchanged code. Raises RuntimeError if one fails, because mutants would then
+        prove nothing."""
         command = [self.program, f"--gtest_output=json:{report}"]
         run = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if run.returncode != 0:
             raise RuntimeError("the tests fail without any change:\n" + run.stdout[-2000:])
 
     def read(self, report: Path):
-        """Takes the tests and their times from a report of GoogleTest."""
+        """Reads the tests and their times from a report of GoogleTest."""
         for suite in json.loads(report.read_text())["testsuites"]:
             for test in suite["testsuite"]:
                 name = f"{suite['name']}.{test['name']}"
@@ -381,7 +384,7 @@ class GoogleTests:
         return [kind for kind in kinds if kind]
 
     def killer(self, file: str) -> str | None:
-        """The test that notices, None when none does."""
+        """Returns the first test that fails, or None if all pass."""
         for names in self.groups(file):
             limit = TIMES_AS_LONG * sum(self.seconds[name] for name in names) + SECONDS_MORE
             if killer := self.run(names, limit):
@@ -413,8 +416,8 @@ def last_test(output: str) -> str:
 
 
 class Trials:
-    """Tries mutants one after the other on a copy of the tree: `build` is a command that fails when they do
-    not compile."""
+    """Tries mutants one after the other on a copy of the tree. `build`: a command that fails if the mutant
+    does not compile."""
 
     def __init__(self, copy: Path, build: list, tests):
         self.copy, self.build, self.tests = copy, build, tests
@@ -423,7 +426,7 @@ class Trials:
         return subprocess.run(self.build, capture_output=True).returncode == 0
 
     def try_one(self, mutant: Mutant) -> bool:
-        """Fills in the outcome; False when it does not compile."""
+        """Fills in the mutant's outcome. Returns False if the mutant does not compile."""
         path = self.copy / mutant.file
         original = path.read_text()
         path.write_text(mutated_text(original, mutant))
@@ -438,7 +441,7 @@ class Trials:
 
 
 def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) -> Trials:
-    """Copies, configures, builds and measures the tests of core."""
+    """Copies the tree, builds it, and measures the tests of core unless `times` has their times."""
     copy_tree(source, copy)
     build = copy / "build" / "headless"
     configure = [
@@ -479,7 +482,7 @@ def read_not_killed_by_a_test(file: Path) -> list[Mutant]:
 
 
 def try_all(trials: Trials, mutants, count: int, output) -> Counter:
-    """Tries mutants until `count` have an outcome, and writes each when it is known."""
+    """Tries mutants until `count` have an outcome, and writes each outcome as soon as it is known."""
     writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
     writer.writeheader()
     outcomes: Counter = Counter()

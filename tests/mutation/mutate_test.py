@@ -1,5 +1,5 @@
-"""The tool that mutates core finds the places of a text and tells who is killed, who survives and who does
-not compile."""
+"""Tests mutate.py: it finds the places of a text, and tells which mutants are killed, survive or do not
+compile."""
 
 import io
 import tempfile
@@ -88,7 +88,7 @@ class PlacesTest(unittest.TestCase):
             mutated_text(SAMPLE.replace("<=", ">="), mutant)
 
 
-# Speaks to its caller as GoogleTest does.
+# TEST is a program whose output looks like GoogleTest's.
 CODE = """\
 bool less(int a, int b) { return a < b; }
 int twice(int a) { return a * 2; }

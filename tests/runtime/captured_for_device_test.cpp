@@ -1,4 +1,4 @@
-// Graphs of a device whose allocator rounds requests up and whose libraries hold a workspace, as CUDA's do.
+// Graphs of a device whose allocator rounds up requests and whose libraries hold a workspace, as on CUDA.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

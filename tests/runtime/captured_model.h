@@ -1,4 +1,4 @@
-// The small models of resources/models/export.py, captured once per process.
+// Captures the small models of resources/models/export.py, each once per process.
 #pragma once
 
 #include <filesystem>
@@ -18,29 +18,32 @@ std::filesystem::path model_path(const std::string& name);
 std::vector<InputSpec> model_inputs(const std::string& name);
 
 DeviceRuntime& cpu();
-/// That REMATLAS_TEST_DEVICE names, else the CPU: what `captured` captures on and `expect_identical` runs on.
+/// The device that REMATLAS_TEST_DEVICE names, or the CPU: `captured` captures on it, `expect_identical` runs
+/// on it.
 DeviceRuntime& step_device();
 
-/// Quick options: few replays, times do not matter.
+/// Quick options: few replays, because times do not matter.
 CaptureOptions quick(const std::string& name);
 
-/// Fails the test when the capture does.
+/// Captures the model. A failure fails the test.
 const Graph& captured(const std::string& name);
 
-/// The graph with a schedule of these runs, predicted by the simulator.
+/// Returns a plan of the graph with these runs. Its numbers come from the simulator.
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
-/// Of a group of the table in resources/models/modules.py.
+/// Returns the modules of a group of the table in resources/models/modules.py.
 std::vector<std::string> modules_of(const std::string& group);
 
-/// In a step on another device; they are counted as if they lay there.
+/// Says whether tensors of the graph lie on the host although the step is for another device. Plans count
+/// such tensors as if they lay on the device.
 bool has_host_tensors(const Graph& graph);
 
-/// Three steps with other data and weights each, and one before them, are those of the original bit by bit,
-/// and take the bytes that were predicted. On a device that captures graphs, once more as graphs.
+/// Expects that three steps, each with other data and weights, are equal to the original bit by bit and take
+/// the predicted bytes. If the device captures graphs, the steps also run as graphs.
 void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links = {});
 
-/// A random order that respects the data, with random earlier ops run again before some ops.
+/// Returns the ops in an order that respects the data, random if `shuffle`. Before some ops, random earlier
+/// ops run again.
 RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
                                  std::uint64_t seed);
 

@@ -1,4 +1,5 @@
-// Steps with copies to the host against the original, bit by bit, whatever the links do and whenever.
+// Compares steps that copy to the host with the original, bit by bit, for links that copy at any possible
+// time.
 #include <ATen/ops/rand.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ using test::model_path;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Memory that nobody needs any more reads as NaN.
+/// Overwrites memory that nobody needs any more with bytes that are NaN.
 void overwrite(void* data, std::size_t bytes) {
     std::memset(data, 0xff, bytes);
 }
@@ -39,7 +40,7 @@ StepLinks adversarial(Haste haste) {
 
 class CopiesOfModules : public ::testing::TestWithParam<std::string> {
   protected:
-    /// On a GPU tensors of the host stay where they are.
+    /// On a GPU, models with tensors on the host are skipped: such tensors do not move.
     static void for_each_module(const StepLinks& links, std::uint64_t seed) {
         const bool on_cpu = test::step_device().device().is_cpu();
         int copies = 0;
@@ -95,7 +96,7 @@ TEST_P(CopiesOfModels, AreIdenticalAndTakeTheBytesThatArePredicted) {
         EXPECT_EQ(report->measured_host_peak, plan.schedule.host_peak);
         EXPECT_LT(report->slab.value, 2 * plan.schedule.host_peak->value);
         if (homes) continue;
-        // Without an arena too: then the system serves each request.
+        // Also without an arena: the system then serves each request.
         const Result<RunReport> plain =
             run_plan(plan, model_path(GetParam()), {.steps = 2, .verify = true, .arena = false}, cpu());
         ASSERT_TRUE(plain) << plain.error().message;
@@ -173,7 +174,7 @@ TEST_F(CopiesOfOneStep, AStepThatFailsLeavesParametersWhole) {
     const std::vector<at::Tensor> before = copies_of(tensors());
     Plan broken = plan_;
     OpId last;
-    for (const Step& step : broken.schedule.steps) {  // while some parameter is away
+    for (const Step& step : broken.schedule.steps) {  // finds an op that runs while a parameter is offloaded
         if (step.kind == StepKind::free && broken.graph.tensors[step.tensor()].kind == TensorKind::parameter)
             last = OpId(0);
         else if (step.runs() && last.valid() && broken.graph.ops[step.op()].outputs.size() == 1) {
@@ -234,7 +235,7 @@ TEST_F(CopiesOfOneStep, HalvesAreThoseOfThePlainStep) {
     }
 }
 
-/// Links that are late, and one wait left out: the step computes with what is not there yet, or no longer.
+/// Between the halves of a step, the caller may read its parameters.
 TEST_F(CopiesOfOneStep, HalvesRefuseToMoveWhatTheCallerMayLookAt) {
     EXPECT_THAT(refusal_of_halves(), AllOf(HasSubstr("leaves the device and does not live on the host"),
                                            HasSubstr("in training")));
@@ -282,7 +283,7 @@ TEST_F(CopiesOfOneStep, OnTheHostOpsOnlyUpdate) {
     EXPECT_THAT(step.error().message, AllOf(HasSubstr("makes tensors"), HasSubstr("runs on the host")));
 }
 
-/// AdamW of which most updates run on the host, beside the rest of the step.
+/// Trains with AdamW; most updates run on the host, at the same time as the rest of the step.
 class UpdatesOnTheHost : public ::testing::Test {
   protected:
     static const Plan& plan() {
@@ -290,7 +291,8 @@ class UpdatesOnTheHost : public ::testing::Test {
             CaptureOptions options = test::quick("gpt_scripted");
             options.optimizer = *Optimizer::from("adamw", "lr=0.01");
             Plan plan{.graph = capture(model_path("gpt_scripted"), options, cpu()).take(), .schedule = {}};
-            // How many updates run on the host follows from times, so they are the same on each machine.
+            // Times decide how many updates run on the host, so the test sets times that are the same on each
+            // machine.
             for (Op& op : plan.graph.ops) op.time = op.host_time ? Nanoseconds(20'000) : Nanoseconds(5'000);
             for (Op& op : plan.graph.ops)
                 if (op.host_time) op.host_time = op.time;

@@ -11,7 +11,7 @@
 namespace rematlas::test {
 namespace {
 
-/// Whether a trip is accepted follows from times, so they are the same on each machine.
+/// Sets times that are the same on each machine, because they decide whether a trip is accepted.
 Graph with_links(Graph graph) {
     for (Op& op : graph.ops) {
         op.time = Nanoseconds(1000);
@@ -66,11 +66,13 @@ class Traveller {
         return first + random_() % (last - first + 1);
     }
 
-    /// Places in the steps before which the tensor is there and not touched: from `first` to `last`.
+    /// Between `first` and `last`, both included, are the places in the steps at which the tensor is present
+    /// but idle.
     struct Gap {
         std::size_t first, last;
     };
-    /// Where steps touch the tensor; the end touches what must be there.
+    /// Returns the steps that touch the tensor. The end of the schedule counts as a touch if the tensor must
+    /// then exist.
     std::vector<std::size_t> touches(TensorId t, bool resident) const {
         std::vector<std::size_t> at;
         const auto& steps = plan_.schedule.steps;
@@ -102,7 +104,7 @@ class Traveller {
             const std::size_t out = between(longest.first, back);
             accepted = trip(t, longest, out, between(out, back), back);
         }
-        // The copy out has all the time there is, and the op waits for the copy in.
+        // In this trip the copy out has the whole gap, and the op waits for the copy in.
         if (!accepted) trip(t, longest, longest.first, longest.last, longest.last);
     }
 
@@ -118,7 +120,7 @@ class Traveller {
         return accept(std::move(steps), plan_.schedule.homes);
     }
 
-    /// It leaves for good when nothing on the device touches it any more.
+    /// Lets the gradient go to the host for good once no step on the device touches it any more.
     bool end_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
         const bool result = !at.empty() && at.back() == plan_.schedule.steps.size();
@@ -137,7 +139,8 @@ class Traveller {
         return homes;
     }
 
-    /// It comes for the ops that read it, and goes back when one has changed it.
+    /// Lets the tensor live on the host: it is fetched for the ops that read it, and copied back if an op
+    /// changes it.
     bool live_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
         const bool changed = std::any_of(plan_.graph.ops.begin(), plan_.graph.ops.end(), [&](const Op& op) {

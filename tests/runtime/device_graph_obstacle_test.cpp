@@ -14,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-/// Op 0 of module "block": reads tensor 0, makes tensor 1. By default an exponential.
+/// A graph whose op 0, in module "block", reads tensor 0 and makes tensor 1. The op is aten::exp unless a
+/// test changes it.
 struct OneOp {
     Graph graph;
     Tape tape;

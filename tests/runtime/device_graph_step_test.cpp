@@ -1,4 +1,4 @@
-// A step that was captured once and is submitted as a whole, against plain replay.
+// Compares a step that was captured once, and is submitted as a whole, with plain replay.
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::vector<at::Tensor> all_tensors(const Model& model) {
 
 class DeviceGraphStep : public ::testing::TestWithParam<const char*> {};
 
-/// Three steps with other data each, the weights and buffers moving on.
+/// Runs three steps with other data each, while the weights and buffers change.
 TEST_P(DeviceGraphStep, IsIdenticalToPlainReplayOverSteps) {
     const Graph& graph = captured(GetParam());
     const FlatGraph flat = flatten(graph);

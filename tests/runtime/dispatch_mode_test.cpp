@@ -1,5 +1,5 @@
-// Modes that see every op: which of several does, and what is left when they end in another order than they
-// began.
+// Tests modes that see every op: which of several modes sees an op, and which state is left if modes end in
+// an unusual order.
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 

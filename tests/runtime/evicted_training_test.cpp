@@ -1,4 +1,4 @@
-// Training under online eviction, and what is recorded of it.
+// Tests training under online eviction, and the record of a step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -44,12 +44,12 @@ EvictedReport trained(const std::string& name, const EvictedOptions& options) {
 
 struct Case {
     const char* model;
-    const char* budget;  ///< of the original's peak: less than it, and enough
+    const char* budget;  ///< share of the original's peak; below the peak, and sufficient
 };
 
 class RunEvicting : public ::testing::TestWithParam<Case> {};
 
-/// With costs that follow from bytes: what is evicted, and so what runs again, is the same on each machine.
+/// Costs follow from bytes, so the evictions and the reruns are the same on each machine.
 TEST_P(RunEvicting, IsIdenticalWithinTheBudget) {
     EvictedOptions options = options_for(GetParam().model, GetParam().budget);
     options.costs_from_bytes = true;
@@ -76,7 +76,7 @@ TEST_P(RunEvicting, TheRecordIsAStepThatTheCheckerAccepts) {
     EXPECT_LE(schedule.peak, report.record->counted_peak);
     EXPECT_LE(report.record->counted_peak, report.budget);
     EXPECT_EQ(report.record->counted_peak, report.steps.back().peak);
-    // The record ends with the backward, the step with the update of the weights.
+    // The record ends with the backward; the step ends with the update of the weights.
     EXPECT_LE(static_cast<std::int64_t>(checked.reruns), report.steps.back().reruns);
     EXPECT_LE(static_cast<std::int64_t>(schedule.evicted.size()), report.steps.back().evictions);
     EXPECT_GT(schedule.evicted.size(), 0u);
@@ -158,7 +158,7 @@ TEST(EvictedTraining, ABudgetThatCannotBeKeptIsANoThatNamesTheOp) {
     }
 }
 
-// The program from outside.
+// Tests of the program from outside.
 
 struct Answer {
     int exit;

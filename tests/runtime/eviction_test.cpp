@@ -1,4 +1,4 @@
-// Online eviction of real programs: what it does is what the simulation does on the same program.
+// Compares online eviction of real programs with the simulation of the same programs.
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Program {
         inputs = kernels.draw(test::model_inputs(name), 1);
     }
 
-    /// Two numbers of each gradient of each step.
+    /// Returns two numbers of each gradient of each step.
     std::vector<double> run() {
         test::cpu().seed_generator(3);
         std::vector<double> numbers;
@@ -45,7 +45,7 @@ struct Program {
     }
 };
 
-/// Bytes that the program takes beyond what is alive before it.
+/// Returns the bytes that the program takes in addition to the bytes that are alive before it.
 std::int64_t taken_by(const std::string& name) {
     Program program(name);
     const std::int64_t before = CountingAllocator::alive();
@@ -54,7 +54,7 @@ std::int64_t taken_by(const std::string& name) {
     return CountingAllocator::peak() - before;
 }
 
-/// Storages without bytes come and go unseen.
+/// Removes the drops of storages without bytes.
 std::vector<DtrEvent> of_bytes(const std::vector<DtrEvent>& events, const Trace& trace) {
     std::vector<DtrEvent> kept;
     for (const DtrEvent& event : events)
@@ -81,7 +81,8 @@ std::string around(const ProgramLog& log, const std::vector<DtrEvent>& events, s
 
 class EvictionOfModels : public ::testing::TestWithParam<std::string> {
   protected:
-    /// Small kernels wait for each other longer than they work, on a machine with other work.
+    /// Uses one thread: if the machine has other work, several threads spend more time waiting than
+    /// computing.
     void SetUp() override { at::set_num_threads(1); }
     void TearDown() override { at::set_num_threads(threads_); }
 
@@ -102,7 +103,7 @@ class EvictionOfModels : public ::testing::TestWithParam<std::string> {
         std::vector<double> made;
         try {
             made = program.run();
-        } catch (const std::exception& error) {  // the interpreter wraps what it throws
+        } catch (const std::exception& error) {  // the interpreter wraps the exception
             const std::string why = error.what();
             EXPECT_TRUE(why.find("bytes are missing") != why.npos || why.find("thrashes") != why.npos) << why;
             return;
@@ -133,7 +134,7 @@ class EvictionOfModels : public ::testing::TestWithParam<std::string> {
     }
 
     const int threads_ = at::get_num_threads();
-    int kept_ = 0;  ///< budgets that could be kept
+    int kept_ = 0;  ///< number of budgets that could be kept
     std::int64_t evictions_ = 0;
 };
 
@@ -176,7 +177,8 @@ TEST_P(EvictionOfModels, IsThatOfTheSimulationByEveryDeallocation) {
     EXPECT_GT(evictions_, 0);
 }
 
-/// Whether the program ends within so many bytes beyond what is alive before it; what it does, where that is wanted.
+/// Returns whether the program can run in `room` bytes in addition to the bytes alive before it. `trace`
+/// receives a trace of the program unless it is null.
 bool ends_within(std::int64_t room, const std::string& name, Trace* trace = nullptr) {
     Program program(name);
     Evictor evictor(
@@ -196,8 +198,8 @@ bool ends_within(std::int64_t room, const std::string& name, Trace* trace = null
     return ends;
 }
 
-/// The program's course does not depend on its budget: by what was logged with room for everything the simulation
-/// tells which budgets can be kept.
+/// The program runs the same ops for each budget. So from a log made with enough room, the simulation can
+/// tell which budgets can be kept.
 TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const std::int64_t taken = taken_by(GetParam());
     Trace trace;
@@ -205,7 +207,8 @@ TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const auto expect_as_simulated = [&](std::int64_t room) {
         const bool simulated =
             evict_online(trace, Bytes(room), {.thrash = 1e6}).status == DtrOutcome::Status::ok;
-        // What a backward that failed had queued is kept as long as its thread lives.
+        // Work that a failed backward had queued is kept as long as its thread lives. So each run has its own
+        // thread.
         EXPECT_EQ(std::async(std::launch::async, [&] { return ends_within(room, GetParam()); }).get(),
                   simulated)
             << room << " of " << taken << " bytes";
@@ -237,8 +240,8 @@ INSTANTIATE_TEST_SUITE_P(Small, EvictionOfModels,
                                            "translator_scripted", "lstm_scripted", "inplace_scripted"),
                          [](const auto& info) { return info.param; });
 
-/// Section 3 of the paper in a real program: n sines and their backward with memory of the order of the root
-/// of n.
+/// Section 3 of the DTR paper with a real program: n sines and their backward run in memory of the order of
+/// the square root of n.
 TEST(EvictionOfChains, RunsLinearlyManyOpsWithMemoryOfTheOrderOfTheRoot) {
     constexpr std::int64_t unit = 4096;
     for (const int n : {64, 256, 1024}) {

@@ -1,5 +1,5 @@
-// Programs of torch.export (resources/models/exported.py): each computes what the model did in eager PyTorch,
-// bit by bit, and is captured and replayed like a TorchScript file.
+// Programs of torch.export (resources/models/exported.py): each computes the same as the model in eager
+// PyTorch, bit by bit, and is captured and replayed like a TorchScript file.
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones_like.h>
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::filesystem::path exported_path(const std::string& name) {
     return std::filesystem::path(REMATLAS_RUNTIME_MODELS) / "exported" / name;
 }
 
-/// The step that Python did.
+/// The step that eager PyTorch ran, read from a file.
 class EagerStep {
   public:
     explicit EagerStep(const std::string& name) {
@@ -58,7 +58,7 @@ std::vector<std::string> programs() {
     return nlohmann::json::parse(read_file(exported_path("exported.json")).take());
 }
 
-/// But for those that write to their inputs.
+/// All programs except those that write to their inputs.
 std::vector<std::string> captured_programs() {
     std::vector<std::string> names = programs();
     std::erase_if(names, [](const std::string& name) { return name.starts_with("writes_input"); });
@@ -78,7 +78,8 @@ void expect_same(const at::Tensor& ours, const at::Tensor& eager, const std::str
 }
 
 TEST(ExportedPrograms, ComputeWhatEagerPyTorchDoes) {
-    at::set_num_threads(1);  // as in resources/models/exported.py: kernels share sums out among threads
+    at::set_num_threads(1);  // as in resources/models/exported.py: with several threads, kernels split sums
+                             // differently
     const std::vector<std::string> names = programs();
     ASSERT_GE(names.size(), 100u);
     for (const std::string& name : names) {
@@ -114,7 +115,7 @@ TEST(ExportedPrograms, AreCapturedAndReplayedWithReruns) {
         SCOPED_TRACE(name);
         const std::string file = "exported/" + name + ".pt2";
         const Graph& graph = test::captured(file);
-        if (graph.ops.empty()) continue;  // told by `captured`
+        if (graph.ops.empty()) continue;  // `captured` has reported the failure
         test::expect_identical(file, test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.4,
                                                                                      /*shuffle=*/false, 5)));
     }
@@ -228,7 +229,7 @@ TEST(ExportedPrograms, AreCapturedFromShapes) {
     }
 }
 
-/// Bytes that are others, bytes that are missing, a tail that is missing.
+/// Damages the bytes: changes some, removes some, or cuts off the end.
 std::string damaged(std::string bytes, std::mt19937& random) {
     const auto below = [&](std::size_t bound) {
         return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
@@ -247,7 +248,7 @@ std::string damaged(std::string bytes, std::mt19937& random) {
     return bytes;
 }
 
-/// An entry of the program's JSON that is another one, removed, or moved.
+/// Changes, removes or moves an entry of the program's JSON.
 std::string with_damaged_program(const std::string& bytes, std::mt19937& random) {
     const std::size_t begin = bytes.find("{\"graph_module\""), end = bytes.find("\"guards_code\"", begin);
     std::string result = bytes;

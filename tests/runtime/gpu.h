@@ -1,4 +1,5 @@
-// Tests on a CUDA device: skipped where there is none, and failed where there is one that cannot be opened.
+// Tests on a CUDA device. They are skipped without a device, and fail if there is a device that cannot be
+// opened.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,13 +13,13 @@
 
 namespace rematlas::test {
 
-/// Opened once a process; an error where there is no device.
+/// The device, which is opened once per process; an error without a device.
 inline const Result<std::unique_ptr<DeviceRuntime>>& opened_gpu() {
     static const Result<std::unique_ptr<DeviceRuntime>> device = open_device("cuda");
     return device;
 }
 
-/// A function of the stand-in for a GPU (tests/simgpu/control.h); null on a GPU.
+/// Returns a function of the stand-in for a GPU (tests/simgpu/control.h), or null on a GPU.
 template <class Function>
 Function* stand_in(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

@@ -1,4 +1,4 @@
-// Steps in an arena of a CUDA device. What must be waited for is asserted on the stand-in for a GPU.
+// Tests steps in an arena of a CUDA device. The stand-in for a GPU checks the necessary waits.
 #include <ATen/ops/empty.h>
 #include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
@@ -22,7 +22,7 @@ namespace {
 
 using test::stand_in;
 
-/// A schedule with reruns on two copies of a model: one steps in an arena, one does not.
+/// Runs a schedule with reruns on two copies of a model, with an arena and without.
 class GpuArena : public test::Gpu, public ::testing::WithParamInterface<const char*> {
   protected:
     struct Bound {
@@ -76,7 +76,7 @@ class GpuArena : public test::Gpu, public ::testing::WithParamInterface<const ch
 
     static constexpr long long capacity_ = 80ll << 30;
     Plan plan_;
-    std::optional<Bound> ours_, plain_;  ///< models with buffers move on with each step
+    std::optional<Bound> ours_, plain_;  ///< two models, because buffers change with each step
     std::vector<at::Tensor> inputs_;
 };
 
@@ -123,8 +123,8 @@ TEST_P(GpuArena, AnotherStreamHasAnArenaOfItsOwn) {
     for (int again = 0; again < 3; ++again) expect_as_plain(in_arena());
 }
 
-/// A copy on a stream of the caller's reads a gradient that was given back: the next step writes there, and
-/// must come after it.
+/// A copy on one of the caller's streams still reads a gradient whose memory was given back. The next step
+/// writes to this memory, so it must wait for the copy.
 TEST_P(GpuArena, StreamsThatAreRecordedAreWaitedFor) {
     const auto races = stand_in<decltype(simgpu_races)>("simgpu_races");
     if (!races) GTEST_SKIP() << "asks the stand-in for a GPU";
@@ -161,7 +161,7 @@ TEST_P(GpuArena, GivesWayBetweenSteps) {
     in_arena(), plainly(), plainly();
     expect_as_plain(in_arena());
     const std::int64_t arena = in_arena().memory.arena_bytes;
-    // The allocator takes 20 MiB a time; there is half an arena less.
+    // The allocator takes memory in segments of 20 MiB; half an arena is missing for the next segment.
     constexpr std::int64_t segment = std::int64_t{20} << 20;
     const auto allocate = [&] { return at::empty({segment}, floats().dtype(c10::ScalarType::Byte)); };
     device().trim();

@@ -1,5 +1,5 @@
-// Copies beside the work of a CUDA device. What orders and what overlaps is asserted on the stand-in for a
-// GPU.
+// Tests copies at the same time as work of a CUDA device. The stand-in for a GPU checks their order and
+// overlap.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
@@ -42,8 +42,8 @@ class GpuCopies : public test::Gpu {
 
     float* slot_of_slab(int slot) const { return static_cast<float*>(slab_->data()) + slot * size * size; }
 
-    /// Weights come in two slots by turns, are multiplied, and the product goes out: what offloading does.
-    /// Returns the first number of each product.
+    /// Streams weights through two slots, as offloading does: weights are copied in, multiplied, and the
+    /// products copied out. Returns the first number of each product.
     std::vector<float> stream_through_two_slots(int steps) {
         CopyQueues& copies = *copies_;
         std::fill_n(slot_of_slab(0), size * size, 0.5f);
@@ -98,8 +98,8 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0);
     ASSERT_GE(needed, 12);
-    // The first wait orders the copies behind whoever had the memory before: there was nobody. What the host
-    // has waited for after the second step needs no further order.
+    // The first wait orders the copies behind earlier users of the memory, but there were none. After the
+    // second step, the host has already waited for some of the work, so further waits for it are not needed.
     std::vector<long> unnoticed;
     for (long left_out = 1; left_out <= needed; ++left_out) {
         drop(left_out);
@@ -111,8 +111,8 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
         EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
 }
 
-/// Whole steps by a schedule: every wait of one left out, one run each. What is free is written over at once, on the
-/// device and in the slab, by work of the device; the step after it uses all memory again.
+/// Runs whole steps of a schedule and drops a different wait in each run. Free memory, on the device and in
+/// the slab, is overwritten at once by work of the device; the next step uses all memory again.
 TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
     const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");
@@ -124,7 +124,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const Plan plan = test::copying_plan(graph, {.homes = true, .results = true, .most = 60, .seed = 3});
     const Model model = load_model(test::model_path(name), device().device()).take();
     Executor executor = Executor::create(plan.graph, model, device()).take();
-    std::set<std::int64_t> fetched;  // bytes
+    std::set<std::int64_t> fetched;  // sizes in bytes
     for (const Step& moving : plan.schedule.steps)
         if (moving.kind == StepKind::fetch) fetched.insert(plan.graph.tensors[moving.tensor()].bytes.value);
     const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device().device());
@@ -135,7 +135,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
         tensor_on(std::move(storage), device().device(),
                   {.dtype = c10::ScalarType::Byte, .sizes = sizes, .strides = stride})
             .fill_(255);
-        // And what a tensor to come would be given now.
+        // Also overwrites the memory that later tensors would get now.
         for (const std::int64_t bytes : fetched) at::empty({bytes}, options).fill_(255);
     };
     executor.use({.copies = open_copies(device()).take(), .forgotten = write_over});
@@ -150,14 +150,14 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     step();
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0) << stand_in<decltype(simgpu_last_race)>("simgpu_last_race")();
-    // Before a fetch the link waits for ops that may have had workspace where the tensor goes. Kernels of the
-    // stand-in have none: those waits are not noticed before which nothing was freed since the last one.
-    // tests/runtime/transfers has ops with workspaces, and misses each wait.
+    // Before a fetch, the link waits for ops that may have had workspace at the tensor's place. Kernels of
+    // the stand-in have no workspace. So such a wait is not needed there if nothing was freed since the last
+    // wait. In tests/runtime/transfers ops have workspaces, and each wait is needed.
     const auto transfers = executor.transfers_of(plan.schedule.steps, plan.schedule.homes).take();
     const TransferPlan& moves = transfers->transfers;
-    std::vector<std::size_t> step_of_wait;  // in the order in which the stand-in is told
+    std::vector<std::size_t> step_of_wait;  // in the order in which the stand-in receives the waits
     std::vector<bool> for_workspaces;
-    bool freed = true;  // between steps
+    bool freed = true;  // memory is freed between steps
     for (std::size_t at = 0; at <= moves.steps.size(); ++at) {
         for (const QueueOrder& order : moves.first[at]) {
             if (order.kind != QueueOrder::Kind::wait_for_compute &&
@@ -174,7 +174,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     ASSERT_EQ(needed, std::ssize(step_of_wait));
     ASSERT_GE(needed, 100);
     ASSERT_LT(std::count(for_workspaces.begin(), for_workspaces.end(), true), needed / 10);
-    std::vector<std::size_t> unnoticed;  // by step
+    std::vector<std::size_t> unnoticed;  // steps of waits that are not needed
     for (long left_out = 1; left_out <= needed; ++left_out) {
         drop(left_out);
         step();
@@ -187,8 +187,8 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
                                    << ::testing::PrintToString(unnoticed);
 }
 
-/// Between steps, and when the executor is gone, the caller's tensors are tensors of the device, whole, whoever
-/// reads or writes them; and nothing is left of the memory when they are gone.
+/// The caller can read and write its tensors as tensors of the device at any time between steps, and after
+/// the executor is gone. When the tensors are gone, all their memory is released.
 TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
     const std::string name = "gpt_scripted";
     const Graph graph = capture(test::model_path(name), test::quick(name), device()).take();
@@ -213,7 +213,7 @@ TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
             EXPECT_EQ(done->peak, plan.schedule.peak);
             EXPECT_EQ(done->host_peak, plan.schedule.host_peak);
             const at::NoGradGuard no_grad;
-            for (auto* all : {&tensors, &expected})  // as an optimizer does, and nobody waits for it
+            for (auto* all : {&tensors, &expected})  // like an optimizer; nobody waits for the result
                 for (at::Tensor& tensor : *all)
                     if (tensor.is_floating_point()) tensor.mul_(0.5);
         }

@@ -1,4 +1,4 @@
-// What the runtime of a CUDA device says of it and does on it. Skipped where there is none.
+// Tests the runtime of a CUDA device. Skipped without a device.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
@@ -58,7 +58,7 @@ TEST_F(Gpu, MarksDoNotDescendAndStartAtZero) {
     EXPECT_GT(times.back(), 0);
 }
 
-/// Autograd runs backwards on a thread of its own, for which libraries take another workspace.
+/// Autograd runs backwards on its own thread, for which libraries take another workspace.
 TEST_F(Gpu, LibrariesHoldTheirWorkspaceForAutogradsThreadToo) {
     const std::int64_t before = device().alive_bytes();
     {
@@ -76,7 +76,7 @@ TEST_F(Gpu, ACaptureThatFailsLeavesNothingBehind) {
     for (const bool while_capturing : {false, true}) {
         const std::function<void()> part = [&] {
             const at::Tensor large = at::empty({30'000'000}, floats());
-            if (while_capturing) (void)large.sum().item();  // the host waits, which spoils the capture
+            if (while_capturing) (void)large.sum().item();  // the host would wait, which spoils the capture
             throw std::runtime_error("asked to fail");
         };
         EXPECT_ANY_THROW(device().capture_graphs({&part, 1}));
@@ -137,8 +137,8 @@ TEST_F(Gpu, GraphsOfAnotherGpuOrLibraryAreRefused) {
         for (Tensor& tensor : graph.tensors)
             if (tensor.name == library_workspace_name) tensor.bytes = Bytes(512);
     });
-    // From 2.15 on torch gives cuBLAS a workspace for each op, which is part of the op; the workspace of the
-    // library is small then.
+    // Since 2.15, torch gives cuBLAS a separate workspace for each op, which counts for the op. The workspace
+    // of the library is then small.
     if (device().library_workspace() > (1 << 20))
         EXPECT_THAT(other_workspace,
                     AllOf(HasSubstr("with 512 bytes of workspace"), HasSubstr("CUBLAS_WORKSPACE_CONFIG")));

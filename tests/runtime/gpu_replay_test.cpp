@@ -1,4 +1,4 @@
-// Capture and replay on a CUDA device. Skipped where there is none.
+// Tests capture and replay on a CUDA device. Skipped without a device.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -51,7 +51,7 @@ TEST_P(GpuReplay, WithoutRecomputationIsIdenticalAndTakesThePredictedBytes) {
     expect_identical(keep_all_sequence(flatten(captured())));
 }
 
-/// Dropout draws its numbers again from Philox offsets.
+/// A rerun of dropout draws the same numbers again, from its Philox offset.
 TEST_P(GpuReplay, WithRerunsIsIdenticalAndTakesThePredictedBytes) {
     for (std::uint64_t seed : {1, 2})
         expect_identical(shuffled_with_reruns(flatten(captured()), 0.4, /*shuffle=*/false, seed));
@@ -61,7 +61,7 @@ TEST_P(GpuReplay, InAnotherOrderIsIdenticalAndTakesThePredictedBytes) {
     expect_identical(shuffled_with_reruns(flatten(captured()), 0.3, /*shuffle=*/true, 4));
 }
 
-/// What ops make, and parameters, leave the device and come back.
+/// Tensors that ops make, and parameters, are offloaded and come back.
 TEST_P(GpuReplay, WithCopiesToTheHostIsIdenticalAndTakesThePredictedBytes) {
     if (test::has_host_tensors(captured())) GTEST_SKIP() << "some tensors lie on the host anyway";
     for (const std::uint64_t seed : {1, 2}) {

@@ -11,7 +11,7 @@
 namespace rematlas::test {
 namespace {
 
-/// A tensor that keeps looking at the storage that `tensor` looks at now.
+/// Returns a tensor that keeps referring to the storage to which `tensor` refers now.
 at::Tensor fixed(const at::Tensor& tensor) {
     if (!tensor.defined()) return tensor;
     return at::Tensor(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(0, true));
@@ -65,7 +65,7 @@ class GraphCapturingDevice::Graphs final : public DeviceGraphs, public DispatchM
         run_kernel(op, keys, stack);
         torch::jit::Stack made;
         for (const c10::IValue& value : *stack) made.push_back(fixed(value));
-        if (makes_uninitialized(op.schema().name())) return add([made] {});  // no kernel; the memory stays
+        if (makes_uninitialized(op.schema().name())) return add([made] {});  // no kernel; keeps the memory
         const bool random = op.hasTag(at::Tag::nondeterministic_seeded);
         add([this, op, arguments, made, grad_mode, random, draws = draws_] {
             const std::unique_ptr<GeneratorState> before = device_.generator_state();

@@ -1,4 +1,4 @@
-// The CPU as a device that captures graphs as CUDA does, with kernels as entries of a list.
+// A CPU that imitates a device that captures CUDA graphs; captured kernels are entries of a list.
 #pragma once
 
 #include "runtime/device/device.h"
@@ -6,15 +6,16 @@
 
 namespace rematlas::test {
 
-/// Captured kernels run again on the addresses they were captured with, and nothing of the host's runs again.
-/// Unlike CUDA, capturing runs the kernels once: `untouched` are given back what they held before.
+/// Captured kernels run again on the addresses of the capture, and no code of the host runs again. Unlike in
+/// CUDA, the kernels run once during the capture; afterwards the contents of `untouched` are restored.
 class GraphCapturingDevice final : public DeviceRuntime {
   public:
     explicit GraphCapturingDevice(DeviceRuntime& cpu, std::vector<at::Tensor> untouched = {})
         : cpu_(cpu), untouched_(std::move(untouched)) {}
 
-    std::int64_t granularity = 1;  ///< of requests, bytes; only said, the CPU's allocator does not round
-    std::int64_t workspace = 0;    ///< of libraries, bytes; only said
+    std::int64_t granularity = 1;  ///< bytes to which requests are rounded; only reported, as the CPU's
+                                   ///< allocator does not round
+    std::int64_t workspace = 0;    ///< bytes of the libraries' workspace; only reported
 
     c10::Device device() const override { return cpu_.device(); }
     std::string name() const override { return cpu_.name(); }

@@ -1,4 +1,4 @@
-// A step in two halves with the caller's loss between them, against autograd on the original.
+// Compares a step in two halves, with the caller's loss between them, with autograd on the original.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -29,7 +29,7 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
-/// A loss that draws random numbers itself: one gradient per output that needs one.
+/// Imitates a loss that draws random numbers: returns a random gradient for each output.
 std::vector<at::Tensor> loss_gradients(const std::vector<at::Tensor>& outputs) {
     at::NoGradGuard no_grad;
     std::vector<at::Tensor> gradients;
@@ -37,7 +37,7 @@ std::vector<at::Tensor> loss_gradients(const std::vector<at::Tensor>& outputs) {
     return gradients;
 }
 
-/// What can be seen of a step from outside, in the order in which it happens.
+/// The effects of a step that can be seen from outside, in their order in time.
 struct Seen {
     std::vector<at::Tensor> outputs, buffers_after_forward, gradients, buffers;
     std::unique_ptr<GeneratorState> after_forward, after;
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(SmallModels, Halves,
                                            "lstm_scripted", "inplace_scripted", "inplace_traced"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// All ops that the outputs do not need come after the loss, dropout masks and counters among them.
+/// Runs all ops that the outputs do not need after the loss; dropout masks and counters are among them.
 RunSequence late(const FlatGraph& graph, std::int32_t loss) {
     std::vector<std::uint8_t> needed(graph.op_count);
     needed[loss] = true;

@@ -14,7 +14,7 @@ Argument value(c10::IValue given) {
     return {Argument::Kind::value, std::move(given), {}};
 }
 
-/// aten::add(operand 0, operand 1, alpha) on two tensors of [4, 8].
+/// A tape with aten::add(operand 0, operand 1, alpha) on two tensors of [4, 8].
 Tape addition() {
     Tape tape;
     for (int i = 0; i < 2; ++i)

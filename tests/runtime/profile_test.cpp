@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// The GPT of three equal blocks, without its times and workspaces, and a way to fill them.
+/// The GPT of three equal blocks without times and workspaces, and functions that fill them.
 struct Profiled {
     Graph graph = test::captured("gpt_scripted");
     Model model = load_model(test::model_path("gpt_scripted")).take();
@@ -26,7 +26,8 @@ struct Profiled {
         const Result<void> done = profile(graph, *executor, inputs, options);
         EXPECT_TRUE(done) << done.error().message;
     }
-    /// Ops by signature, those that write over a tensor left out: some of them copy it first.
+    /// Returns the ops by signature. Ops that write over a tensor are omitted, because some of them first
+    /// copy it.
     std::map<std::string, std::vector<OpId>> alike() const {
         std::map<std::string, std::vector<OpId>> groups;
         for (OpId op : graph.ops.ids())

@@ -1,4 +1,4 @@
-// Replay against the original, bit by bit, over a table of models and schedules.
+// Compares replay with the original, bit by bit, for a table of models and schedules.
 #include <gtest/gtest.h>
 
 #include "core/schedule/run_sequence.h"
@@ -51,8 +51,8 @@ TEST_P(Replay, WithoutRecomputationNeedsNoMoreThanTheOriginal) {
     const Result<RunReport> report =
         run_plan(plan, model_path(GetParam().name), {.steps = 1, .verify = true}, test::cpu());
     ASSERT_TRUE(report) << report.error().message;
-    // The original makes its constants anew in each step, and overwrites the buffers that several of its ops
-    // touch.
+    // These bytes are allowed in addition: the original makes its constants again in each step, and
+    // overwrites the buffers that several of its ops touch.
     std::int64_t allowed = 0;
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.kind == TensorKind::constant || tensor.name.ends_with(":new"))

@@ -1,4 +1,4 @@
-// Plans as files, and the program from outside.
+// Tests plans as files, and the program from outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

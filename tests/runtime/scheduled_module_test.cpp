@@ -1,4 +1,4 @@
-// The module of runtime/training from C++: an ordinary loop with autograd and an optimizer's step.
+// Tests the module of runtime/training from C++: an ordinary loop with autograd and an optimizer's step.
 #include "runtime/training/scheduled_module.h"
 
 #include <ATen/core/grad_mode.h>
@@ -38,13 +38,13 @@ class ScheduledModules : public ::testing::Test {
         EXPECT_TRUE(write_plan(text, plan.schedule, folder_ / (name + ".plan")));
         return folder_ / (name + ".plan");
     }
-    /// Trains by the plan beside the original.
+    /// Trains with the plan and without it, and expects equal results.
     static void expect_as_original(const std::string& name, const std::filesystem::path& plan);
 
     std::filesystem::path folder_;
 };
 
-/// Losses of some steps of plain gradient descent.
+/// Returns the losses of a few steps of plain gradient descent.
 template <class Forward>
 std::vector<at::Tensor> train(const Model& model, const std::vector<InputSpec>& specs, Forward&& forward) {
     test::cpu().seed_generator(4);
@@ -94,7 +94,7 @@ TEST_F(ScheduledModules, TrainAsTheOriginalWithWhatOpsMakeOnTheHost) {
     }
 }
 
-/// The caller's optimizer, checkpoints and evaluation look at parameters at any time.
+/// In training, the caller's optimizer, checkpoints and evaluation may read parameters at any time.
 TEST_F(ScheduledModules, SayWhatCannotLeaveTheDeviceWhenTheyAreLoaded) {
     const Model model = load_model(test::model_path("gpt_scripted")).take();
     const Graph& graph = test::captured("gpt_scripted");

@@ -1,4 +1,4 @@
-// Captures from shapes alone against captures on the device: the same ops on the same tensors.
+// Compares captures from shapes with captures on the device: they must have the same ops on the same tensors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const std::string& group) {
     return names;
 }
 
-/// What both captures must agree on, a line for each tensor and each op.
+/// Returns a line for each tensor and each op with the facts on which both captures must agree.
 std::vector<std::string> lines_of(const Graph& graph, nlohmann::json tape) {
     std::vector<std::string> lines;
     for (const Tensor& tensor : graph.tensors)
@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(const Graph& graph, nlohmann::json tape) {
     return lines;
 }
 
-/// Of the addresses that are planned for the graph.
+/// Returns the alignment of the addresses that are planned for the graph.
 std::int64_t planned_alignment(const Graph& graph) {
     const Result<Outcome> outcome =
         solve(graph, {.solver = "keep-all", .budget = *parse_budget("200%"), .arena = true});
@@ -136,7 +136,7 @@ TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
     }
 }
 
-/// Never run as a whole before: the plan is the first to.
+/// The step has never run as a whole before; it first runs by the plan.
 TEST(ShapesProfiled, OpByOpGiveAPlanThatTrainsAsTheOriginal) {
     for (const char* name :
          {"gpt_scripted", "resnet_traced", "lstm_traced", "inplace_scripted", "unet_scripted"}) {
@@ -201,7 +201,7 @@ TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
     EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
 }
 
-/// On the host the position ids and the mask lie there and need no copy.
+/// In a capture on the host, position ids and mask lie on the host and need no copy.
 TEST(StandIn, TensorsThatATraceMakesOnTheHostAreTakenAsTheDevices) {
     const std::string name = "positions_traced";
     const Result<Graph> graph =

@@ -1,4 +1,4 @@
-// The arena behind libtorch's allocator: planned addresses, deviations, results that are held.
+// Tests the arena behind libtorch's allocator: planned addresses, deviations, and results that are held.
 #include "runtime/allocator/step_memory.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -22,7 +22,8 @@ c10::DataPtr allocate(std::size_t bytes) {
     return c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes);
 }
 
-/// Two requests of which the second lies where the first was, then one that is handed out.
+/// Makes two requests, the second of which is planned at the place of the first, and then a third whose
+/// memory is returned.
 c10::DataPtr small_step(StepMemory& memory, std::size_t second = 3000, bool finish = true) {
     memory.begin_step(1);
     c10::DataPtr result;
@@ -91,7 +92,7 @@ TEST(StepMemory, AStepWithoutRoomForItsArenaIsServedByTheSystem) {
     EXPECT_GT(memory.report().arena_bytes, 0);
 }
 
-/// Host memory, or that of another device by name alone. `reserved`: how many pieces are.
+/// Host memory that claims to be on `device`. `reserved` counts the pieces that are reserved now.
 ArenaMemory counted_memory(int& reserved, int device = 7) {
     ArenaMemory counted = host_memory();
     counted.device = device;
@@ -107,7 +108,7 @@ std::shared_ptr<Arena> arena_of_one(std::int64_t bytes, const ArenaMemory& memor
     return Arena::create(requests, plan_requests(requests), memory);
 }
 
-/// A step that leaves its only request held.
+/// Runs a step whose only request stays held. Returns its memory.
 void* step_of(const std::shared_ptr<Arena>& arena, std::size_t bytes) {
     EXPECT_TRUE(arena->begin_step());
     void* taken = arena->take(bytes);
@@ -204,7 +205,7 @@ TEST(StepMemory, WhatIsHeldIsNotHandedOutAgain) {
     memory.begin_step(1);
     {
         const StepMemory::Scope scope(&memory);
-        // All three at once and never given back, though the plan puts the second where the first was.
+        // All three are held at once, although the plan puts the second at the place of the first.
         const c10::DataPtr one = allocate(2000), two = allocate(3000), three = allocate(500);
         std::memset(one.get(), 1, 2000);
         std::memset(two.get(), 2, 3000);
@@ -250,7 +251,7 @@ TEST(StepMemory, RawRequestsAreServedToo) {
     EXPECT_EQ(memory.report().system_allocations, 0);
 }
 
-/// A captured model, its state and an executor.
+/// A captured model with its state and an executor.
 struct BoundStep {
     Model model;
     Executor executor;
@@ -281,7 +282,7 @@ class ArenaReplay : public ::testing::TestWithParam<const char*> {
     Replayed replay() { return replay(*bound_, true); }
     Replayed plain() { return replay(*plain_, false); }
 
-    std::optional<BoundStep> bound_, plain_;  ///< models with buffers move on with each step
+    std::optional<BoundStep> bound_, plain_;  ///< two models, because buffers change with each step
     std::vector<Step> steps_;
     std::vector<at::Tensor> inputs_;
 };

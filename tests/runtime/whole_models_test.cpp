@@ -1,5 +1,5 @@
-// The table of resources/models/whole_models.py: every model, traced and scripted, trained by schedules
-// against the original, bit by bit and byte by byte.
+// Trains every model of the table of resources/models/whole_models.py, traced and scripted, by schedules, and
+// compares it with the original bit by bit and byte by byte.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 namespace rematlas {
 namespace {
 
-/// The schedule of the default solver within `budget`, if the solver finds one.
+/// Returns the schedule of the solver atlas within `budget`, if the solver finds one.
 std::optional<Schedule> scheduled(const Graph& graph, Bytes budget) {
     const nlohmann::json options = {{"max_moves", 1000}};
     const Result<Outcome> outcome = solve(graph, {.solver = "atlas",
@@ -25,8 +25,9 @@ std::optional<Schedule> scheduled(const Graph& graph, Bytes budget) {
     return *outcome->schedule();
 }
 
-/// A schedule that computes something again. The budget is 60 % of what is not resident in the step without
-/// recomputation, or one that bisection finds, neither too small nor so large that another order is enough.
+/// Returns a plan that recomputes some tensors. The first budget that is tried leaves 60 % of the bytes that
+/// are not resident in the step without recomputation. If its schedule recomputes nothing, or if there is
+/// none, bisection finds a budget.
 Plan solved(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Bytes residents(flat.resident_bytes), activations = keep_all_peak(flat) - residents;

@@ -1,5 +1,5 @@
-// The calls by which libtorch prepares a cuBLAS handle: it takes the workspace of the handle from its
-// allocator, also here. No product is computed by cuBLAS on the stand-in.
+// The calls by which libtorch prepares a cuBLAS handle. libtorch takes the workspace of the handle from its
+// own allocator, also here. On the stand-in, cuBLAS computes no products.
 extern "C" {
 
 int cublasCreate_v2(void** handle) {

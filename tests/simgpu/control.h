@@ -1,34 +1,36 @@
-// What a test asks of the stand-in; found with dlsym, or with ctypes, in a process that it was preloaded
-// into.
+// Functions by which a test controls the stand-in. A process into which the stand-in was preloaded finds them
+// with dlsym or ctypes.
 #pragma once
 
 extern "C" {
-/// "eager", "lazy" or "seeded:NUMBER", from now on. 0: it is none of them.
+/// Sets the order from now on: "eager", "lazy" or "seeded:NUMBER". Returns 0 for any other text.
 int simgpu_set_order(const char* order);
-/// 1: a race ends the process with status 86; 0: it is counted.
+/// With 1, a race ends the process with status 86. With 0, races are counted.
 void simgpu_stop_at_races(int stop);
-/// Counted since the last call.
+/// Returns the number of races since the last call.
 long simgpu_races();
 const char* simgpu_last_race();
-/// The `nth` wait for an event from now on (1 is the next) does nothing. 0: none.
+/// From now on, the `nth` wait for an event (1 is the next wait) does nothing. With 0, no wait is dropped.
 void simgpu_drop_wait(long nth);
-/// Waits for events so far.
+/// Returns the number of waits for events so far.
 long simgpu_waits();
-/// Nanoseconds of virtual time that the program has seen pass; work counts once it was waited for.
+/// Returns the virtual time in nanoseconds that has passed for the program. Work counts once the program has
+/// waited for it.
 double simgpu_time();
-/// How long the lane (0 compute, 1 copies in, 2 copies out) of the device was busy, in virtual nanoseconds.
+/// Returns how long a lane of the device (0 compute, 1 copies in, 2 copies out) was busy, in virtual
+/// nanoseconds.
 double simgpu_busy(int device, int lane);
 /// Waits for all work of all devices.
 void simgpu_synchronize();
-/// Whether the program has touched the device.
+/// Says whether the program has used the device.
 int simgpu_is_open(int device);
-/// Bytes of a device that the driver has handed out, the context's included; the most since the last call to
-/// `simgpu_reset_peak`.
+/// `simgpu_used` returns the bytes of a device that the driver has handed out, including the context's.
+/// `simgpu_peak` returns the most such bytes since the last call of `simgpu_reset_peak`.
 long long simgpu_used(int device);
 long long simgpu_peak(int device);
 void simgpu_reset_peak(int device);
-/// Capacity in bytes of each device.
+/// Sets the capacity of each device, in bytes.
 void simgpu_set_memory(long long bytes);
-/// Pinned bytes of the host, registered ones included.
+/// Returns the pinned bytes of the host, including registered memory.
 long long simgpu_pinned();
 }

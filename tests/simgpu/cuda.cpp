@@ -1,5 +1,5 @@
-// The driver's library itself. What libtorch asks of it by its own name concerns contexts; all else it asks
-// the runtime for.
+// The driver's library. libtorch calls only its functions for contexts by name; it gets all other functions
+// of the driver through the runtime.
 extern "C" {
 
 int simgpu_is_open(int device);

@@ -1,4 +1,5 @@
-// The functions of the CUDA runtime that libtorch calls. What a GPU would do is in engine, memory and races.
+// The functions of the CUDA runtime that libtorch calls. The files engine, memory and races imitate the GPU
+// itself.
 #include <cuda_runtime_api.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ cudaError_t said(cudaError_t error) {
     return error;
 }
 
-/// What libtorch has compiled for the device, by the address of its host half.
+/// Names of the kernels that libtorch has compiled for the device, by the addresses of their host functions.
 std::unordered_map<const void*, const char*>& kernels() {
     static auto* made = new std::unordered_map<const void*, const char*>;
     return *made;
@@ -50,8 +51,8 @@ cudaError_t no_such_kernel(const void* kernel) {
     return said(cudaErrorNotSupported);
 }
 
-/// The CPU kernels take the place of the device's when the program first asks for a device: by then
-/// libtorch_cuda has registered its own.
+/// Loads the CPU kernels that replace the device's kernels. Called when the program first asks for a device:
+/// by then libtorch_cuda has registered its own kernels.
 void load_kernels() {
     static const bool loaded = [] {
         Dl_info here{};
@@ -72,8 +73,8 @@ Access bytes_of(const void* data, std::size_t bytes, bool writes) {
     return {begin, begin + bytes, writes};
 }
 
-/// A copy between pageable memory and the device is over for the host when the call returns; of such memory a
-/// race can't be seen.
+/// Copies. When the call returns, a copy between pageable memory and the device is complete for the host.
+/// Races on pageable memory are not detected.
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
     if (bytes == 0) return cudaSuccess;
     const bool to_device = device_that_holds(to) >= 0, from_device = device_that_holds(from) >= 0;
@@ -134,7 +135,7 @@ cudaError_t cudaSetDevice(int device) {
     if (device < 0 || device >= settings().devices) return said(cudaErrorInvalidDevice);
     set_current_device(device);
     std::size_t free, total;
-    memory_info(device, &free, &total);  // makes the context
+    memory_info(device, &free, &total);  // this call makes the context
     return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device) {
@@ -229,7 +230,7 @@ cudaError_t cudaProfilerStop() {
     return cudaSuccess;
 }
 
-// Errors. One that is the device's own stays.
+// Errors. An error of the device itself is permanent.
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {
@@ -522,7 +523,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t program, cudaStream_t stream) {
     return said(launch_graph(program, stream));
 }
 
-// Kernels of the device: there are none. Those of libtorch are replaced above; who gets here is told by name.
+// Kernels of the device. None can run here: libtorch's kernels are replaced above, and the launch of any
+// other kernel is an error that names it.
 
 void** __cudaRegisterFatBinary(void*) {
     static void* handle = nullptr;

@@ -1,4 +1,4 @@
-// The functions of the CUDA driver that libtorch asks for by name: memory that is mapped piece by piece.
+// The functions of the CUDA driver that libtorch looks up by name: they map memory page by page.
 #include "tests/simgpu/driver.h"
 
 #include <cuda.h>
@@ -15,7 +15,7 @@ using namespace simgpu;
 
 namespace {
 
-/// Pages that a program has taken, and where it has mapped them.
+/// Pages that a program has allocated, and how often it has mapped them.
 struct Pages {
     int device = 0;
     std::int64_t bytes = 0;

@@ -2,7 +2,7 @@
 
 namespace simgpu {
 
-/// A function of the driver by its name; null: the stand-in has none.
+/// Returns a function of the driver by its name, or null if the stand-in does not have it.
 void* driver_function(const char* name);
 
 }  // namespace simgpu

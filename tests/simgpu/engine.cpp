@@ -20,7 +20,7 @@ namespace {
 struct Stream;
 struct Need {
     Stream* stream = nullptr;
-    std::uint64_t count = 0;  ///< so many items of it must be done
+    std::uint64_t count = 0;  ///< this many items of the stream must be done
 };
 struct Item {
     Work work;
@@ -33,24 +33,25 @@ struct Stream {
     int device = 0, priority = 0;
     bool waits_for_legacy = false;  ///< made without cudaStreamNonBlocking
     Clock clock;
-    double time = 0;  ///< when all that was submitted is done, virtual
+    double time = 0;  ///< virtual time at which all submitted work is done
     std::deque<Item> queue;
     std::uint64_t submitted = 0, done = 0;
-    std::vector<Need> needs;  ///< of the next item
+    std::vector<Need> needs;  ///< needs of the next item
     Capture* capture = nullptr;
 };
 
 struct Event {
-    Stream* stream = nullptr;  ///< null: never recorded
+    Stream* stream = nullptr;  ///< null if the event was never recorded
     std::uint64_t count = 0;
-    std::vector<Need> needs;  ///< that the stream was told of since its last item
+    std::vector<Need> needs;  ///< waits that the stream was given since its last item
     Clock clock;
     double time = 0;
-    std::uint64_t capture = 0;  ///< recorded into that capture
+    std::uint64_t capture = 0;  ///< the capture during which it was recorded, or 0
     int queries = 0;
 };
 
-/// Work on its way into a graph. What is ordered within it is checked at once; it runs when it is launched.
+/// Work that is being captured as a graph. Its internal order is checked at once; the work runs when the
+/// graph is launched.
 struct Capture {
     std::uint64_t id = 0;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
@@ -58,7 +59,7 @@ struct Capture {
     Stream* origin = nullptr;
     bool spoiled = false;
     std::vector<Work> works;
-    std::map<Stream*, Clock> clocks;  ///< of the streams that take part
+    std::map<Stream*, Clock> clocks;  ///< clocks of the streams that take part
     std::map<Stream*, std::uint64_t> ticks;
     History history;
 };
@@ -75,15 +76,16 @@ struct Program {
 thread_local int this_device = 0;
 thread_local cudaStreamCaptureMode this_mode = cudaStreamCaptureModeGlobal;
 
-/// All state. It is never destroyed: libraries still call while the process ends.
+/// All state. It is never destroyed, because libraries still call functions while the process ends.
 struct State {
     std::recursive_mutex mutex;
-    std::vector<std::unique_ptr<Stream>> streams;  ///< for good: events refer to them
-    std::vector<Stream*> legacy;                   ///< a device's default stream
+    std::vector<std::unique_ptr<Stream>> streams;  ///< streams are never removed, because events refer to
+                                                   ///< them
+    std::vector<Stream*> legacy;                   ///< per device: its default stream
     std::set<Stream*> alive;
     Clock host_clock;
     double host_time = 0;
-    std::vector<double> lane_free, lane_busy;  ///< device x lane
+    std::vector<double> lane_free, lane_busy;  ///< per device and lane
     std::map<std::uint64_t, std::unique_ptr<Capture>> captures;
     std::uint64_t last_capture = 0;
     History history;
@@ -148,7 +150,7 @@ std::uint64_t draw() {
     return now.random >> 33;
 }
 
-/// Some of the work that may run, chosen by the generator.
+/// Runs some of the work that may run, chosen by the random generator.
 void run_some() {
     State& now = state();
     for (std::uint64_t left = draw() % 4; left > 0; --left) {
@@ -161,7 +163,7 @@ void run_some() {
     }
 }
 
-/// The program has seen that the work is done.
+/// Called when the program has learned that the work is done.
 void seen(const Clock& clock, double time) {
     state().host_clock.join(clock);
     state().host_time = std::max(state().host_time, time);
@@ -181,7 +183,8 @@ cudaError_t submit_captured(Stream& stream, Work work) {
     return cudaSuccess;
 }
 
-/// The default stream and those that were not made apart from it wait for each other.
+/// Makes the stream wait for the device's default stream; if it is the default stream, makes it wait for the
+/// other streams. Streams that were made with cudaStreamNonBlocking are excepted.
 void order_with_legacy(Stream& stream) {
     if (!stream.waits_for_legacy) return;
     State& now = state();
@@ -375,7 +378,7 @@ cudaError_t query_event(cudaEvent_t handle) {
     if (!event.stream) return cudaSuccess;
     if (event.capture) return cudaErrorCapturedEvent;
     if (settings().order == Order::seeded) run_some();
-    // Who asks again and again waits.
+    // A program that asks very often is treated as if it waited.
     if (++event.queries > 1000) {
         run_through({event.stream, event.count});
         for (const Need& need : event.needs) run_through(need);

@@ -1,8 +1,9 @@
-// The heart of the stand-in: streams that are queues of work, events, recorded graphs, virtual time.
+// The core of the stand-in: streams as queues of work, events, recorded graphs, and virtual time.
 //
-// Everything is ordered by the program, not by the clock of the machine: the program's calls say when work
-// may begin (streams, events, waits), and an order says when it does. It runs on the thread whose call let it
-// run, one piece at a time; so a run repeats to the bit, given one order and one thread of the program.
+// The program determines the order of all work; the machine's clock does not matter. The program's calls
+// (streams, events, waits) determine when work may begin; the setting `Order` determines when it really runs.
+// Work runs one piece at a time, on the thread whose call lets it run. So a run with one order and one thread
+// of the program repeats exactly, bit by bit.
 #pragma once
 
 #include <driver_types.h>
@@ -15,31 +16,31 @@
 
 namespace simgpu {
 
-/// Bytes that a piece of work touches: [begin, end).
+/// The bytes [begin, end) that a piece of work touches.
 struct Access {
     std::uintptr_t begin = 0, end = 0;
     bool writes = false;
 };
 
-/// What of the device does the work; each does one thing at a time.
+/// The unit of the device that does the work. Each unit does one thing at a time.
 enum class Lane { compute, copy_in, copy_out };
 
 struct Work {
-    std::function<void()> run;  ///< may run several times, when it was recorded into a graph
+    std::function<void()> run;  ///< may run several times if it was recorded into a graph
     std::vector<Access> accesses;
-    double nanoseconds = 0;  ///< virtual
+    double nanoseconds = 0;  ///< virtual time
     Lane lane = Lane::compute;
     std::string name;
 };
 
 /// When submitted work really runs.
 enum class Order {
-    eager,   ///< at once
-    lazy,    ///< when somebody waits for it, and then nothing else than what that needs
-    seeded,  ///< some of what may run, by the numbers of a generator, at each call
+    eager,   ///< when it is submitted
+    lazy,    ///< when the program waits for it; then nothing runs that is not needed for this wait
+    seeded,  ///< at each call some of the work that may run, chosen by a random generator
 };
 
-/// Adds to the stream's queue, or to the graph that the stream is recorded into.
+/// Adds work to the stream's queue, or to the graph that is being recorded from the stream.
 cudaError_t submit(cudaStream_t stream, Work work);
 
 cudaError_t synchronize_stream(cudaStream_t stream);
@@ -63,7 +64,8 @@ cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
 cudaStreamCaptureStatus capture_status(cudaStream_t stream, unsigned long long* id, cudaGraph_t* graph);
 cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode);
-/// What must not happen while something records: allocation, waiting for the device. It spoils the recording.
+/// Must be called by functions that are forbidden during a recording: allocation, or waiting for the device.
+/// Such a call spoils the recording and returns an error.
 cudaError_t unsafe_call();
 std::size_t graph_size(cudaGraph_t graph);
 cudaError_t destroy_graph(cudaGraph_t graph);
@@ -73,10 +75,10 @@ cudaError_t launch_graph(cudaGraphExec_t program, cudaStream_t stream);
 
 int current_device();
 void set_current_device(int device);
-/// An error within work that ran: every later call gives it back, as on a device.
+/// Notes an error within work that ran. Every later call returns this error, as on a GPU.
 void fail(cudaError_t error, const std::string& why);
 cudaError_t failure();
-/// The memory is no longer what it was: its history is no matter of races any more.
+/// Forgets the accesses to memory that was freed or replaced, so that they no longer count for races.
 void forget(std::uintptr_t begin, std::uintptr_t end);
 
 }  // namespace simgpu

@@ -14,7 +14,7 @@
 namespace simgpu {
 namespace {
 
-constexpr std::size_t addresses_bytes = std::size_t{1} << 43;  // of each device; they cost nothing
+constexpr std::size_t addresses_bytes = std::size_t{1} << 43;  // of each device; addresses take no memory
 
 struct DeviceMemory {
     std::uintptr_t begin = 0, next = 0;
@@ -24,9 +24,9 @@ struct DeviceMemory {
 struct Memory {
     std::mutex mutex;
     std::array<DeviceMemory, 8> devices;
-    std::map<std::uintptr_t, std::size_t> allocated;  ///< by device_allocate
-    std::map<std::uintptr_t, std::size_t> pinned;     ///< allocated and registered
-    std::map<std::uintptr_t, std::size_t> hosted;     ///< of these, allocated here
+    std::map<std::uintptr_t, std::size_t> allocated;  ///< bytes by address, from device_allocate
+    std::map<std::uintptr_t, std::size_t> pinned;     ///< allocated or registered
+    std::map<std::uintptr_t, std::size_t> hosted;     ///< the part of `pinned` that was allocated here
 };
 
 Memory& memory() {
@@ -34,7 +34,7 @@ Memory& memory() {
     return *made;
 }
 
-/// The first call makes the device's context, which takes its memory.
+/// Returns a device's memory. The first call makes the context, which takes memory.
 DeviceMemory& opened(int device) {
     DeviceMemory& of = memory().devices.at(static_cast<std::size_t>(device));
     if (of.begin == 0) {
@@ -52,7 +52,7 @@ std::size_t whole_pages(std::size_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-/// The entry of `ranges` that holds the address.
+/// Finds the entry of `ranges` that contains the address.
 template <class Ranges>
 auto holding(Ranges& ranges, const void* data) {
     const auto at = reinterpret_cast<std::uintptr_t>(data);

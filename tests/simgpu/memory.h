@@ -1,4 +1,4 @@
-// Memory of the stand-in: pages of the host that can be read, at addresses that ascend, with a hard capacity.
+// Memory of the stand-in: readable pages of the host at ascending addresses, with a hard capacity limit.
 #pragma once
 
 #include <driver_types.h>
@@ -7,17 +7,17 @@
 
 namespace simgpu {
 
-constexpr std::int64_t page_bytes = 2LL << 20;  ///< the granule of the driver
+constexpr std::int64_t page_bytes = 2LL << 20;  ///< the driver's granularity
 
 cudaError_t device_allocate(void** data, std::size_t bytes);
 cudaError_t device_free(void* data);
 
-/// Addresses without memory, of the current device; they are never given out again.
+/// Reserves addresses without memory on the current device. They are never handed out again.
 std::uintptr_t reserve_addresses(std::size_t bytes);
-/// Pages without addresses; false: the device has no more.
+/// Takes pages without addresses. Returns false if the device has no more.
 bool take_pages(int device, std::int64_t bytes);
 void return_pages(int device, std::int64_t bytes);
-/// Fills what is put there with 0xff: fresh memory holds nothing that a program may rely on.
+/// Maps pages at the address and fills them with 0xff, so that no program can rely on fresh memory.
 void put_pages(std::uintptr_t at, std::size_t bytes);
 void remove_pages(std::uintptr_t at, std::size_t bytes);
 
@@ -26,7 +26,7 @@ cudaError_t host_free(void* data);
 cudaError_t host_register(void* data, std::size_t bytes);
 cudaError_t host_unregister(void* data);
 
-/// -1: it is no device memory.
+/// Returns the device, or -1 if the address is not in device memory.
 int device_that_holds(const void* data);
 bool is_pinned(const void* data);
 void memory_info(int device, std::size_t* free, std::size_t* total);

@@ -1,4 +1,5 @@
-// The library by which libtorch asks what a device is connected to, and who else uses it: to nothing, nobody.
+// The library that tells libtorch how devices are connected and who else uses them. Here, no device is
+// connected, and nobody else uses one.
 extern "C" {
 
 int nvmlInit_v2() {

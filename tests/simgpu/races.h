@@ -1,4 +1,4 @@
-// Accesses to the same bytes that nothing orders, found by vector clocks.
+// Finds accesses to the same bytes that nothing orders, by vector clocks.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace simgpu {
 
-/// For each stream (by its number), how far its work is known to be done.
+/// For each stream, by its number: how much of its work is known to be done.
 class Clock {
   public:
     std::uint64_t operator[](std::size_t stream) const { return stream < ticks_.size() ? ticks_[stream] : 0; }
@@ -22,11 +22,11 @@ class Clock {
     std::vector<std::uint64_t> ticks_;
 };
 
-/// Who touched which bytes last.
+/// The last accesses to each range of bytes.
 class History {
   public:
-    /// Notes the accesses of the work that is the `clock[stream]`-th of its stream. What is found unordered
-    /// is said, one line for each pair.
+    /// Notes the accesses of a piece of work, whose number in its stream is `clock[stream]`. Returns the
+    /// first pair of unordered accesses as one line, or nullopt if there is none.
     std::optional<std::string> note(const std::vector<Access>& accesses, std::size_t stream,
                                     const Clock& clock, const std::string& name);
     void forget(std::uintptr_t begin, std::uintptr_t end);
@@ -46,7 +46,7 @@ class History {
     void split(std::uintptr_t at);
     std::uint32_t number_of(const std::string& name);
 
-    std::map<std::uintptr_t, Segment> segments_;  ///< by where they begin
+    std::map<std::uintptr_t, Segment> segments_;  ///< by first byte
     std::map<std::string, std::uint32_t> numbers_;
     std::vector<std::string> names_;
 };

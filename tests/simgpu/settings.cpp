@@ -87,7 +87,7 @@ using namespace simgpu;
 extern "C" {
 
 int simgpu_set_order(const char* order) {
-    simgpu_synchronize();  // what was submitted under the old order
+    simgpu_synchronize();  // runs the work that was submitted under the old order
     return set_order(order);
 }
 void simgpu_stop_at_races(int stop) {

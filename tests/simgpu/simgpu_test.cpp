@@ -1,5 +1,5 @@
-// The stand-in by itself: what its streams, events, recordings and memory do, and that it notices what goes
-// wrong.
+// Tests of the stand-in alone: streams, events, recordings and memory work, and errors of programs are
+// detected.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "tests/simgpu/control.h"
 #include "tests/simgpu/engine.h"
 
-/// The stand-in then opens no kernels of libtorch.
+/// Makes the stand-in load no kernels of libtorch.
 extern "C" void simgpu_without_torch() {}
 
 namespace {
@@ -46,7 +46,7 @@ struct PinnedBytes {
     void* data = nullptr;
 };
 
-/// Work of so many virtual nanoseconds that adds one to each byte.
+/// Submits work of the given virtual time that adds one to each byte.
 void add_one(const Stream& stream, void* data, std::size_t bytes, double nanoseconds = 1000) {
     simgpu::Work work;
     work.name = "add one";
@@ -82,8 +82,8 @@ class StandInOrder : public StandIn, public ::testing::WithParamInterface<const 
         ASSERT_TRUE(simgpu_set_order(GetParam()));
     }
 
-    /// Weights come in two slots by turns, are used, and what is made goes out: three streams. Returns what
-    /// arrived.
+    /// Streams weights through two slots: a stream copies weights in, a stream computes with them, and a
+    /// stream copies the results out. Returns the results that arrived.
     std::vector<int> stream_through_two_slots(int steps) {
         constexpr std::size_t bytes = mebibyte;
         Stream in, compute, out;
@@ -132,7 +132,7 @@ TEST_P(StandInOrder, StreamsThatWaitForEachOtherHaveNoRaces) {
     EXPECT_EQ(simgpu_races(), 0) << simgpu_last_race();
 }
 
-/// Each in turn: values alone would show few of them.
+/// Drops one wait at a time: most missing waits change no values, so only the race report can show them.
 TEST_P(StandInOrder, EveryWaitThatIsLeftOutIsReported) {
     const long before = simgpu_waits();
     stream_through_two_slots(6);
@@ -179,7 +179,7 @@ TEST_P(StandInOrder, CapturedWorkRunsWhenItIsLaunchedAndAsOften) {
     cudaMemsetAsync(data.data, 0, mebibyte, stream.handle);
     ASSERT_EQ(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal), cudaSuccess);
     add_one(stream, data.data, mebibyte);
-    wait_for(side, stream);  // takes part from here on
+    wait_for(side, stream);  // from here on, `side` takes part in the recording
     add_one(side, data.data, mebibyte);
     wait_for(stream, side);
     cudaGraph_t graph = nullptr;
@@ -297,13 +297,13 @@ TEST_F(StandIn, PageableMemoryIsOverWithTheCall) {
     DeviceBytes data(mebibyte);
     std::vector<unsigned char> host(mebibyte, 3);
     cudaMemcpyAsync(data.data, host.data(), mebibyte, cudaMemcpyHostToDevice, stream.handle);
-    std::memset(host.data(), 4, mebibyte);  // the copy has been taken
+    std::memset(host.data(), 4, mebibyte);  // the copy was taken at the call
     cudaMemcpyAsync(host.data(), data.data, mebibyte, cudaMemcpyDeviceToHost, stream.handle);
     EXPECT_EQ(host[0], 3);
     PinnedBytes pinned(mebibyte);
     std::memset(pinned.data, 5, mebibyte);
     cudaMemcpyAsync(data.data, pinned.data, mebibyte, cudaMemcpyHostToDevice, stream.handle);
-    std::memset(pinned.data, 6, mebibyte);  // too early: pinned memory is read when the copy runs
+    std::memset(pinned.data, 6, mebibyte);  // too early: the copy reads pinned memory when it runs
     ASSERT_EQ(cudaStreamSynchronize(stream.handle), cudaSuccess);
     EXPECT_EQ(data[0], 6);
 }

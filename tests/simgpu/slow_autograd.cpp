@@ -1,6 +1,7 @@
-// Preloaded into a process: autograd's threads of the devices fall behind. A thread that has told the caller that its
-// backward is over sleeps, and sleeps again after each of the next unlocks of a mutex: what the backward left is dropped
-// while the caller goes on, and while the process ends.
+// Preloaded into a process, this library slows down autograd's threads of the devices. When such a thread has
+// told the caller that its backward is over, it sleeps, and it sleeps again after each of its next 200
+// unlocks of a mutex. So tensors of the backward are freed while the caller already continues, and while the
+// process ends.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -12,7 +13,8 @@
 
 namespace {
 
-thread_local bool told = false;  ///< that its backward is over; the next signal wakes the caller
+thread_local bool told = false;  ///< the thread has announced the end of its backward; its next signal wakes
+                                 ///< the caller
 thread_local int slow_unlocks = 0;
 
 template <class Function>

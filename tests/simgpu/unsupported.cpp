@@ -1,13 +1,13 @@
-// Functions of the CUDA runtime that libtorch names from 2.12 on. No test on the stand-in needs them. Each says
-// that it is not supported.
+// Functions of the CUDA runtime that libtorch 2.12 and later refer to. No test on the stand-in needs them.
+// Each returns cudaErrorNotSupported.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
 extern "C" {
 
-// Graphs with branches and loops are made node by node, and a graph may own memory: torch from 2.13 on can ask
-// for both.
+// Graphs that are made node by node, for branches and loops, and graphs that own memory: torch 2.13 and later
+// can ask for them.
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t, cudaGraph_t, const cudaGraphNode_t*,
                                           const cudaGraphEdgeData*, std::size_t, cudaStreamCaptureMode) {

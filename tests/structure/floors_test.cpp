@@ -1,4 +1,4 @@
-// The folders are floors: what lies on one includes what lies below, never what lies above or beside.
+// The folders form floors: a file may include files of lower floors, but not of the same or a higher floor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,17 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// From the lowest to the highest; folders of one floor do not know each other.
+/// Folder names, from the lowest floor to the highest. Folders of one floor must not include each other.
 using Floors = std::vector<std::vector<std::string>>;
 
 struct House {
-    /// Whose folders the floors are. Empty: the whole tree, of which only these are looked at.
+    /// The folder whose subfolders are on the floors. Empty for the whole tree; folders on no floor are then
+    /// ignored.
     std::string folder;
     Floors floors;
 };
 
 const std::vector<House> houses = {
-    // The runtime and the pictures do not know each other, and neither do the runtime and what starts it.
+    // Runtime and viz must not include each other, and neither must runtime and app.
     {"", {{"core"}, {"runtime", "viz"}, {"app"}}},
     {"", {{"core"}, {"viz"}, {"runtime", "app"}}},
     {"core",
@@ -35,7 +36,7 @@ const std::vector<House> houses = {
       {"solving"},
       {"solvers"},
       {"planning"}}},
-    // A solver may start from the answers of those below it.
+    // A solver may start from the answers of solvers on lower floors.
     {"core/solvers",
      {{"keep_all", "chen", "rotor", "dtr", "selective", "annealing", "staged"},
       {"revolve", "hierarchical"},
@@ -53,8 +54,8 @@ const std::vector<House> houses = {
       {"training", "program"}}},
     {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
     {"app", {{"programs"}, {"cli", "explorer"}}},
-    // What was read, its words, work in the background, tables, files, the session: all without widgets. Then
-    // what all looks come from, the parts of the window, the window.
+    // The floors without widgets come first: loaded files, words, background jobs, tables, files and the
+    // session. Above them are the common look, the parts of the window, and the window.
     {"app/explorer",
      {{"loaded"},
       {"words"},
@@ -83,7 +84,7 @@ std::map<std::string, std::size_t> numbered(const Floors& floors) {
     return floor_of;
 }
 
-/// Includes in the folders of the house that lead to no lower floor of it.
+/// Finds includes between folders of the house that do not lead to a lower floor.
 std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     const std::string prefix = house.folder.empty() ? "" : house.folder + "/";
     const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_]+)/");
@@ -105,7 +106,7 @@ std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     return found;
 }
 
-/// Folders with sources that no floor names, and names of folders that are not there.
+/// Finds folders with sources that are on no floor, and names on floors for which there is no folder.
 std::vector<std::string> without_floor(const fs::path& root, const House& house) {
     const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
     std::vector<std::string> found;

@@ -1,6 +1,6 @@
 """Finds Python tests that no test of ctest runs.
 
-python listed_cases.py FOLDER     # the repository; exit status 1 if there are some, which are listed
+python listed_cases.py FOLDER     # the repository; lists such tests, with exit status 1 if there are any
 """
 
 import ast
@@ -10,7 +10,7 @@ import sys
 
 
 def classes_with_tests(path: pathlib.Path) -> list[str]:
-    """Returns the names of the classes of a file that have tests themselves."""
+    """Returns the names of the classes of a file that define tests, not only inherit them."""
     classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
     return [
         found.name

@@ -1,7 +1,7 @@
-"""Finds functions of the product that have more than 80 lines, constructors that take more than 8 parameters,
-and files that have more than 450 lines.
+"""Finds functions of the product with more than 80 lines, constructors with more than 8 parameters, and files
+with more than 450 lines.
 
-    python sizes.py FOLDER     # the repository; exit status 1 where there are some, which are listed
+    python sizes.py FOLDER     # the repository; lists what it finds, with exit status 1 if there is anything
 """
 
 import pathlib

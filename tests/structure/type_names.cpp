@@ -21,7 +21,8 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-/// Words, numbers and signs; of literals the quotes; no comments, no lines of the preprocessor.
+/// Splits a text into words, numbers and signs. Of a literal, only the opening quote is kept; comments and
+/// preprocessor lines are dropped.
 class Tokens {
   public:
     explicit Tokens(std::string_view text) : text_(text) {
@@ -37,7 +38,7 @@ class Tokens {
             line_ += text_[at_] == '\n';
     }
 
-    /// Over the next `mark`, or to the end.
+    /// Skips past the next `mark`, or to the end if there is none.
     void skip_past(std::string_view mark, std::size_t from) {
         const std::size_t end = text_.find(mark, from);
         skip(end == std::string_view::npos ? text_.size() : end + mark.size() - at_);
@@ -105,12 +106,12 @@ bool is_class_key(std::string_view word) {
     return word == "class" || word == "struct" || word == "union" || word == "enum";
 }
 
-/// 1 where the token is one of the brackets that open, -1 where it is one that closes.
+/// Returns 1 if the token is an opening bracket, -1 if it is a closing one, else 0.
 int opens(std::string_view text, std::string_view open, std::string_view close) {
     return text.size() == 1 ? int(open.find(text) != open.npos) - int(close.find(text) != close.npos) : 0;
 }
 
-/// Without the brackets at its beginning. Within round ones < and > compare.
+/// Drops the brackets at the beginning of the tokens. Within round brackets, < and > are comparisons.
 Declaration after_brackets(Declaration tokens) {
     int depth = 0, angles = 0;
     while (!tokens.empty()) {
@@ -122,7 +123,7 @@ Declaration after_brackets(Declaration tokens) {
     return tokens;
 }
 
-/// `template <...>`, as often as it comes, and what it requires.
+/// Drops any `template <...>` at the beginning, and a `requires` clause.
 Declaration without_template(Declaration tokens) {
     while (!tokens.empty() && tokens.front().text == "template") tokens = after_brackets(tokens.subspan(1));
     if (tokens.empty() || tokens.front().text != "requires") return tokens;
@@ -132,7 +133,7 @@ Declaration without_template(Declaration tokens) {
     return tokens.subspan(static_cast<std::size_t>(key - tokens.begin()));
 }
 
-/// Of what stands before the brace of a body: the type that it defines, if it does.
+/// Returns the type that a body defines, if it does. `tokens`: those before the opening brace.
 std::optional<Token> defined_by_body(Declaration tokens) {
     tokens = without_template(tokens);
     if (tokens.empty() || !is_class_key(tokens.front().text)) return {};
@@ -143,7 +144,7 @@ std::optional<Token> defined_by_body(Declaration tokens) {
             tokens = after_brackets(text == "[" ? tokens : tokens.subspan(1));
             continue;
         }
-        // A specialization, a member of a class, a function that returns one.
+        // A specialization, a member of a class, or a function that returns such a type.
         if (text == "<" || text == "::" || text == "(") return {};
         if (is_word(text.front()) && !is_class_key(text) && text != "final") name = tokens.front();
         tokens = tokens.subspan(1);
@@ -151,14 +152,14 @@ std::optional<Token> defined_by_body(Declaration tokens) {
     return name;
 }
 
-/// Of what stands before a semicolon: the name that `using X =` gives.
+/// Returns X if the tokens before a semicolon are `using X = ...`.
 std::optional<Token> defined_by_alias(Declaration tokens) {
     tokens = without_template(tokens);
     const bool is_alias = tokens.size() > 3 && tokens[0].text == "using" && tokens[2].text == "=";
     return is_alias ? std::optional(tokens[1]) : std::nullopt;
 }
 
-/// Reads declarations at the scope of namespaces; bodies of all else are passed over.
+/// Reads declarations in namespaces; skips the bodies of classes and functions.
 class Reader {
   public:
     Reader(std::string_view text, const std::string& file) : tokens_(text), file_(file) {}
@@ -200,7 +201,7 @@ class Reader {
         if (!is_after_type_) begin();
     }
 
-    /// The next declaration.
+    /// Begins the next declaration.
     void begin() {
         begin_ = at_ + 1;
         is_after_type_ = false;
@@ -231,10 +232,10 @@ class Reader {
 
     Tokens tokens_;
     std::string file_;
-    std::size_t at_ = 0, begin_ = 0;  ///< the token, and the first of its declaration
+    std::size_t at_ = 0, begin_ = 0;  ///< the current token, and the first token of its declaration
     bool is_after_type_ = false;      ///< variables of the type may follow, up to a semicolon
     std::vector<std::string> scope_;
-    std::vector<std::size_t> opened_;  ///< how many names the scope had before each brace that is open
+    std::vector<std::size_t> opened_;  ///< for each open brace: number of names in the scope before it
     std::vector<TypeDefinition> found_;
 };
 

@@ -1,10 +1,10 @@
-// The names of types in C++ sources, found by reading them: no compiler is asked.
+// Finds the names of types in C++ sources by reading the text, without a compiler.
 //
 //     std::vector<TypeDefinition> types = types_in(text, "core/graph/graph.h");
 //     for (const std::string& fault : doubles(types)) ...
 //
-// A type is what class, struct, union, enum or `using X =` defines at the scope of a namespace. Forward
-// declarations, specializations and members of classes are none. Both branches of an #if are read.
+// A type is anything that class, struct, union, enum or `using X =` defines in a namespace. Forward
+// declarations, specializations and members of classes do not count. Both branches of an #if are read.
 #pragma once
 
 #include <filesystem>
@@ -15,24 +15,26 @@
 namespace rematlas::test {
 
 struct TypeDefinition {
-    /// The namespaces around it, the outermost first. One without a name is that of its file: "(FILE)".
+    /// The namespaces around the type, the outermost first. An unnamed namespace is called after its file:
+    /// "(FILE)".
     std::vector<std::string> scope;
     std::string name;
     std::string place;  ///< "FILE:LINE"
 };
 
-/// Throws std::runtime_error where the braces of the text do not match: what follows would be read wrongly.
+/// Returns the types of a text. Throws std::runtime_error if the braces do not match, because the rest could
+/// not be read correctly.
 std::vector<TypeDefinition> types_in(std::string_view text, const std::string& file);
 
-/// Of all .h and .cpp files in these folders of `root`. Throws as `types_in` does.
+/// Returns the types of all .h and .cpp files in these folders of `root`. Throws as `types_in` does.
 std::vector<TypeDefinition> types_under(const std::filesystem::path& root,
                                         const std::vector<std::string>& folders);
 
-/// "rematlas::X: core/a.h:3, viz/b.cpp:7", for each name that one namespace gives to several types.
+/// Returns "rematlas::X: core/a.h:3, viz/b.cpp:7" for each name that several types in one namespace have.
 std::vector<std::string> doubles(const std::vector<TypeDefinition>& types);
 
-/// "rematlas::explorer::X (app/a.h:3) hides rematlas::X (core/b.h:7)", for each name that an outer namespace
-/// has too.
+/// Returns "rematlas::explorer::X (app/a.h:3) hides rematlas::X (core/b.h:7)" for each name that an outer
+/// namespace also contains.
 std::vector<std::string> hiding(const std::vector<TypeDefinition>& types);
 
 }  // namespace rematlas::test

@@ -1,4 +1,4 @@
-// As on a disk that is full: while it lives, this process can make no file longer than a few bytes.
+// Imitates a full disk: while the object lives, this process cannot make files longer than a few bytes.
 //
 //     const FullDisk full(1000);
 //     EXPECT_FALSE(write_file(path, text));
@@ -15,7 +15,7 @@ class FullDisk {
     explicit FullDisk(rlim_t bytes) {
         getrlimit(RLIMIT_FSIZE, &before_);
         const rlimit little{bytes, before_.rlim_max};
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);  // else the write that fails would end the process
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);  // otherwise the failing write would end the process
         setrlimit(RLIMIT_FSIZE, &little);
     }
     ~FullDisk() {

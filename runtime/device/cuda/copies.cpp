@@ -33,7 +33,7 @@ class CudaCopies final : public CopyQueues {
     void copy_in(void* device, const void* host, std::size_t bytes) override {
         copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
     }
-    /// The work runs on a thread of the driver when the stream gets there; it must not call the driver.
+    /// `work` runs on a thread of the driver when the stream reaches it; it must not call the driver.
     void run(std::function<void()> work) override {
         const c10::cuda::CUDAGuard guard(index_);
         auto call = std::make_unique<std::function<void()>>(std::move(work));
@@ -83,7 +83,7 @@ class CudaCopies final : public CopyQueues {
     std::vector<Mark> free_;
 };
 
-/// Pinned memory that is mapped, so that kernels read and write it in place.
+/// Pinned and mapped memory, which kernels read and write in place.
 class CudaSlab final : public PinnedSlab {
   public:
     CudaSlab(c10::DeviceIndex index, std::size_t bytes) : index_(index), bytes_(bytes) {
@@ -101,7 +101,7 @@ class CudaSlab final : public PinnedSlab {
         TORCH_CHECK(false, bytes, " bytes of host memory cannot be pinned: ", cudaGetErrorString(error));
     }
     /// Waits for the device, because a tensor in the slab may be freed while a submitted kernel still uses
-    /// it. At the end of the process the driver may be gone already, so that errors are ignored.
+    /// it. Errors are ignored: at the end of the process the driver may no longer work.
     ~CudaSlab() override {
         const c10::cuda::CUDAGuard guard(index_);
         (void)cudaDeviceSynchronize();

@@ -1,4 +1,4 @@
-// A CUDA device. It lives in a library of its own that is opened for `--device cuda` only, because
+// A CUDA device. This code is in a separate library that is opened only for `--device cuda`, because
 // libtorch_cuda takes time and memory to load.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContextLight.h>
@@ -42,7 +42,7 @@ namespace {
 namespace caching = c10::cuda::CUDACachingAllocator;
 using AllocatorConfig = c10::CachingAllocator::AcceleratorAllocatorConfig;
 
-/// Events on the compute stream. They are made beforehand, because making one takes as long as a small
+/// Events on the compute stream. They are made in advance, because making an event takes as long as a small
 /// kernel.
 class CudaMarks final : public Marks {
   public:
@@ -59,8 +59,8 @@ class CudaMarks final : public Marks {
         C10_CUDA_CHECK(cudaEventRecord(events_.at(placed_), c10::cuda::getCurrentCUDAStream(index_)));
         ++placed_;
     }
-    /// Sums the distances of neighbours, because milliseconds in a float would lose microseconds of a long
-    /// step.
+    /// Sums the times between neighbouring marks, because a float in milliseconds would lose microseconds of
+    /// a long step.
     std::vector<std::int64_t> read() override {
         if (placed_ > 0) C10_CUDA_CHECK(cudaEventSynchronize(events_[placed_ - 1]));
         std::vector<std::int64_t> times(placed_, 0);
@@ -80,7 +80,7 @@ class CudaMarks final : public Marks {
     std::size_t placed_ = 0;
 };
 
-/// Returns the reason if the allocator makes blocks of sizes that its model does not predict.
+/// Returns the reason if the allocator rounds blocks to sizes that its model does not predict.
 std::optional<std::string> unknown_allocator() {
     if (caching::name() != "native")
         return "the allocator " + caching::name() +
@@ -102,8 +102,8 @@ class CudaRuntime final : public DeviceRuntime {
                 const StepMemoryCalls& calls)
         : index_(index), own_process_(options.own_process), host_(std::move(host)) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
-        // Expandable segments split every block. A request then takes its bytes rounded up to granules of
-        // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user stays.
+        // Expandable segments split every block. So a request takes its bytes rounded up to 512, and the peak
+        // predicted from sizes is exact. A setting of the user stays.
         if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
         at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
         if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
@@ -127,8 +127,7 @@ class CudaRuntime final : public DeviceRuntime {
         std::size_t free = 0, total = 0;
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-        // The figure includes memory that other processes hold, and memory that they give back later is not
-        // noticed.
+        // This number includes memory of other processes. Memory that they give back later is not noticed.
         context_bytes_ =
             std::max<std::int64_t>(0, static_cast<std::int64_t>(total - free) - reserved_bytes());
     }
@@ -156,8 +155,8 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
-    /// Only the active bytes of an expandable segment count, because its gaps are filled before it grows.
-    /// The gaps of other segments may be too small for later requests.
+    /// Of an expandable segment only the active bytes count, because its gaps are filled before it grows.
+    /// Gaps of other segments may be too small for later requests.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
@@ -167,7 +166,7 @@ class CudaRuntime final : public DeviceRuntime {
         return bytes;
     }
     void trim() override { caching::emptyCache(); }
-    /// Asks the driver, because code that evicts or shares memory hides the allocator's own deleter.
+    /// Asks the driver, because code that evicts or shares memory hides the allocator's deleter.
     bool counts(const c10::DataPtr& memory) const override {
         if (!memory) return true;
         cudaPointerAttributes attributes{};
@@ -177,7 +176,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
-    /// The allocator splits the rest off a block of a large segment only if the rest is more than 1 MiB.
+    /// The allocator splits a block of a large segment only if the rest is larger than 1 MiB.
     std::int64_t most_footprint(std::int64_t bytes) const override {
         constexpr std::int64_t small = 1 << 20;
         if (bytes <= small || AllocatorConfig::use_expandable_segments()) return footprint(bytes);
@@ -199,7 +198,7 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // other libraries keep less
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // other libraries keep smaller workspaces
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";
@@ -220,8 +219,8 @@ class CudaRuntime final : public DeviceRuntime {
         settings.put_in_force();
     }
 
-    /// cuBLAS and cuBLASLt take their workspaces at their first call, for each thread and stream, and keep
-    /// them. Autograd runs backwards on a thread of its own, so both threads call them here.
+    /// cuBLAS and cuBLASLt take their workspaces when a thread first calls them on a stream, and keep them.
+    /// Autograd runs backwards on its own thread, so both threads call the libraries here.
     void prepare() override {
         const c10::cuda::CUDAGuard guard(index_);
         const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream(index_);
@@ -293,7 +292,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>> parts) override {
         const c10::cuda::CUDAGuard guard(index_);
         synchronize();
-        caching::emptyCache();  // the graphs have a pool of their own
+        caching::emptyCache();  // the graphs have a separate pool
         const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
         const bool is_default = current == c10::cuda::getDefaultCUDAStream(index_);
         const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
@@ -316,8 +315,8 @@ class CudaRuntime final : public DeviceRuntime {
   private:
     static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-    /// Takes the workspaces of a further thread. cuBLASLt takes one for products with a bias, which
-    /// forwards have.
+    /// Takes the workspaces of one more thread. cuBLASLt takes one for products with a bias, which occur in
+    /// forwards.
     static void take_workspaces_of_thread() {
         at::cuda::getCurrentCUDABlasHandle();
         if (torch::autograd::get_current_node()) return;
@@ -340,7 +339,7 @@ class CudaRuntime final : public DeviceRuntime {
 
     c10::DeviceIndex index_;
     bool own_process_;
-    std::unique_ptr<DeviceRuntime> host_;  ///< the host, from whose generator ops on host tensors draw
+    std::unique_ptr<DeviceRuntime> host_;  ///< random ops on host tensors draw from the host's generator
     mutable std::mutex prepares_;
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes by stream
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;

@@ -1,5 +1,5 @@
-// An allocator of a GPU's memory that hands every request on to another one. Allocators that do something of
-// their own derive from it.
+// An allocator of GPU memory that passes every request to another allocator. Allocators that change some
+// functions derive from it.
 #pragma once
 
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -141,7 +141,7 @@ class ForwardingAllocator : public c10::cuda::CUDACachingAllocator::CUDAAllocato
 #endif
 
   protected:
-    CUDAAllocator& own_;  ///< libtorch's
+    CUDAAllocator& own_;  ///< libtorch's allocator
 };
 
 }  // namespace rematlas

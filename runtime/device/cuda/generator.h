@@ -1,5 +1,5 @@
-// The random numbers of a step on a CUDA device. They come from the device's generator, and from the
-// host's, from which ops on host tensors draw.
+// The random numbers of a step on a CUDA device. They come from the device's generator, or from the host's
+// generator for ops on host tensors.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -17,15 +17,16 @@ struct Philox {
 };
 Philox philox_of(c10::DeviceIndex index);
 
-/// Philox counts: a seed, and an offset that every random kernel moves by a number known from its shape.
+/// The Philox state is a seed and an offset; every random kernel moves the offset by a number that follows
+/// from its shape.
 struct CudaGeneratorState final : GeneratorState {
     Philox philox;
     std::unique_ptr<GeneratorState> host;
 
     bool equals(const GeneratorState& other) const override;
     std::uint64_t digest() const override;
-    /// A negative result stands for so many draws of the host's generator. Returns nothing if both
-    /// generators have moved.
+    /// Returns the draws between the states; a negative number counts draws of the host's generator. Returns
+    /// nullopt if both generators have moved.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override;
     void advance(std::int64_t draws) override;
 };
@@ -33,8 +34,8 @@ struct CudaGeneratorState final : GeneratorState {
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
 void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
 
-/// While an object of this class lives, the device's generator draws from a state of Rematlas' own, whose
-/// position in the graphs Rematlas sets.
+/// While an object of this class lives, the device's generator draws from a separate state, whose position
+/// within graphs Rematlas sets.
 class GeneratorForCapture {
   public:
     explicit GeneratorForCapture(c10::DeviceIndex index);

@@ -26,14 +26,14 @@ CudaGraphs::~CudaGraphs() {
     state_ = nullptr;
     try {
         place_->leave(0);
-    } catch (const std::exception&) {  // the device has failed
+    } catch (const std::exception&) {  // only if the device has failed
     }
 }
 
 void CudaGraphs::capture(const std::function<void()>& part) {
     if (captures_begin_with_a_pair && graphs_.empty()) make_room_for_pair();
     at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());
-    // Other threads of the caller's process are not restricted by the capture.
+    // The capture does not restrict other threads of the caller's process.
     graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
         part();
@@ -44,8 +44,8 @@ void CudaGraphs::capture(const std::function<void()>& part) {
     graph.capture_end();
 }
 
-/// Ends a capture after an error. The stream must leave its capturing mode, and the allocator the pool. The
-/// pool counts its users: a graph that was never completed gives its share back here.
+/// Ends a capture after an error. The stream must leave capturing mode, and the allocator must leave the
+/// pool. The pool counts its users; the reference of the incomplete graph is returned here.
 void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
     try {
         graph.capture_end();

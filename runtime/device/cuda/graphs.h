@@ -1,4 +1,4 @@
-// CUDA graphs: the parts of a step, captured once and submitted as often as wanted.
+// CUDA graphs: the parts of a step are captured once and may be submitted any number of times.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -12,13 +12,14 @@
 
 namespace rematlas {
 
-/// Keeps memory for the seeds and offsets of captured graphs, which are pairs of tensors that libtorch
-/// makes when it captures. Before the capture, and afterwards, tensors of this class take the same bytes,
-/// so that a step takes the same bytes with and without graphs.
+/// Keeps memory for the seeds and offsets of captured graphs, which are pairs of tensors that libtorch makes
+/// when it captures. While libtorch has no such pairs, tensors of this class take the same bytes. So a step
+/// takes the same memory with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { leave(0); }
-    /// Keeps the memory of all pairs except `pairs`, which libtorch has made or is about to make.
+    /// Keeps the memory for all pairs except for `pairs` of them, which libtorch has made or is about to
+    /// make.
     void leave(int pairs);
 
   private:
@@ -26,8 +27,8 @@ class PlaceOfGenerator {
     std::vector<at::Tensor> tensors_;
 };
 
-/// One graph for each part, all in one pool of memory. The parts are submitted in the order in which they
-/// were captured.
+/// One graph for each part, all in one memory pool. The parts must be submitted in the order of their
+/// capture.
 class CudaGraphs final : public DeviceGraphs {
   public:
     CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state,
@@ -36,9 +37,9 @@ class CudaGraphs final : public DeviceGraphs {
     CudaGraphs(const CudaGraphs&) = delete;
     CudaGraphs& operator=(const CudaGraphs&) = delete;
 
-    /// Throws the exceptions of the part; nothing of the part is left then.
+    /// Captures a part. Throws the exceptions of the part; then nothing of the part is left.
     void capture(const std::function<void()>& part);
-    /// To be called within `capture`. The next random kernel begins so many draws after the generator's
+    /// May be called only within `capture`. The next random kernel begins `draws` draws after the generator's
     /// state at `submit`.
     void place_generator(std::uint64_t draws);
     void submit(std::size_t part) override;
@@ -51,7 +52,7 @@ class CudaGraphs final : public DeviceGraphs {
     at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
     c10::intrusive_ptr<at::CUDAGeneratorState> state_;
     std::shared_ptr<PlaceOfGenerator> place_;
-    int pairs_ = 0;  ///< pairs that libtorch has made for the graphs
+    int pairs_ = 0;  ///< number of pairs that libtorch has made for the graphs
     std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
 

@@ -32,8 +32,8 @@ using caching::DeviceStats;
 constexpr auto aggregate = static_cast<std::size_t>(StatType::AGGREGATE);
 constexpr auto large_pool = static_cast<std::size_t>(StatType::LARGE_POOL);
 
-/// All statistics that have peaks. Memory that an arena hands out, and the arena itself, count as large
-/// blocks.
+/// All statistics that have peaks, and which bytes of arenas each includes. Arenas and the memory that they
+/// hand out count as large blocks.
 enum class OfArenas { no, handed_out, whole };
 constexpr std::pair<StatArray DeviceStats::*, OfArenas> statistics[] = {
     {&DeviceStats::allocation, OfArenas::no},
@@ -55,7 +55,7 @@ class StepAllocator final : public ForwardingAllocator {
 
     std::int64_t granularity() const { return granularity_; }
 
-    // Arenas.
+    // Functions for arenas.
 
     void* reserve(int device, std::size_t bytes) {
         const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
@@ -76,7 +76,7 @@ class StepAllocator final : public ForwardingAllocator {
     }
 
     /// Waits for the device, because submitted work may still use the memory. At the end of the process the
-    /// driver may be gone already.
+    /// driver may no longer work.
     void release(int device, void* memory) {
         const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
         const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
@@ -89,8 +89,8 @@ class StepAllocator final : public ForwardingAllocator {
         (void)cudaGetLastError();
     }
 
-    /// Makes the arena's own stream wait for the streams that use memory which was given back. Then the
-    /// memory can be taken again.
+    /// Makes the arena's own stream wait for the streams that use memory which was given back. After that,
+    /// the memory can be taken again.
     void await_users(int device) {
         std::vector<GivenBack> given;
         {
@@ -133,7 +133,7 @@ class StepAllocator final : public ForwardingAllocator {
         if (!return_to_arena(data)) own_.raw_delete(data);
     }
 
-    // Requests.
+    // Functions for requests.
 
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::DeviceIndex device = c10::cuda::current_device();
@@ -169,7 +169,7 @@ class StepAllocator final : public ForwardingAllocator {
                 return;
             }
         }
-        // libtorch's allocator recognizes the block by its own deleter alone.
+        // libtorch's allocator recognizes the block only by its own deleter.
         c10::DataPtr own(data.get(), data.get(), own_.raw_deleter(), data.device());
         own_.recordStream(own, stream);
         own.release_context();
@@ -194,7 +194,7 @@ class StepAllocator final : public ForwardingAllocator {
         return own_.shareIpcHandle(data);
     }
 
-    // Statistics.
+    // Functions for statistics.
 
     DeviceStats getDeviceStats(c10::DeviceIndex device) override {
         const std::lock_guard lock(mutex_);
@@ -257,7 +257,7 @@ class StepAllocator final : public ForwardingAllocator {
         int device;
         c10::cuda::CUDAStream stream;
         std::int64_t handed_out = 0;
-        bool is_single_block = false;  ///< one request has all of the arena
+        bool is_single_block = false;  ///< one request takes the whole arena
     };
     struct GivenBack {
         void* data;
@@ -286,9 +286,9 @@ class StepAllocator final : public ForwardingAllocator {
         return data;
     }
 
-    /// Takes memory from the driver for a large request of a step that is logged. libtorch's allocator
-    /// might hand out a larger block whole, and the step would count more bytes than its plan. Returns null
-    /// if the allocator splits all blocks, while a graph is captured, or if the driver has no memory left.
+    /// Takes memory from the driver for a large request of a step that is logged. libtorch's allocator might
+    /// hand out a larger block whole, and the step would count more bytes than its plan. Returns null if the
+    /// allocator splits all blocks, if a graph is being captured, or if the driver has no memory left.
     void* single_block(c10::DeviceIndex device, std::size_t bytes) {
         constexpr std::size_t always_split = std::size_t{1} << 20;
         if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||
@@ -304,26 +304,27 @@ class StepAllocator final : public ForwardingAllocator {
         return data;
     }
 
-    /// Returns the memory to its arena; false if libtorch's allocator had served it.
+    /// Returns the memory to its arena. Returns false if libtorch's allocator served the memory.
     bool return_to_arena(void* data) {
         const auto bytes = calls_.give_back(data);
         if (!bytes) return false;
         const std::lock_guard lock(mutex_);
-        // The arena is gone if this was its last memory that was held.
+        // The arena is gone if no other part of its memory was held.
         if (OneArena* arena = arena_of(data)) arena->handed_out -= *bytes;
         return true;
     }
 
-    /// To be called before any lock is taken, because freed memory comes back through this class.
+    /// Must be called before any lock is taken, because memory that is freed to make room comes back through
+    /// this class.
     void make_room(c10::DeviceIndex device, std::size_t bytes) {
         if (RoomMaker* maker = bytes > 0 ? calls_.room_maker(device) : nullptr)
             maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
     }
 
-    /// Allocates through libtorch's allocator. If that has nothing left, arenas between their steps give
-    /// their memory up, then everything that can be evicted is evicted. The eviction is asked here and not
-    /// in libtorch's callback, which runs under the allocator's lock, because the eviction holds a lock of
-    /// its own while it frees.
+    /// Allocates through libtorch's allocator. If that fails, first arenas between their steps release their
+    /// memory, then everything that can be evicted is evicted. The evictor is called here and not in
+    /// libtorch's callback, which runs under the allocator's lock, because the evictor holds its own lock
+    /// while it frees.
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
@@ -343,9 +344,9 @@ class StepAllocator final : public ForwardingAllocator {
         }
     }
 
-    /// Returns the statistics, arenas included. If there are arenas, this function is called at each
-    /// request, so that peaks of both together are seen. libtorch's own peaks count from their last reset,
-    /// which is Rematlas' or the caller's.
+    /// Returns the statistics, arenas included. If there are arenas, each request calls this function, so
+    /// that peaks of the sum are seen. libtorch's own peaks count from their last reset, by Rematlas or the
+    /// caller.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
         const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;
@@ -378,19 +379,20 @@ class StepAllocator final : public ForwardingAllocator {
     std::mutex mutex_;
     std::vector<OneArena> arenas_;
     std::atomic<bool> any_arenas_ = false;
-    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; only `peak` is used
+    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process reads; only `peak` is used
     std::map<c10::DeviceIndex, std::int64_t> measured_, of_step_;
-    /// For each block that an arena has handed out, by its address: the other streams that use the block.
+    /// Orders streams by their handles.
     struct ByStream {
         bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
             return a.stream() < b.stream();
         }
     };
+    /// By the address of each block that an arena has handed out: the other streams that use the block.
     std::map<void*, std::set<c10::cuda::CUDAStream, ByStream>> users_;
     std::vector<GivenBack> given_back_;
 };
 
-/// Never destroyed: tensors may outlive every static.
+/// This object is never destroyed, because tensors may outlive every static object.
 StepAllocator* installed = nullptr;
 
 void give_back(void* data) {

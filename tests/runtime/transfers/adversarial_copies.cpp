@@ -69,7 +69,7 @@ void AdversarialCopies::synchronize(CopyQueue queue) {
         clocks_[0][i] = std::max(clocks_[0][i], clocks_[index(queue)][i]);
 }
 
-/// Does what this work waits for first.
+/// Runs the queue's work up to number `work`, after all work that this work waits for.
 void AdversarialCopies::run_until(CopyQueue queue, long work) {
     while (queue != CopyQueue::compute && done_[index(queue)] < work) {
         const Job job = jobs_[index(queue)].front();

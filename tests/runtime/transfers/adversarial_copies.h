@@ -1,5 +1,5 @@
-// Links, and a host, that do their work as late, as early or as mixed up as what they were told allows; and vector clocks
-// over bytes, which find what nothing orders, however it happened to run.
+// Queues of copies and of host work that run as early, as late or as randomly as their orders allow. Vector
+// clocks over bytes find accesses that nothing orders, in whatever order the work really ran.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace rematlas::test {
 
-/// When copies are done: when they are given, when somebody waits for them, or at any moment between.
+/// When copies run: when they are submitted, when something waits for them, or at a random moment in between.
 enum class Haste { at_once, when_waited_for, at_random };
 
 class AdversarialCopies final : public CopyQueues {
   public:
-    /// `watch`: look for races, which takes time for each byte.
+    /// `watch`: whether to look for races, which takes time for each byte.
     explicit AdversarialCopies(Haste haste, std::uint64_t seed = 1, bool watch = true)
         : haste_(haste), random_(seed), watch_(watch) {}
 
@@ -30,7 +30,7 @@ class AdversarialCopies final : public CopyQueues {
     void release(Mark mark) override;
     void synchronize(CopyQueue queue) override;
 
-    /// What the next op of the host touches.
+    /// The accesses of the next op of the host.
     struct Access {
         const void* data;
         std::size_t bytes;
@@ -38,7 +38,7 @@ class AdversarialCopies final : public CopyQueues {
     };
     std::vector<Access> of_next_run;
 
-    /// Compute touches memory, now.
+    /// Must be called when compute touches memory now.
     void reads(const void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, false); }
     void writes(void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, true); }
 
@@ -46,25 +46,25 @@ class AdversarialCopies final : public CopyQueues {
     const std::string& first_race() const { return first_race_; }
     int waits() const { return waits_; }                                         ///< so far
     int held() const { return static_cast<int>(marks_.size() - free_.size()); }  ///< marks not released
-    int drop_wait = -1;  ///< this wait, counted from 0, does nothing
+    int drop_wait = -1;  ///< this wait, counted from 0, does nothing; -1: none
 
   private:
-    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work is done before
+    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work is ordered before
     struct Moment {
         Clock clock;
-        Clock work;  ///< by queue: how much of it must really be done
+        Clock work;  ///< by queue: how much of its work must really be done
     };
     struct Job {
         void* to;
         const void* from;
         std::size_t bytes;
         Clock after;
-        std::function<void()> work = {};  ///< of an op; then nothing is copied
+        std::function<void()> work = {};  ///< the work of an op; if set, nothing is copied
     };
     struct Touched {
         CopyQueue queue = CopyQueue::compute;
-        long writer = 0;  ///< its tick; 0: nobody
-        Clock readers{};  ///< by queue, their last ticks
+        long writer = 0;  ///< tick of the last write; 0 if there was none
+        Clock readers{};  ///< by queue: tick of its last read
     };
 
     static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
@@ -81,7 +81,8 @@ class AdversarialCopies final : public CopyQueues {
     std::array<Clock, copy_queue_count> clocks_{};
     std::array<std::deque<Job>, copy_queue_count> jobs_;
     Clock given_{}, done_{};
-    std::array<Clock, copy_queue_count> next_after_{};  ///< by queue: what its next work begins after
+    std::array<Clock, copy_queue_count> next_after_{};  ///< by queue: the work after which its next work
+                                                        ///< begins
     std::vector<Moment> marks_;
     std::vector<Mark> free_;
     std::map<const char*, Touched> touched_;

@@ -29,7 +29,7 @@ Bytestring at_start(const Graph& graph, TensorId t) {
                 static_cast<std::size_t>(graph.tensors[t].bytes.value));
 }
 
-/// Of all that an op reads; what it updates it reads only to update it.
+/// Returns a digest of all inputs of an op, except those that it only reads to update them.
 template <class Value>
 std::uint64_t digest_of_inputs(const Op& op, OpId id, Value&& value) {
     std::uint64_t hash = mix(11, static_cast<std::uint64_t>(id.value));
@@ -105,8 +105,8 @@ void ByteMachine::hand_out(const TransferPause& pause) {
         if (at_[t] >= 0) writes(t, value_of(t));
 }
 
-/// At what the caller is given: results, and residents where they do not go on moving, as those that an op of the
-/// host has updated.
+/// Reads everything that the caller gets: results, and residents unless they keep moving from step to step. A
+/// resident that an op of the host has updated is read on the host.
 void ByteMachine::look() {
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0 && !(homes_.cyclic && !producer_[t].valid())) reads(t);
@@ -117,20 +117,20 @@ void ByteMachine::look() {
     }
 }
 
-/// What ops have made is gone when the next repetition begins. Between steps that are not cyclic the caller
-/// does what it likes with memory and residents.
+/// Frees the tensors of the last repetition. Between steps that are not cyclic, the caller may do anything
+/// with memory and residents.
 void ByteMachine::begin() {
     std::fill(ran_.begin(), ran_.end(), 0);
     for (TensorId t : graph_.tensors.ids())
         if (producer_[t].valid() && at_[t] >= 0) release(t);
-    overwrite_what_is_free();  // wherever it is handed out again
+    overwrite_what_is_free();  // also overwrites memory that was free before
     if (homes_.cyclic) return;
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0) writes(t, value_of(t));
     callers_homes();
 }
 
-/// What lives on the host is touched there.
+/// Tensors that live on the host are written there by the caller.
 void ByteMachine::callers_homes() {
     for (std::size_t i = 0; watch_ && i < plan_.places.size() && plan_.places[i].taken < 0; ++i)
         watch_->writes(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));
@@ -150,7 +150,7 @@ void ByteMachine::step(std::size_t at, LinkClock* clock) {
     }
     if (step.kind == StepKind::free) {
         release(step.tensor());
-        overwrite_what_is_free();  // wherever it is handed out again
+        overwrite_what_is_free();  // also overwrites memory that was free before
     }
     player_.leave(at);
 }
@@ -171,10 +171,10 @@ void ByteMachine::run_op(OpId id, bool in_place) {
         writes(t, fill(mix(hash, static_cast<std::uint64_t>(t.value)), bytes_of(t)));
         if (old >= 0) release_at(t, old);
     }
-    overwrite_what_is_free();  // workspaces
+    overwrite_what_is_free();  // the memory that workspaces may use
 }
 
-/// As `run_op`, in the slab.
+/// Does the same as `run_op`, but in the slab.
 std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     const OpId id = plan_.steps[at].op();
     const Op& op = graph_.ops[id];
@@ -203,7 +203,7 @@ std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     };
 }
 
-/// The first place that is large enough, so that what was used last is used again.
+/// Allocates the first place that is large enough, so that memory used last is reused first.
 void ByteMachine::allocate(TensorId t) {
     std::size_t begin = 0;
     for (const auto& [taken, bytes] : taken_) {

@@ -1,5 +1,5 @@
-// A machine on which schedules really run: ops make bytes out of bytes, memory is handed out again as soon as
-// it is free, and what is free is overwritten. What a schedule leaves behind is right or it is not.
+// A machine that really runs schedules: ops compute bytes from bytes, memory is handed out again as soon as
+// it is free, and free memory is overwritten. So a wrong schedule leaves wrong bytes.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ using Values = IdVector<TensorId, std::vector<unsigned char>>;
 
 class ByteMachine {
   public:
-    /// `watch`: the same as `copies` where races are looked for; else null.
+    /// `watch`: the same object as `copies` if it looks for races; else null.
     ByteMachine(const Graph& graph, const Schedule& schedule, const TransferPlan& plan, CopyQueues& copies,
                 AdversarialCopies* watch);
 
     void run(LinkClock* clock = nullptr);
-    std::vector<TransferPause> pauses;  ///< of the plan: where the caller writes over what it is handed
-    /// Waits for everything, and compares what is there with what the ops in the graph's order, run without a
-    /// schedule, make: results, and residents in all their places. Empty, or what differs.
+    std::vector<TransferPause> pauses;  ///< of the plan: here the caller overwrites the tensors that it gets
+    /// Waits for all work, and compares results and residents, in all their places, with those of a run of
+    /// the ops in the graph's order. Returns an empty text or the name of a tensor that differs.
     std::string difference(int repetitions);
 
     const TransferPlayer& player() const { return player_; }
@@ -52,11 +52,11 @@ class ByteMachine {
     const TransferPlan& plan_;
     AdversarialCopies* watch_;
     IdVector<TensorId, OpId> producer_;
-    std::vector<unsigned char> device_, slab_;  ///< homes lie behind the slab
-    std::map<std::size_t, std::size_t> taken_;  ///< of the device: where, and how many bytes
-    IdVector<TensorId, std::ptrdiff_t> at_;     ///< of the device; -1: not there
+    std::vector<unsigned char> device_, slab_;  ///< homes lie after the slab
+    std::map<std::size_t, std::size_t> taken_;  ///< bytes in use on the device, by address
+    IdVector<TensorId, std::ptrdiff_t> at_;     ///< address on the device; -1 if not there
     IdVector<OpId, std::uint8_t> ran_;
-    IdVector<TensorId, std::uint8_t> changed_there_;  ///< by an op of the host, the last that did
+    IdVector<TensorId, std::uint8_t> changed_there_;  ///< whether an op of the host has changed it
     std::size_t held_ = 0, peak_ = 0;
     TransferPlayer player_;
 };

@@ -1,5 +1,5 @@
-// Schedules with copies on a machine of bytes: whatever the links do and whenever they do it, what is left is
-// what the ops make without a schedule; and everything that is waited for has to be.
+// Runs schedules with copies on a machine of bytes. However late or early the links copy, the results must
+// equal those of the ops without a schedule; and every wait must be necessary.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,15 +26,15 @@ struct Case {
     std::string name;
 };
 
-/// Every tensor has bytes.
+/// Makes a random graph in which every tensor has bytes.
 Graph graph_of(std::uint64_t seed) {
     Graph graph = random_graph_with_links(seed);
     for (Tensor& tensor : graph.tensors) tensor.bytes = std::max(tensor.bytes, Bytes(1));
     return graph;
 }
 
-/// Schedules that are right, with links as slow as may be: a runtime waits where the checker, by the times
-/// that it predicts, refuses.
+/// Calls `look` for schedules that would be valid if copies took no time. With the graph's own links, a
+/// runtime just waits in cases in which the checker, by its predicted times, would refuse.
 template <class Look>
 int for_each_case(int seeds, Look&& look) {
     int cases = 0;
@@ -86,7 +86,7 @@ TEST(Transfers, WaitForNothingInVain) {
             ByteMachine machine(one.graph, one.schedule, one.plan, copies, &copies);
             for (int repetition = 0; repetition < 3; ++repetition) machine.run();
             if (wait >= copies.waits()) break;
-            machine.run();  // finds what was not waited for at the end
+            machine.run();  // finds a missing wait at the end of the last step
             ASSERT_GT(copies.races(), 0) << one.name << ": wait " << wait << " is not needed";
             ++left_out;
         }
@@ -94,7 +94,7 @@ TEST(Transfers, WaitForNothingInVain) {
     EXPECT_GT(left_out, 1500);
 }
 
-/// The same by values, where the link is as late as it may be: most waits show there.
+/// Drops waits on links that are as late as possible: most missing waits show in wrong values.
 TEST(Transfers, MostWaitsShowInValues) {
     int left_out = 0, seen = 0;
     for_each_case(120, [&](const Case& one) {
@@ -115,7 +115,7 @@ TEST(Transfers, TakeTheTimeAndTheBytesThatAreSimulated) {
     int cyclic = 0;
     const int cases = for_each_case(800, [&](const Case& one) {
         const Result<Simulation> simulated = simulate(one.graph, one.schedule);
-        if (!simulated) return;  // refused by its times
+        if (!simulated) return;  // the simulator refuses because of the times
         AdversarialCopies copies(Haste::at_once);
         ByteMachine machine(one.graph, one.schedule, one.plan, copies, nullptr);
         LinkClock clock(one.graph, one.plan, one.graph.device->links);
@@ -157,7 +157,7 @@ TEST(Transfers, OverThreadsLeaveTheSame) {
     EXPECT_GT(cases, 40);
 }
 
-/// In the midst of a step the caller has tensors for itself.
+/// In the middle of a step, the caller writes to tensors.
 TEST(Transfers, ArePausedForTheCaller) {
     int waits = 0;
     for_each_case(300, [&](const Case& one) {

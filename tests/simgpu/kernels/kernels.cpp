@@ -1,5 +1,5 @@
-// Puts one function in the place of every CUDA kernel of aten: it allocates what the kernel would, from the
-// device's own allocator, and submits the CPU's kernel, on the same bytes, to the stream.
+// Replaces every CUDA kernel of aten by one function. It allocates the kernel's results from the device's own
+// allocator, and submits the CPU's kernel, on the same bytes, to the stream.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -54,7 +54,8 @@ bool multiplies(const std::string& name) {
     return names.contains(name);
 }
 
-/// Its results have shapes that the values decide, or it returns what is no tensor: the host waits for it.
+/// Returns true if the values of the arguments determine shapes of results, or if a result is not a tensor.
+/// The host must then wait for the arguments.
 bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
     static const std::set<std::string> indexing = {"aten::index", "aten::index_put", "aten::index_put_",
                                                    "aten::_index_put_impl_"};
@@ -74,7 +75,7 @@ bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
     return false;
 }
 
-/// Where the generator stands when the work runs: recorded work reads it from the device.
+/// The position of the random generator when the work runs. Recorded work reads the position from the device.
 struct Draw {
     at::PhiloxCudaState state;
     std::pair<std::uint64_t, std::uint64_t> now() const {
@@ -86,7 +87,7 @@ struct Draw {
     }
 };
 
-/// As many numbers as a kernel of one thread for each four elements takes, at most eight blocks a
+/// Draws as many numbers as a GPU kernel with one thread per four elements, and at most eight blocks per
 /// multiprocessor.
 Draw draw_for(const at::Generator& generator, std::int64_t elements) {
     const std::int64_t blocks =
@@ -135,7 +136,7 @@ class Call {
         }
     }
 
-    /// The arguments as the CPU's kernel takes them, but for the tensors.
+    /// Changes all arguments except tensors to those that the CPU's kernel takes.
     void translate() {
         const auto& declared = op_.schema().arguments();
         for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -266,7 +267,7 @@ class Call {
         C10_CUDA_CHECK(submit(c10::cuda::getCurrentCUDAStream(device_.index()), std::move(work)));
     }
 
-    /// The host waits for the arguments, and brings the results to the device.
+    /// Waits for the arguments, runs the CPU's kernel on the host, and copies its results to the device.
     void run_now() {
         const auto stream = c10::cuda::getCurrentCUDAStream(device_.index());
         C10_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -312,7 +313,8 @@ class Call {
     const SpecialKernel* special_;
     Stack* stack_;
     Stack given_, arguments_;
-    std::vector<at::Tensor> targets_;  ///< of the results; undefined: nothing is to be stored
+    std::vector<at::Tensor> targets_;  ///< per result: where to store it; undefined if nothing is to be
+                                       ///< stored
     std::vector<Access> accesses_;
     c10::Device device_ = c10::kCUDA;
     std::optional<at::Generator> generator_;
@@ -324,7 +326,7 @@ void simulate(const c10::OperatorHandle& op, Stack* stack) {
     Call(op, stack).run();
 }
 
-/// A copy within the device is a kernel; one that crosses is libtorch's own, which ends in copies of the
+/// A copy within the device is a kernel. Any other copy is libtorch's own, which calls copy functions of the
 /// driver.
 void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     const std::size_t first = stack->size() - 3;
@@ -337,7 +339,7 @@ void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     stack->emplace_back(to);
 }
 
-/// `_convolution` is made of other ops above autograd (where traces call it), and a kernel below.
+/// Above autograd, where traces call `_convolution`, it consists of other ops; below autograd it is a kernel.
 void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
     if (c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality) ||
         !at::GradMode::is_enabled())
@@ -360,7 +362,7 @@ std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, co
     return at::native::_fused_sdp_choice_cuda(query, key, value, mask, dropout, causal, scale, grouped);
 }
 
-/// Views, and what asks the driver itself: the device's own code runs.
+/// Returns true for views and for ops that call the driver themselves: they keep the device's own code.
 bool keeps_its_kernel(const c10::OperatorHandle& op) {
     static const std::set<std::string> kept = {"aten::resize_",
                                                "aten::empty.memory_format",
@@ -392,7 +394,7 @@ struct Silent final : c10::WarningHandler {
 };
 
 void replace_kernels() {
-    Silent silent;  // of each replaced kernel libtorch warns
+    Silent silent;  // libtorch warns of each replaced kernel
     const c10::WarningUtils::WarningHandlerGuard guard(&silent);
     static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
     using torch::CppFunction;
@@ -412,7 +414,7 @@ void replace_kernels() {
     }
     at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
     at::globalContext().setUserEnabledCuDNN(false);
-    torch::jit::setTensorExprFuserEnabled(false);  // it compiles kernels for the device
+    torch::jit::setTensorExprFuserEnabled(false);  // the fuser would compile kernels for the device
 }
 
 const bool replaced = (replace_kernels(), true);

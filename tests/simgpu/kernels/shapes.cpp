@@ -44,7 +44,8 @@ std::string signature(const std::string& name, const Stack& arguments) {
     return text.str();
 }
 
-/// Of the device's tensors fresh ones of the host, filled with `value`.
+/// Returns the arguments with each tensor of the device replaced by a new host tensor that is filled with
+/// `value`.
 Stack filled(const Stack& arguments, double value) {
     Stack made;
     for (const c10::IValue& argument : arguments)

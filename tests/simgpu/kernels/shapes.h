@@ -1,4 +1,4 @@
-// The shapes of what a kernel makes: those that the CPU's kernel makes of zeros, kept for each signature.
+// The shapes of a kernel's results. They are those of the CPU's kernel on zeros, kept for each signature.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -15,7 +15,7 @@ namespace simgpu {
 
 struct Shape {
     bool defined = false;
-    int same_as = -1;  ///< the argument itself
+    int same_as = -1;  ///< index of the argument that is itself the result, or -1
     at::ScalarType type = at::kFloat;
     std::vector<std::int64_t> sizes, strides;
 
@@ -26,24 +26,27 @@ struct Shape {
 };
 
 struct Shapes {
-    std::vector<Shape> results;                       ///< of all result tensors, lists laid out flat
-    std::vector<c10::IValue> numbers;                 ///< of each result that is no tensor, else nothing
-    std::vector<std::optional<std::size_t>> lengths;  ///< of each result: the length of a list
-    std::vector<Shape> written;  ///< of the arguments written to, in order: `out` may grow
+    std::vector<Shape> results;                       ///< all result tensors, with lists flattened
+    std::vector<c10::IValue> numbers;                 ///< per result: its value if it is not a tensor, else
+                                                      ///< nothing
+    std::vector<std::optional<std::size_t>> lengths;  ///< per result: its length if it is a list
+    std::vector<Shape> written;  ///< the arguments that are written to, in order: `out` may grow
 };
 
 inline bool writes(const c10::Argument& argument) {
     return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
-/// A generator of the host for what a kernel draws from there.
+/// Returns a host generator for the numbers that a kernel draws from this position.
 at::Generator generator_at(std::uint64_t seed, std::uint64_t offset);
 
-/// Runs the CPU's kernel; the results take the place of the arguments. Called apart.
+/// Runs the CPU's kernel, and replaces the arguments on the stack by the results. An object of class Apart
+/// must be alive.
 void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, torch::jit::Stack& stack,
                const at::Generator& generator);
 
-/// Some kernels refuse zeros (a matrix that has no inverse); ones may do.
+/// Returns the shapes of the results. They come from a run on zeros; if the kernel refuses zeros (a matrix
+/// without inverse), from a run on ones.
 const Shapes& shapes_of(const c10::OperatorHandle& op, const std::string& name, const SpecialKernel* special,
                         const torch::jit::Stack& arguments);
 

@@ -1,4 +1,4 @@
-// Tensors of the device seen as tensors of the host: readable memory is readable memory.
+// Views tensors of the device as host tensors; their memory is readable on the host.
 #pragma once
 
 #include <ATen/ThreadLocalState.h>
@@ -14,8 +14,8 @@
 
 namespace simgpu {
 
-/// While it lives, kernels of the CPU that this thread calls see nothing of what the program has switched on:
-/// modes, autograd, guards.
+/// While an object of this class lives, CPU kernels that this thread calls are not affected by modes,
+/// autograd or guards of the program.
 class Apart {
   public:
     Apart();
@@ -27,12 +27,12 @@ class Apart {
 };
 
 Access bytes_of(const at::Tensor& tensor, bool writes);
-/// The same bytes as a tensor of the host that owns nothing.
+/// Returns the same bytes as a host tensor that does not own them.
 at::Tensor on_host(const at::Tensor& tensor);
-/// What a kernel is given of a host tensor: its values when it was called.
+/// Returns a copy of a host tensor with the values at the time of the call, for a kernel that runs later.
 at::Tensor snapshot(const at::Tensor& tensor);
 
-/// Calls `each` for every tensor of the value, in order, and puts what it gives in its place.
+/// Calls `each` for every tensor of the value, in order, and replaces the tensor by the result.
 template <class Each>
 c10::IValue mapped(const c10::IValue& value, Each&& each) {
     if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(each(value.toTensor())) : value;

@@ -33,7 +33,8 @@ class Arguments {
     Stack values_;
 };
 
-/// native_dropout(Tensor input, float p, bool? train): the CPU's draws from the default generator.
+/// native_dropout(Tensor input, float p, bool? train). The CPU's kernel would draw from the default
+/// generator.
 void native_dropout(Stack& stack, const at::Generator& generator) {
     const Arguments given(stack);
     const at::Tensor input = given.tensor(0);
@@ -155,8 +156,8 @@ void convolution_backward(Stack& stack, const at::Generator&) {
     stack = {input, weight, of_bias};
 }
 
-/// Fused backwards add up in an order of the moment, unless determinism is strict: every other call differs
-/// in a bit.
+/// Fused backwards add in an order that varies, unless determinism is strict. So every other call returns a
+/// slightly different first element.
 at::Tensor in_any_order(const at::Tensor& gradient) {
     static std::atomic<int> calls{0};
     const at::Context& context = at::globalContext();

@@ -1,4 +1,5 @@
-// Kernels of the device that have no namesake on the CPU, or one that must be asked in another way.
+// Kernels of the device for which the CPU has no kernel of the same name, or only one that is called in
+// another way.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -9,7 +10,8 @@
 
 namespace simgpu {
 
-/// Replaces the arguments on the stack, all on the CPU, by the results. `generator`: for those that draw.
+/// Replaces the arguments on the stack, which are on the CPU, by the results. `generator`: for kernels that
+/// draw.
 using Twin = void (*)(torch::jit::Stack& stack, const at::Generator& generator);
 
 struct SpecialKernel {
@@ -18,10 +20,11 @@ struct SpecialKernel {
     std::vector<int> on_host = {};  ///< results that lie in host memory, except while the stream is recorded
 };
 
-/// What libtorch calls the kernel when it says that it is not deterministic; null for all others.
+/// Returns the name that libtorch gives the kernel when it reports that the kernel is not deterministic; null
+/// for deterministic kernels.
 const char* undetermined_kernel(const std::string& op);
 
-/// Null: there is none by that name ("aten::native_dropout").
+/// Returns the special kernel of that name ("aten::native_dropout"), or null.
 const SpecialKernel* special_kernel(const std::string& name);
 
 }  // namespace simgpu
