@@ -3,8 +3,8 @@
 
 Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
 than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
-Planning takes at most HALF of what plain compilation takes. Gradients differ by at most TOLERANCE, or by as much
-as those of plain compilation differ from the gradients in double precision.
+Planning takes at most HALF of what plain compilation takes. Gradients differ from the plain ones by at most
+TOLERANCE, or by as much as the plain ones differ from those in double precision.
 """
 
 import csv
