@@ -11,7 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Plays possible steps and notes the lifetimes; lifetimes that share an address are linked to one block.
+/// Plays the steps, which must be possible, and notes the lifetimes. Lifetimes that share an address are
+/// linked.
 class LifetimePlayer {
   public:
     LifetimePlayer(const Graph& graph, const AddressOptions& options)
@@ -37,7 +38,7 @@ class LifetimePlayer {
         for (TensorId t : graph_.tensors.ids()) finish(t, now_);
     }
 
-    /// Lifetimes without places.
+    /// Returns the lifetimes without addresses.
     AddressPlan unplaced() const {
         AddressPlan plan;
         plan.placements = lives_;
@@ -91,7 +92,7 @@ class LifetimePlayer {
             }
         }
         for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-            finish(op.outputs[i], now_ + 1);  // an older copy is held while the op runs
+            finish(op.outputs[i], now_ + 1);  // an older copy of the output is held while the op runs
             begin(op.outputs[i], now_);
             if (before[i] == kNone) continue;
             taken_over_from_.back() = before[i];
@@ -119,15 +120,16 @@ class LifetimePlayer {
     bool whole_step(const Placement& life) const { return life.first < 0 && life.end == now_; }
     std::int64_t aligned(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
 
-    /// Adds a block of the lifetimes linked from `at` on. During a run in place the block is as wide as the
-    /// larger of the two lifetimes.
+    /// Adds a block for the chain of linked lifetimes that begins at `at`. During a run in place the block is
+    /// as wide as the larger of the two lifetimes.
     void add_block(std::int32_t at, std::int64_t alignment, MemoryBlocks& blocks) const {
         std::int32_t from = std::max(0, lives_[at].first);
         for (; at != kNone; at = taken_over_by_[at]) {
             const Placement& life = lives_[at];
             const std::int64_t width = round_up(life.bytes.value, alignment);
             const std::int32_t by = taken_over_by_[at];
-            // A tensor that is there at the start lies beside all others, even if the first step frees it.
+            // A tensor that exists at the start needs a place beside all others, even if the first step frees
+            // it.
             std::int32_t last = life.first < 0 ? std::max(life.end - 1, 0) : life.end - 1;
             if (by != kNone && lives_[by].bytes < life.bytes) last = lives_[by].first;
             if (from > last) continue;
@@ -145,9 +147,10 @@ class LifetimePlayer {
 
     const Graph& graph_;
     const AddressOptions& options_;
-    IdVector<TensorId, std::int32_t> current_;  ///< per tensor: its lifetime now
+    IdVector<TensorId, std::int32_t> current_;  ///< per tensor: index of its current lifetime
     std::vector<Placement> lives_;
-    std::vector<std::int32_t> taken_over_from_, taken_over_by_;  ///< per lifetime
+    /// Per lifetime: the lifetime that had the memory before, or that gets it next; kNone if there is none.
+    std::vector<std::int32_t> taken_over_from_, taken_over_by_;
     std::int32_t now_ = 0;
 };
 

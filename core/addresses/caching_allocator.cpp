@@ -16,7 +16,7 @@ constexpr std::int64_t kLargestSmall = MiB;
 constexpr std::int64_t kSmallSegment = 2 * MiB;
 constexpr std::int64_t kSmallestOwnSegment = 10 * MiB;
 constexpr std::int64_t kOwnSegmentGranularity = 2 * MiB;
-/// The address space of a segment that grows.
+/// The address space that is reserved for a segment that can grow.
 constexpr std::int64_t kExpandableRange = std::int64_t{1} << 61;
 constexpr std::int64_t kMostReserved = std::int64_t{1} << 60;
 
@@ -43,7 +43,8 @@ std::int64_t CachingAllocator::allocate(std::int64_t bytes) {
     return address;
 }
 
-/// Best fit. The end of a segment that can grow counts as larger than any other block.
+/// Takes the smallest free block that is large enough. The free end of a segment that can grow counts as
+/// larger than any other block.
 std::optional<std::int64_t> CachingAllocator::take_free(Pool& pool, std::int64_t size) {
     auto found = pool.free.lower_bound({size, -1});
     if (found == pool.free.end()) return std::nullopt;
@@ -63,7 +64,8 @@ std::int64_t CachingAllocator::new_segment(std::int64_t size, bool small) {
     return address;
 }
 
-/// Makes a block at the end of the pool's one segment, of the free block there and of newly mapped pages.
+/// Makes a block at the end of the pool's only segment from the free block there, if any, and newly mapped
+/// pages.
 std::int64_t CachingAllocator::grow(Pool& pool, std::int64_t size, bool small) {
     const std::int64_t page = small ? kSmallSegment : options_.large_segment;
     if (pool.base < 0) {
@@ -128,7 +130,7 @@ std::int64_t CachingAllocator::size_at(std::int64_t address) const {
 
 namespace {
 
-/// Plays possible steps on the allocator.
+/// Plays the steps, which must be possible, on the allocator.
 class Requests {
   public:
     Requests(const Graph& graph, const CachingAllocatorOptions& options, const Homes& homes)
@@ -147,7 +149,7 @@ class Requests {
             make(step.tensor());
     }
 
-    /// Whether more is reserved than any device has, so that addresses would overflow.
+    /// Says whether more is reserved than any device has; further requests could make addresses overflow.
     bool too_large() const { return allocator_.reserved() > kMostReserved; }
     CachingAllocatorPeaks peaks() const { return peaks_; }
 
@@ -155,7 +157,7 @@ class Requests {
     static constexpr std::int64_t kNone = -1;
 
     void execute(const Op& op, bool in_place) {
-        std::vector<std::int64_t> replaced;  // older copies, held while the op runs
+        std::vector<std::int64_t> replaced;  // places of older copies of the outputs, held while the op runs
         for (TensorId t : op.outputs) {
             replaced.push_back(std::exchange(place_[t], kNone));
             if (in_place) take_over(op, t);
@@ -168,7 +170,7 @@ class Requests {
         for (const InplacePair& pair : op.inplace) drop(std::exchange(place_[pair.in], kNone));
     }
 
-    /// Puts the output where its input lies, if it fits there.
+    /// Puts the output at the address of its input if it fits there.
     void take_over(const Op& op, TensorId out) {
         for (const InplacePair& pair : op.inplace) {
             if (pair.out == out && graph_.tensors[out].bytes <= graph_.tensors[pair.in].bytes)

@@ -35,24 +35,25 @@ class EjectionSearch {
     std::int64_t work() const { return work_; }
 
   private:
-    /// The order in which blocks go back matters: the widest of so many waiting blocks, drawn at random,
-    /// goes back next.
+    /// The order in which blocks are put back matters. The next block is the widest of this many random draws
+    /// from the waiting blocks.
     static constexpr int kDrawn = 6;
     static constexpr double kDearest = 100'000;
 
-    /// The lower or the upper end of a segment in place.
+    /// The lower or the upper end of a placed segment.
     struct End {
         std::int64_t at;
         std::int32_t first, last;
         std::int32_t block;
     };
-    /// An offset at which a displacement begins or is over.
+    /// An offset from which on the price of displacing a block is paid, or is no longer paid.
     struct Edge {
         std::int64_t at;
         std::int64_t price;
     };
 
-    /// Puts every block in its place. The price of displacing a block grows with the root of its width.
+    /// Puts every block in its place. The price of displacing a block grows with the square root of its
+    /// width.
     void start() {
         const double most = static_cast<double>(*std::max_element(widths_.begin(), widths_.end()));
         offsets_ = best_.offsets;
@@ -139,7 +140,7 @@ class EjectionSearch {
         prices_[block] += raises_[block];
     }
 
-    /// Whether any segment of the placed block overlaps the segment at `offset`.
+    /// Says whether any segment of the placed block overlaps `s` if `s` is put at `offset`.
     bool overlaps(std::int32_t placed, const BlockSegment& s, std::int64_t offset) const {
         const std::int64_t low = offsets_[placed];
         for (const BlockSegment& other : blocks_[placed]) {
@@ -162,21 +163,24 @@ class EjectionSearch {
     const MemoryBlocks& blocks_;
     std::int64_t floor_, grain_, ceiling_ = 0;
     Packing& best_;
-    std::vector<std::int64_t> widths_;  ///< the largest of each block
+    std::vector<std::int64_t> widths_;  ///< largest width of each block
 
     std::vector<std::int64_t> offsets_;
     std::vector<std::uint8_t> placed_;
-    std::vector<End> lows_, highs_;  ///< of the blocks in place, ascending
+    std::vector<End> lows_, highs_;  ///< ends of the placed blocks, ascending
     std::vector<std::int32_t> waiting_, displaced_;
-    std::vector<std::int64_t> prices_, raises_;  ///< of displacing a block; added when it displaces others
+    /// Per block: the price of displacing the block, and by how much that price rises each time that the
+    /// block displaces others.
+    std::vector<std::int64_t> prices_, raises_;
     std::vector<Edge> begins_, ends_;
     std::int64_t work_ = 0;
     std::uint64_t random_;
 };
 
-/// Fills begins_ and ends_ for the block. An offset beyond `at` of an edge of begins_ pays the price of the
-/// edge, and an offset from `at` of an edge of ends_ on no longer pays it. A block of several segments may
-/// pay twice for another block of several segments, but it never pays for a block that it does not displace.
+/// Fills begins_ and ends_ for the block. At offsets above the `at` of an edge in begins_ the block pays the
+/// price of that edge. From the `at` of an edge in ends_ on, it no longer pays that price. If both blocks
+/// have several segments the price may be paid twice. The block never pays for a block that it does not
+/// displace.
 void EjectionSearch::find_edges(std::int32_t block) {
     const auto segments = blocks_[block];
     begins_.resize(segments.size() * lows_.size());
@@ -196,7 +200,7 @@ void EjectionSearch::find_edges(std::int32_t block) {
     begins_.resize(begins);
     ends_.resize(ends);
     work_ += static_cast<std::int64_t>(3 * segments.size() * lows_.size() + 8 * begins) + 64;
-    if (segments.size() == 1) return;  // the edges are in the order of the ends
+    if (segments.size() == 1) return;  // lows_ and highs_ are sorted, so the edges are, too
     const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
     std::sort(begins_.begin(), begins_.end(), lower);
     std::sort(ends_.begin(), ends_.end(), lower);

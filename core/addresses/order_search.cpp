@@ -13,10 +13,10 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 enum class Fit : std::uint8_t { lowest, tightest, highest, touching };
 
-/// Which blocks are placed before all others.
+/// The blocks that are placed before all others.
 enum class Before : std::uint8_t { nobody, long_lived, held_at_the_end, wide };
 
-/// The fits of the blocks that are held at the end, of other long-lived blocks, and of the rest.
+/// The fits for blocks that are held at the end, for other long-lived blocks, and for the rest.
 struct Fits {
     Fit at_the_end, long_lived, rest;
 };
@@ -29,22 +29,24 @@ constexpr Fits kFits[] = {
 };
 
 struct Recipe {
-    std::int64_t by_width = 0, by_length = 0;  ///< weights of the logarithms
-    std::int64_t by_first = 0, by_last = 0;    ///< weights of the moments
+    std::int64_t by_width = 0, by_length = 0;  ///< weights of the logarithms of width and length
+    std::int64_t by_first = 0, by_last = 0;    ///< weights of the first and last moment
     Before before = Before::nobody;
-    std::int64_t long_lived = 0;  ///< the least logarithm of a length that counts as long
-    std::int64_t wide = 0;        ///< the least logarithm of a width that counts as wide
+    std::int64_t long_lived = 0;  ///< lengths with at least this logarithm count as long
+    std::int64_t wide = 0;        ///< widths with at least this logarithm count as wide
     Fits fits = kFits[0];
-    std::int64_t ceiling = 0;  ///< above the floor, in 4096ths of it
+    std::int64_t ceiling = 0;  ///< distance of the ceiling from the floor, in 4096ths of the floor
 };
 
 struct Attempt {
     Recipe recipe = {};
-    std::vector<std::int64_t> blame = {};  ///< per block: added to its urgency; empty: nothing
+    std::vector<std::int64_t> blame = {};  ///< per block: an addition to its urgency; if empty, nothing is
+                                           ///< added
     Packing packing = {};
 };
 
-/// 256 times the logarithm to base 2, with straight lines between the powers: the same on every machine.
+/// Returns 256 times the logarithm to base 2, interpolated linearly between powers of two. The result is the
+/// same on every machine.
 std::int64_t logarithm(std::int64_t value) {
     const auto v = static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1));
     const int power = std::bit_width(v) - 1;
@@ -79,7 +81,7 @@ class OrderSearch {
 
   private:
     static constexpr std::size_t kElite = 4;
-    static constexpr std::int64_t kRank = std::int64_t{1} << 40;  ///< above all weighted sums
+    static constexpr std::int64_t kRank = std::int64_t{1} << 40;  ///< larger than any weighted sum
 
     struct Measure {
         std::int64_t width = 0, log_width = 0, log_length = 0;
@@ -203,7 +205,7 @@ class OrderSearch {
         return measures_[block].log_length >= recipe.long_lived ? recipe.fits.long_lived : recipe.fits.rest;
     }
 
-    /// Returns false as soon as the top reaches `limit`.
+    /// Places all blocks by the recipe. Returns false as soon as the top reaches `limit`.
     bool place_all(Attempt& attempt, std::int64_t limit) {
         urgencies_.clear();
         for (std::size_t b = 0; b < blocks_.size(); ++b)
@@ -237,7 +239,7 @@ class OrderSearch {
     static bool meet(const Placed& p, const BlockSegment& s) {
         return p.last >= s.first && p.first <= s.last;
     }
-    /// Moments that the two share.
+    /// Returns the number of moments that the two share.
     static std::int64_t together(const Placed& p, const BlockSegment& s) {
         return std::min(p.last, s.last) - std::max(p.first, s.first) + 1;
     }
@@ -266,7 +268,7 @@ class OrderSearch {
         return best >= 0 ? best : free_from;
     }
 
-    /// The lower or the upper end of a gap, chosen so that the block touches other blocks, 0 or the ceiling
+    /// Returns the lower or the upper end of a gap, so that the block touches other blocks, 0 or the ceiling
     /// for the most moments.
     std::int64_t touching_offset_for(const BlockSegment& s) {
         const std::int64_t always = s.last - s.first + 1;
@@ -296,7 +298,7 @@ class OrderSearch {
         return best;
     }
 
-    /// For a block of several widths: the lowest offset outside of all forbidden ranges.
+    /// Returns the lowest offset outside of all forbidden ranges, for a block of several widths.
     std::int64_t lowest_offset_for(std::span<const BlockSegment> segments) {
         forbidden_.clear();
         for (const Placed& p : placed_) {
@@ -325,10 +327,10 @@ class OrderSearch {
     std::int64_t floor_, grain_, ceiling_ = 0;
     std::int32_t moments_ = 1;
     std::vector<Measure> measures_;
-    std::vector<Attempt> elite_;  ///< the best first
+    std::vector<Attempt> elite_;  ///< best first
 
     std::vector<std::pair<std::int64_t, std::int32_t>> urgencies_;
-    std::vector<Placed> placed_;  ///< by their lower ends
+    std::vector<Placed> placed_;  ///< sorted by lower end
     std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_;
     std::int64_t work_ = 0;
     std::uint64_t random_;

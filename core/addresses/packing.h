@@ -1,11 +1,11 @@
 // Packing blocks of memory into an arena: the offline problem of dynamic storage allocation, NP-hard.
 //
 // A block lives over an interval of moments and stays at one offset. Its width may change from one segment of
-// moments to the next: a buffer taken over by a larger or smaller one.
+// moments to the next, because a larger or smaller tensor takes over its memory.
 //
-// Two searches follow each other: order_search.h finds an order in which the blocks are placed one after
-// another, and ejection_search.h lowers the packing by moves that no order leads to. The start decides where
-// the second search gets stuck, so the two go on with another start as long as there is effort left.
+// Two searches alternate: order_search.h finds an order in which the blocks are placed one after another, and
+// ejection_search.h improves the packing by moves that no such order leads to. The starting packing decides
+// where the second search gets stuck, so both are repeated from other starts while effort is left.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@
 
 namespace rematlas {
 
-/// Moments first .. last, both included.
+/// The moments from `first` to `last`, both included.
 struct BlockSegment {
     std::int32_t first = 0, last = 0;
     std::int64_t width = 0;
 };
 
-/// Block i has segments[begin[i] .. begin[i + 1]), at least one, ascending and disjoint in time.
+/// The segments of block i are segments[begin[i] .. begin[i + 1]): at least one, ascending and disjoint in
+/// time.
 struct MemoryBlocks {
     std::vector<BlockSegment> segments;
     std::vector<std::int32_t> begin{0};
@@ -32,28 +33,28 @@ struct MemoryBlocks {
 };
 
 struct Packing {
-    std::vector<std::int64_t> offsets;  ///< per block, not negative
-    std::int64_t top = 0;               ///< the smallest arena that holds them all
+    std::vector<std::int64_t> offsets;  ///< offset of each block; not negative
+    std::int64_t top = 0;               ///< the size of the smallest arena that holds all blocks
 };
 
-/// How long one of the searches goes on.
+/// Limits of one search.
 struct SearchLimits {
     std::uint64_t seed = 1;
-    std::int64_t effort = 0;    ///< comparisons of about a nanosecond
-    std::int64_t patience = 0;  ///< comparisons since the last improvement; for the ejection search
+    std::int64_t effort = 0;    ///< most comparisons, of about 1 ns each
+    std::int64_t patience = 0;  ///< most comparisons without an improvement; only the ejection search uses it
 };
 
-/// The most bytes that are alive at one moment: a lower bound on `Packing::top`.
+/// Returns the most bytes that are alive at one moment: a lower bound on `Packing::top`.
 std::int64_t live_peak(const MemoryBlocks& blocks);
 
-/// The greatest common divisor of the widths; 1 when there are none.
+/// Returns the greatest common divisor of the widths, or 1 if there are none.
 std::int64_t grain(const MemoryBlocks& blocks);
 
-/// Returns a packing in which no two blocks overlap and all offsets are multiples of the grain: widths that
-/// are rounded up to an alignment give aligned offsets. The widths of all segments together must stay below
-/// 2^62. The search stops when `top` is the live peak, or after `effort` comparisons (about a nanosecond
-/// each) of improvement; the plain orders always finish. Equal inputs give equal packings, on every machine.
-/// Cost of the plain orders: quadratic in the blocks at worst, 10,000 in about 1 s, 1,000 in 10 ms.
+/// Returns a packing in which no two blocks overlap and all offsets are multiples of the grain. So widths
+/// that are rounded up to an alignment give aligned offsets. The sum of the widths of all segments must be
+/// below 2^62. The search stops when `top` is the live peak, or after `effort` comparisons (about 1 ns each)
+/// of improvement; the plain orders are always tried. Equal inputs give equal packings on every machine. Cost
+/// of the plain orders: quadratic in the blocks at worst; 10,000 blocks take about 1 s, 1,000 take 10 ms.
 Packing pack(const MemoryBlocks& blocks, std::int64_t effort);
 
 }  // namespace rematlas

@@ -10,10 +10,11 @@
 namespace rematlas {
 namespace {
 
-/// Which request has each byte of the arena, or had it last.
+/// Knows for each byte of the arena which request holds it, or which held it last.
 class Occupants {
   public:
-    /// Gives the bytes low .. high-1 to `request`, and adds the requests that had some of them to `before`.
+    /// Gives the bytes low .. high-1 to `request`, and appends the requests that had any of these bytes to
+    /// `before`.
     void replace(std::int64_t low, std::int64_t high, std::int32_t request,
                  std::vector<std::int32_t>& before) {
         auto at = pieces_.lower_bound(low);
@@ -38,7 +39,7 @@ class Occupants {
         std::int64_t high;
         std::int32_t request;
     };
-    std::map<std::int64_t, Piece> pieces_;  ///< by their lowest byte
+    std::map<std::int64_t, Piece> pieces_;  ///< by lowest byte
 };
 
 }  // namespace

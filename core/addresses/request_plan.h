@@ -1,11 +1,11 @@
-// Addresses for a recorded sequence of requests for memory: an allocator hands them out, request by request,
-// when the same step runs again.
+// Plans addresses for a recorded sequence of memory requests. When the same step runs again, an allocator
+// hands out the planned addresses, request by request.
 //
 //     RequestPlan plan = plan_requests(requests, {.alignment = 64});
 //     allocate(plan.arena);           // request i lies at plan.offsets[i]
 //
 // An address plan places the tensors and workspaces of a schedule. A request plan places the memory that
-// kernels really ask for, from the request to the return. packing.h tells how blocks are packed.
+// kernels really ask for, from each request to its return. packing.h describes how blocks are packed.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,37 @@
 
 namespace rematlas {
 
-/// Moments count requests and returns together, from 0.
+/// Moments count all requests and returns, from 0. No two of them share a moment.
 struct Request {
-    std::int64_t bytes = 0;      ///< positive
-    std::int32_t taken = 0;      ///< moment of the request, which no other event has
-    std::int32_t returned = -1;  ///< moment of the return, which no other event has; -1: held at the end
+    std::int64_t bytes = 0;      ///< positive number of bytes
+    std::int32_t taken = 0;      ///< moment of the request
+    std::int32_t returned = -1;  ///< moment of the return; -1: held until the end
     bool operator==(const Request&) const = default;
 };
 
 struct RequestOptions {
-    std::int64_t alignment = 64;       ///< bytes, positive; of offsets and of the room each request takes
-    std::int64_t effort = 60'000'000;  ///< as in AddressOptions
+    std::int64_t alignment = 64;       ///< in bytes, positive; for offsets and for the room of each request
+    std::int64_t effort = 60'000'000;  ///< most comparisons, as in AddressOptions
 };
 
 struct RequestPlan {
-    std::vector<std::int64_t> offsets;  ///< per request
-    std::int64_t arena = 0;             ///< bytes that hold them all
-    std::int64_t live_peak = 0;         ///< the most held at once, sizes rounded up: `arena` is never less
-    /// Per request, the requests that had bytes of its place last before it. All of them must have been
-    /// returned when it is taken. Each earlier owner of these bytes was returned before those requests were
-    /// taken.
+    std::vector<std::int64_t> offsets;  ///< offset of each request in the arena
+    std::int64_t arena = 0;             ///< bytes of the arena that holds all requests
+    std::int64_t live_peak = 0;         ///< most bytes held at once, with sizes rounded up; `arena` is at
+                                        ///< least this
+    /// Per request: the earlier requests that were the last to have some of its bytes. All of them must be
+    /// returned before this request is served. Still earlier owners of these bytes were returned before those
+    /// requests were taken.
     Lists before;
 };
 
-/// `requests` stand in the order in which they are taken. Equal arguments give equal plans on every machine.
-/// Cost: that of `pack`.
+/// `requests` must be in the order in which they were taken. Equal arguments give equal plans on every
+/// machine. Cost: that of `pack`.
 RequestPlan plan_requests(const std::vector<Request>& requests, const RequestOptions& options = {});
 
-/// Compares every place with every other that is held at the same time. Errors: the first two that overlap,
-/// an offset that is not aligned, a place that leaves the arena. Cost: the number of requests times the
-/// number held at once.
+/// Compares every place with all others held at the same time. Fails if two requests overlap (the message
+/// names the first two), if an offset is not aligned, or if a place reaches outside the arena. Cost: the
+/// number of requests times the number held at once.
 Result<void> check_requests(const std::vector<Request>& requests, const RequestPlan& plan,
                             std::int64_t alignment);
 

@@ -1,4 +1,4 @@
-// Tables as comma-separated lines, as RFC 4180 has them.
+// Writes tables as comma-separated lines, following RFC 4180.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// A field as it stands in a line: in quotes where it holds a comma, a quote or the end of a line.
+/// Returns the text as a field of a line: in quotes if it contains a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// The exit status of every command, of both command-line programs.
+// The exit statuses of all commands of both command-line programs.
 #pragma once
 
 namespace rematlas {

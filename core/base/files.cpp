@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
 constexpr int kDeepestJson = 200;
-constexpr int kMostLinks = 40;  // symbolic links in a row, as in the kernel
+constexpr int kMostLinks = 40;  // most symbolic links in a row, as in the kernel
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     return {path.string() + ": cannot " + action + ": " + std::strerror(errno)};
 }
 
-/// Closes on scope exit.
+/// Closes the descriptor when it goes out of scope.
 struct Descriptor {
     int fd;
     ~Descriptor() {
@@ -42,14 +42,14 @@ bool write_all(int fd, std::string_view bytes) {
     return true;
 }
 
-/// Writes into a device, a pipe or a socket, which a file must not replace.
+/// Writes into a device, a pipe or a socket, which must not be replaced by a file.
 Result<void> write_through(const std::filesystem::path& path, std::string_view bytes) {
     const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
     if (file.fd < 0 || !write_all(file.fd, bytes)) return system_error(path, "write");
     return {};
 }
 
-/// The path that symbolic links lead to, whether a file is there or not.
+/// Follows symbolic links to the path behind them, whether or not a file exists there.
 std::filesystem::path behind_links(std::filesystem::path path) {
     std::error_code failed;
     for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)
@@ -76,7 +76,7 @@ class StrictCallback {
     std::vector<std::unordered_set<std::string>> keys_;
 };
 
-/// The parser's message without its id, on one line.
+/// Returns the parser's message without its id, on one line.
 std::string one_line(const std::string& what) {
     std::string text = what;
     if (const auto end = text.find("] "); text.starts_with("[json.exception") && end != std::string::npos) {
@@ -84,7 +84,7 @@ std::string one_line(const std::string& what) {
     }
     for (char& c : text) {
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-        if (static_cast<unsigned char>(c) > 0x7e) c = '?';  // perhaps the byte that is no UTF-8
+        if (static_cast<unsigned char>(c) > 0x7e) c = '?';  // may be a byte that is not valid UTF-8
     }
     return text.substr(0, 300);
 }
@@ -140,7 +140,7 @@ Result<void> check_can_write(const std::filesystem::path& path) {
 
 std::filesystem::path cache_folder() {
     if (const char* named = std::getenv("REMATLAS_CACHE")) return named;
-    // A path that is not absolute is to be ignored, by the XDG base directory specification.
+    // The XDG base directory specification says that relative paths must be ignored.
     for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), std::pair("HOME", ".cache")}) {
         const char* const named = std::getenv(variable);
         if (named && std::filesystem::path(named).is_absolute())

@@ -1,4 +1,4 @@
-// Files are read whole and written whole or not at all.
+// Reads files whole. Writes files whole or not at all.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +10,29 @@
 
 namespace rematlas {
 
-/// Errors name the path and the system's reason. At most 4 GiB.
+/// Errors name the path and the system's reason. Files may have at most 4 GiB.
 Result<std::string> read_file(const std::filesystem::path& path);
 
-/// Writes a temporary file beside `path`, syncs it and renames it.
+/// Writes a temporary file next to `path`, syncs it and renames it. Writes directly into a device, a pipe or
+/// a socket.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// Checks early, before hours of work, whether a file can be written there. Errors: its folder is missing or
-/// not ours, or the path is a folder.
+/// Checks before long work whether a file can be written at `path`. Fails if the folder is missing or not
+/// writable, or if the path is a folder.
 Result<void> check_can_write(const std::filesystem::path& path);
 
-/// The folder where programs leave files that later runs can use and that nobody misses: $REMATLAS_CACHE,
-/// else rematlas in $XDG_CACHE_HOME or in ~/.cache. The path is empty, and nothing is left anywhere, where
-/// $REMATLAS_CACHE is empty or no home is known.
+/// Returns the folder for files that speed up later runs and may be deleted at any time: $REMATLAS_CACHE,
+/// else rematlas in $XDG_CACHE_HOME or in ~/.cache. Returns an empty path if $REMATLAS_CACHE is set but
+/// empty, or if no home folder is known; programs then store no such files.
 std::filesystem::path cache_folder();
 
-/// Lower-case hex SHA-256.
+/// Returns the SHA-256 in lower-case hexadecimal.
 std::string sha256(std::string_view bytes);
 
 inline constexpr std::string_view kEmptyJson = "it is empty";
 inline constexpr std::string_view kCutJson = "it ends early, as a file that was not written to its end";
 /// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with
-/// `name`; of a part of a file it ends with `kEmptyJson` or `kCutJson`.
+/// `name`. The line ends with `kEmptyJson` if the text is empty, and with `kCutJson` if the text ends early.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name);
 
 }  // namespace rematlas

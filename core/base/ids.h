@@ -1,4 +1,4 @@
-// Strong ids and quantities: a call that mixes them does not compile.
+// Ids and quantities with types of their own: code that mixes them does not compile.
 //
 //     OpId op{3};  TensorId t{7};  Bytes b{1024};  Nanoseconds dt{1200};
 //     graph.ops[op].time + dt;     // Nanoseconds
@@ -30,7 +30,7 @@ using OpId = Id<struct OpTag>;
 using TensorId = Id<struct TensorTag>;
 using BlockId = Id<struct BlockTag>;
 
-/// A count in one unit. Sums and differences stay in the unit; `value` is the way out for inner loops.
+/// A count in one unit. Sums and differences keep the unit. Inner loops may use the plain number, `value`.
 template <class Tag>
 struct Quantity {
     std::int64_t value = 0;
@@ -54,7 +54,7 @@ struct Quantity {
 using Bytes = Quantity<struct BytesTag>;
 using Nanoseconds = Quantity<struct NanosecondsTag>;
 
-/// A vector indexed by one kind of id only.
+/// A vector that is indexed only by one kind of id.
 template <class IdType, class T>
 class IdVector {
   public:
@@ -79,7 +79,7 @@ class IdVector {
     auto end() const { return items_.end(); }
     bool operator==(const IdVector&) const = default;
 
-    /// All ids in order: `for (OpId op : graph.ops.ids())`.
+    /// All ids in order, for loops such as `for (OpId op : graph.ops.ids())`.
     struct Ids {
         std::int32_t count;
         struct Iterator {

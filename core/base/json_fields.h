@@ -1,4 +1,4 @@
-// Reading fields of a JSON object with errors that name the place and the field.
+// Reads fields of a JSON object. Errors name the place and the field.
 //
 //     Fields op(json, "ops[3]");
 //     std::int64_t time = op.integer("time_ns");   // throws FieldError "ops[3]: time_ns is not an integer"
@@ -13,14 +13,13 @@
 
 namespace rematlas {
 
-/// Thrown by Fields and caught by the file's reader, which turns it into a Result once. Never leaves a
-/// reader.
+/// Thrown by Fields. The reader of a file must catch it and return a Result instead.
 struct FieldError {
     std::string message;
 };
 
-/// Puts a blank in place of each line break and control character, so that a message that quotes a file stays
-/// on one line.
+/// Replaces each line break and control character by a blank, so that a message that quotes a file stays on
+/// one line.
 inline std::string on_one_line(std::string text) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -66,7 +65,8 @@ class Fields {
         if (!value.is_array()) fail(std::string(key) + " is not a list");
         return value;
     }
-    /// Integers written as 3 or 3.0; anything else, and what does not fit in 64 bits, is an error.
+    /// Returns an integer that is written as 3 or 3.0. Fails for other values and for numbers that do not fit
+    /// in 64 bits.
     std::int64_t whole(const nlohmann::json& value, std::string_view key) const {
         if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(INT64_MAX))
             fail(std::string(key) + " is too large");
@@ -89,7 +89,7 @@ class Fields {
     std::string place_;
 };
 
-/// Checks the header that every file of ours begins with, and returns the version: from 1 to `newest`.
+/// Checks the format and the version at the head of a file. Returns the version, which is from 1 to `newest`.
 inline int expect_format(const Fields& file, std::string_view format, int newest) {
     if (!file.has("format")) file.fail("format is missing: this is no " + std::string(format) + " file");
     if (file.text("format") != format)

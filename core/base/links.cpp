@@ -16,7 +16,7 @@ double speed(const Fields& object, const char* key) {
     return bytes_per_second;
 }
 
-/// The speed of one way while the other is busy; 0 where the file names none.
+/// Returns the speed of one direction while the other is busy; 0 if the file does not give it.
 double contended_speed(const Fields& object, const char* key, double alone) {
     if (!object.has(key)) return 0;
     const double bytes_per_second = object.number(key);

@@ -1,9 +1,9 @@
-// How bytes move between a device and the memory of the host.
+// The speed of copies between a device and the memory of the host.
 //
 //     Links pcie{.to_host_bytes_per_second = 25e9, .to_device_bytes_per_second = 25e9};
 //
-// core/schedule/README.md says how long a copy takes over these links. In files of graphs, schedules and
-// device profiles the fields have the same names: to_host_bytes_per_second, to_device_bytes_per_second,
+// core/schedule/README.md defines how long a copy takes over these links. In files of graphs, schedules and
+// device profiles the fields have these names: to_host_bytes_per_second, to_device_bytes_per_second,
 // to_host_contended_bytes_per_second, to_device_contended_bytes_per_second, copy_latency_ns,
 // least_copy_bytes.
 #pragma once
@@ -19,21 +19,22 @@ class Fields;
 struct Links {
     double to_host_bytes_per_second = 0;  ///< 0: nothing can be copied
     double to_device_bytes_per_second = 0;
-    /// The speeds while bytes move the other way too; 0: the same as while they do not.
+    /// The speeds while bytes also move in the other direction; 0: the same as without the other direction.
     double to_host_contended_bytes_per_second = 0, to_device_contended_bytes_per_second = 0;
-    Nanoseconds copy_latency = {};  ///< of each copy, before its first byte moves
-    Bytes least_copy = {};          ///< smaller tensors are not worth a copy: advice to solvers, no rule
+    Nanoseconds copy_latency = {};  ///< before the first byte of each copy moves
+    /// Advice to solvers, not a rule: copies of tensors with fewer bytes are not worthwhile.
+    Bytes least_copy = {};
 
-    /// Whether bytes can leave and come back.
+    /// Says whether bytes can be copied to the host and back.
     bool both_ways() const { return to_host_bytes_per_second > 0 && to_device_bytes_per_second > 0; }
     bool operator==(const Links&) const = default;
 };
 
-/// The links that an object in a file names among its fields; a missing field is 0. Throws FieldError, as
-/// Fields does.
+/// Reads the links from the fields of an object in a file; a missing field is 0. Throws FieldError, as Fields
+/// does.
 Links links_from(const Fields& object);
 
-/// Writes both speeds, and the other fields that are not 0.
+/// Writes both speeds, and those other fields that are not 0.
 void add_links(const Links& links, nlohmann::json& object);
 
 }  // namespace rematlas

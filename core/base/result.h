@@ -14,17 +14,17 @@
 
 namespace rematlas {
 
-/// What kind of failure it is. The command line turns the kind into its exit status.
+/// The kind of a failure. It decides the exit status of the command line.
 enum class ErrorKind {
     input,     ///< a file, a flag or a value is wrong: exit 2
     negative,  ///< the question was well-formed and the answer is no: exit 1
-    failure,   ///< something failed half way, e.g. for want of memory: exit 2
+    failure,   ///< something failed half way, e.g. because memory ran out: exit 2
 };
 
 struct Error {
     std::string message;  ///< one line that names the file, the field or the flag
     ErrorKind kind = ErrorKind::input;
-    std::exception_ptr thrown = nullptr;  ///< what a library threw, where that caused the error
+    std::exception_ptr thrown = nullptr;  ///< the exception of a library, if one caused the error
 };
 
 template <class T>

@@ -17,8 +17,8 @@ struct Unit {
     double factor;
 };
 
-// A unit without B or i has the smaller meaning: a user who meant the larger one then gets a budget that is
-// kept, too.
+// A unit without B or i has the smaller meaning. So a user who meant the larger unit gets a budget that is
+// kept as well.
 constexpr std::array kSizeUnits = {
     Unit{"", 1},         Unit{"B", 1},        Unit{"K", 1e3},      Unit{"KB", 1e3},     Unit{"M", 1e6},
     Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},     Unit{"T", 1e12},     Unit{"TB", 1e12},
@@ -27,8 +27,8 @@ constexpr std::array kSizeUnits = {
 constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
                                    Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
 
-/// A number and the text that follows it, without blanks; nothing when the text does not begin with a
-/// number.
+/// Splits the text into a number and the rest, without blanks. Returns nothing if the text does not begin
+/// with a number.
 std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -41,7 +41,7 @@ std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_v
     return std::pair{number, rest};
 }
 
-/// The digits that the text begins with; nothing where a fraction follows.
+/// Returns the whole number at the start of the text; nothing if a fraction follows.
 std::optional<std::int64_t> whole_number(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     std::int64_t number = 0;
@@ -54,7 +54,7 @@ std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
-/// "1.5 GiB" for "1,5 GiB"; empty where more is wrong than one comma.
+/// Returns "1.5 GiB" for "1,5 GiB"; empty if more than one comma is wrong.
 std::string with_a_point(std::string_view text) {
     std::string point(text.substr(0, 60));
     const std::size_t comma = point.find(',');
@@ -72,7 +72,7 @@ bool equal(std::string_view a, std::string_view b, bool any_case) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-/// Whole numbers of bytes or nanoseconds are read exactly, all others through double.
+/// Whole numbers of bytes or nanoseconds are read exactly; all other numbers are read as double.
 template <std::size_t N>
 Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& units, const char* example,
                             bool any_case) {
@@ -92,7 +92,7 @@ Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& un
     return wrong;
 }
 
-/// "30%" for 0.3.
+/// Returns "30%" for 0.3.
 std::string percent_of(double share) {
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%g%%", share * 100);
@@ -171,7 +171,7 @@ std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step) {
     const double first = std::max(1.0, std::floor(tenths));
     Budget budget;
     budget.of = of;
-    // Rounding may leave the first candidate a byte short.
+    // Rounding may make the first candidate a byte too small.
     for (double candidate = first; candidate < first + 3; ++candidate) {
         budget.percent = candidate / 10;
         const Result<Bytes> meant = bytes_of(budget, step);

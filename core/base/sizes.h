@@ -1,4 +1,4 @@
-// Sizes in bytes and spans of time as people write and read them.
+// Reads and writes sizes in bytes and spans of time in the form that people use.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace rematlas {
 
-/// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB", "300 mb"; "300M" is 300 MB, "300Mi" 300 MiB. Errors: any
-/// other text, a negative size, or 2^62 bytes and more.
+/// Reads "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB" or "300 mb"; "300M" is 300 MB, "300Mi" is 300 MiB.
+/// Fails for any other text, a negative size, or 2^62 bytes and more.
 Result<Bytes> parse_bytes(std::string_view text);
 
-/// A budget as people write it: bytes, or a share of bytes that only the step tells.
+/// A budget as a user gives it: bytes, or a share of bytes that depend on the step.
 struct Budget {
     enum class Of {
-        nothing,      ///< no share: `bytes`
-        peak,         ///< of the peak without recomputation
-        activations,  ///< of that peak less the resident bytes, which come on top
+        nothing,  ///< no share: the budget is `bytes`
+        peak,     ///< share of the peak without recomputation
+        /// Share of that peak minus the resident bytes; the resident bytes are added to it.
+        activations,
     };
     Budget() = default;
     Budget(Bytes bytes) : bytes(bytes) {}  // NOLINT(google-explicit-constructor): bytes are a budget
@@ -28,29 +29,31 @@ struct Budget {
     Of of = Of::nothing;
 };
 
-/// The bytes of a step of which budgets are shares.
+/// The bytes of a step to which shares refer.
 struct StepBytes {
-    Bytes peak;      ///< without recomputation
-    Bytes resident;  ///< there for the whole step
+    Bytes peak;      ///< peak without recomputation
+    Bytes resident;  ///< bytes that are held during the whole step
 };
 
-/// "2GiB", "60%" or "60% of activations". Errors: anything else, not above 0, or too large.
+/// Reads "2GiB", "60%" or "60% of activations". Fails for any other text, and if the budget is not above 0 or
+/// is too large.
 Result<Budget> parse_budget(std::string_view text);
 
-/// The budget in bytes, rounded down. Errors: a share that is less than a byte, or 2^62 bytes and more.
+/// Returns the budget in bytes, rounded down. Fails if a share is less than a byte, or 2^62 bytes or more.
 Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step);
 
-/// Returns the smallest share, to a tenth of a percent, that is at least `bytes`, as `parse_budget` takes
-/// it. The text is empty where no share is that large, for example in a step in which only residents live.
+/// Returns the smallest share, in tenths of a percent, that is at least `bytes`, in the form that
+/// `parse_budget` reads. Returns an empty text if no share is that large, for example if only residents live
+/// in the step.
 std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step);
 
-/// "60s", "500ms", "2m", "1h", "10" (seconds).
+/// Reads "60s", "500ms", "2m", "1h" or "10" (seconds).
 Result<Nanoseconds> parse_duration(std::string_view text);
 
-/// "1.50 GiB", "812 MiB", "17 B": three significant digits.
+/// Returns text such as "1.50 GiB", "812 MiB" or "17 B", with three significant digits.
 std::string format_bytes(Bytes bytes);
 
-/// "1.20 s", "35.1 ms", "810 us", "12 ns".
+/// Returns text such as "1.20 s", "35.1 ms", "810 us" or "12 ns".
 std::string format_duration(Nanoseconds time);
 
 }  // namespace rematlas

@@ -19,7 +19,8 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kExactDouble = std::int64_t{1} << 53;
 constexpr int kMostOpsAllMoments = 200, kMostOpsSomeMoments = 2500;
 constexpr int kSomeMoments = 16, kJoin = 4, kFewMarginRows = 6;
-constexpr double kRelaxedShare = 0.4;  // share of the time left for a relaxation by the first-order method
+constexpr double kRelaxedShare = 0.4;  // share of the remaining time that one relaxation by the first-order
+                                       // method may take
 
 class BestBound {
   public:
@@ -63,8 +64,8 @@ class BestBound {
         if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
     }
 
-    /// The moments to try: first the fullest of the chain, then in turn the next fullest of all and one of
-    /// an even spread.
+    /// Returns the moments to try, in order: first the fullest of the chain, then alternately the next
+    /// fullest of the step and the next of an even spread over the step.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;
@@ -86,8 +87,8 @@ class BestBound {
         return once;
     }
 
-    /// Raises the bound by the relaxation of one moment or a few. A library solves it where there is one,
-    /// because its multipliers are optimal.
+    /// Raises the bound by the relaxation of no, one or a few moments. A library solves it if the build has
+    /// one, because the multipliers of a library are optimal.
     std::int64_t try_two_sided(MomentChain chain) {
         const bool library = limits_.whole && !milp_libraries().empty();
         const TwoSidedMoments relaxation(graph_, budget_.value, std::move(chain), *limits_.host,
@@ -123,7 +124,7 @@ class BestBound {
         return graph_.base_time < kExactDouble / 16 && bytes < kExactDouble;
     }
 
-    /// The value may be above the known schedule only by mistake; the caller looks out for that.
+    /// `time` can be above the time of the known schedule only by an error, which the caller must detect.
     void raise(std::int64_t time, ProvenBound::By by) {
         if (time <= bound_.time) return;
         bound_.time = time;
@@ -134,7 +135,7 @@ class BestBound {
         const OverheadBound one =
             overhead_lower_bound(graph_, budget_, {.time = limits_.time / 4, .stop = limits_.stop});
         if (std::isinf(one.overhead)) return raise(kNone, ProvenBound::By::one_moment);
-        // Back to nanoseconds, rounded against us, then up to what the times of the ops allow.
+        // Converts back to nanoseconds, rounded down to be safe, then up to the next time that is possible.
         const double time = one.overhead * static_cast<double>(graph_.base_time) * (1 - 1e-15);
         if (time > static_cast<double>(required_))
             raise(next_possible_time(graph_, static_cast<std::int64_t>(std::ceil(time))),
@@ -174,7 +175,7 @@ class BestBound {
     const BestBoundLimits& limits_;
     const Clock::time_point start_ = Clock::now();
     std::int64_t required_ = 0;
-    DualValue relaxed_;  ///< of the last chain
+    DualValue relaxed_;  ///< value of the last relaxation of a chain
     ProvenBound bound_;
 };
 

@@ -1,15 +1,16 @@
-// The best lower bound on the time of every schedule within a budget that can be proven in some time.
+// Proves the best lower bound that it can, within a time limit, on the time of every schedule within a
+// budget.
 //
 //     const ProvenBound bound = best_bound(flat, budget, {.time = 5s, .known = solution.time.value});
 //     if (proves_optimal(bound.time, solution.time.value)) ...  // over any order and any reruns
 //     if (!bound.runs.empty()) ...                        // perhaps a better schedule: a start for a search
 //
-// It tries in turn: one moment at a time (one_moment.h: milliseconds, any size); the linear relaxation of a
-// chain of moments (chain_moments.h: all moments up to 200 ops, 16 up to 2,500); the same with whole
-// variables (whole_moments.h) where this build has HiGHS or GLPK. It ends where the bound meets the known
-// schedule. With copies it solves two_sided_moments.h on one moment at a time, up to 2,500 ops, and then, up
-// to 200 ops, on 16 moments together. Where ops may run on the host, it begins with no moment at all, which
-// is fast at any size.
+// The function tries several relaxations, one after another: single moments (one_moment.h: milliseconds, any
+// size); the linear relaxation of a chain of moments (chain_moments.h: all moments up to 200 ops, 16 moments
+// up to 2,500 ops); the same with whole variables (whole_moments.h) if this build has HiGHS or GLPK. It ends
+// when the bound reaches the time of the known schedule. With copies it solves two_sided_moments.h for single
+// moments, up to 2,500 ops, and then, up to 200 ops, for 16 moments together. If ops may run on the host, it
+// first solves the relaxation without moments, which is fast at any size.
 #pragma once
 
 #include <chrono>
@@ -31,31 +32,38 @@ namespace rematlas {
 
 struct BestBoundLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(5);        ///< wall clock
-    std::stop_token stop{};                                         ///< seen within 50 ms
-    std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
-    bool whole = true;  ///< false: only bounds that are exact in whole numbers, without a library
-    /// The links, for schedules that may also copy tensors to the host and back. The bound is then of class
-    /// `with_copies`.
+    std::stop_token stop{};                                         ///< a stop request is seen within 50 ms
+    std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of the best known schedule
+                                                                    ///< within the budget
+    /// false: only bounds that are exact in whole numbers and need no library.
+    bool whole = true;
+    /// The links, for schedules that may also copy tensors to the host and back. The class of the bound is
+    /// then `with_copies`.
     std::optional<HostLinks> host = {};
-    int moments = 64;  ///< with copies: at most so many moments are tried one at a time
-    /// The ops that may also run on the host; the graph is then `StepWithoutHostOps::device`, and the bound
-    /// is of class `with_host_ops`.
+    int moments = 64;  ///< with copies: the most moments that are tried singly
+    /// The ops that may also run on the host. With such ops the graph must be `StepWithoutHostOps::device`,
+    /// and the class of the bound is `with_host_ops`.
     std::span<const HostOp> host_ops = {};
 };
 
 struct ProvenBound {
-    std::int64_t time = 0;  ///< nanoseconds, no schedule takes less; the largest number when none fits
-    double overhead = 0;    ///< the same over the step without recomputation; infinite when none fits
+    /// Nanoseconds: no schedule takes less. The largest number if no schedule fits the budget.
+    std::int64_t time = 0;
+    /// `time` divided by the time of the step without recomputation; infinite if no schedule fits.
+    double overhead = 0;
     enum class By : std::uint8_t { required_runs, one_moment, chain_moments, whole_moments };
-    By by = By::required_runs;               ///< the weakest relaxation that gave it
+    By by = By::required_runs;               ///< the weakest relaxation that gave the bound
     double seconds = 0;                      ///< wall clock of the call
-    std::optional<std::int64_t> nodes = {};  ///< of the branch and bound, where there was one
-    RunSequence runs;  ///< read back from the whole solution: executable, perhaps over the budget; or empty
+    std::optional<std::int64_t> nodes = {};  ///< nodes of the branch and bound, if one ran
+    /// The schedule of the best whole solution: executable, but perhaps over the budget. Empty if there is
+    /// none.
+    RunSequence runs;
 };
 
-/// The function never fails: with no time left it returns the best bound so far. The class of the bound is
+/// Never fails: when the time is over, it returns the best bound so far. The class of the bound is
 /// `any_order`, with links to the host `with_copies`, and with ops on the host `with_host_ops`. The bound is
-/// rigorous to the last bit, except by `whole_moments` (see whole_moments.h). One thread works at a time.
+/// rigorous to the last bit, except a bound by `whole_moments` (see whole_moments.h). Only one thread works
+/// at a time.
 ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits = {});
 
 }  // namespace rematlas

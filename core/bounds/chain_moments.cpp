@@ -24,8 +24,8 @@ ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const Ch
 }
 
 // Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
-// the runs that make these inputs and the moments that keep them, and so on. The mark is column 0, which
-// `add_columns` replaces by the column itself.
+// the runs that make these inputs, the moments that keep them, and so on. A mark is column 0, which
+// `add_columns` replaces by the real column.
 void ChainMoments::find_needed() {
     for (int k = 1; k <= moments(); ++k) {
         for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
@@ -46,7 +46,7 @@ void ChainMoments::find_needed() {
     }
 }
 
-/// Marks the ways to provide a tensor that a run in the window reads or that is needed after the window.
+/// Marks the ways to provide a tensor that is read by a run in the window or needed after the window.
 void ChainMoments::need(int window, int tensor) {
     if (kept_[window][tensor] == kAlways) return;
     const int maker = graph_.producer[tensor];
@@ -78,7 +78,7 @@ void ChainMoments::add_rows() {
         for (int t = 0; t < graph_.tensor_count; ++t) {
             const Term at_end = graph_.is_result[t] ? kAlways : kNever;
             const Term after = k < moments() ? kept_[k + 1][t] : at_end;
-            // The rows of the run of a moment's op cover the tensors that this op reads and makes.
+            // The rows of a moment's op cover the tensors that this op reads and makes.
             if (after == kNever || (after == kAlways && k < moments())) continue;
             programme_.add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
         }
@@ -112,8 +112,8 @@ void ChainMoments::add_memory_row(int moment) {
 }
 
 // The tree of intervals covers the windows from the fullest moment on. Its largest interval begins with the
-// fullest moment, so that the programme proves at least the bound of this moment alone. The windows before
-// the fullest moment are then joined to that interval one by one.
+// fullest moment, so the program proves at least the bound of this moment alone. The windows before the
+// fullest moment are then joined to that interval one by one.
 void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
     std::vector<Interval> level;
     for (int k = chain_.fullest + 1; k <= moments(); ++k) level.push_back({k, k, runs_[k]});
@@ -135,7 +135,7 @@ void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
     }
 }
 
-/// Joins neighbouring intervals: those of `parts`, then `last`.
+/// Joins neighbouring intervals: first `parts`, then `last`.
 ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const Interval& last) {
     Interval joined{parts.front().first, last.last, Terms(graph_.op_count, kNever)};
     for (int op = 0; op < graph_.op_count; ++op) {
@@ -164,8 +164,8 @@ ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const
     return joined;
 }
 
-// The reruns of a late op have no input rows in the windows. So its runs in the interval have input rows
-// only where these runs cannot be reruns, or where the first run is among them.
+// The reruns of a late op have no input rows in the windows. So its runs in the interval have input rows only
+// if these runs cannot be reruns, or if the first run is among them.
 void ChainMoments::add_interval_rows(const Interval& interval) {
     for (int op = 0; op < graph_.op_count; ++op) {
         const bool with_first =
@@ -191,8 +191,8 @@ RunSequence ChainMoments::decode(std::span<const double> values) const {
     return cost_of(graph_, eager).peak <= cost_of(graph_, lazy).peak ? eager : lazy;
 }
 
-/// The ops that run in the window, in the graph's order. The op of the next moment comes last, because it
-/// closes the window.
+/// Returns the ops that run in the window, in the graph's order. The op of the next moment is last, because
+/// its first run ends the window.
 std::vector<int> ChainMoments::runs_in(int window, std::span<const double> values) const {
     const int closing = window < moments() ? op_of(window + 1) : -1;
     std::vector<int> ops;
@@ -204,7 +204,7 @@ std::vector<int> ChainMoments::runs_in(int window, std::span<const double> value
     return ops;
 }
 
-/// With `lazy`, a rerun comes right before its first use in the window. Otherwise the runs of a window
+/// With `lazy`, a rerun is placed right before its first use in the window. Otherwise the runs of a window
 /// follow the graph's order.
 RunSequence ChainMoments::sequence(std::span<const double> values, bool lazy) const {
     RunSequence runs;

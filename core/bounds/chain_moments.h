@@ -1,32 +1,32 @@
-// The chain-moment relaxation: the ops that any schedule within a budget runs and the tensors that it keeps,
-// seen at the first runs of a chain of ops.
+// The chain-moment relaxation. It describes which ops a schedule within a budget runs and which tensors it
+// keeps, seen at the first runs of a chain of ops.
 //
 //     const ChainMoments relaxation(flat, budget, {.moments = 16});
 //     solve_relaxation(relaxation.programme(), ...);        // a bound on the time of every schedule
 //     RunSequence runs = relaxation.decode(values);         // of a whole solution: perhaps a schedule
 //
-// Moment k is the first run of the chain's k-th op b_k, and window k holds the runs between moments k and
-// k + 1. Whole variables: x[k,o], o runs in window k; a[k,t], t is on the device during moment k. In every
-// schedule
+// Moment k is the first run of the chain's k-th op b_k. Window k holds the runs between moments k and k + 1.
+// The variables are whole: x[k,o] = 1 if o runs in window k, and a[k,t] = 1 if t is on the device during
+// moment k. In every schedule
 //     x[k,o] <= a[k,u] + x[k,maker of u]         for each input u of o
-//     a[k+1,t] <= a[k,t] + x[k,maker of t]       and the same after the last window for results
-//     sum over k of x[k,o] >= 1                  required o, over the windows its first run can be in
-//     sum of bytes(t) a[k,t] + workspace(b_k) - what b_k saves by running in place <= budget
-// with a[k,t] = 1 for the inputs and outputs of b_k, and the time is at least the sum of time(o) x[k,o]. Let
-// I be the windows i .. j, and let X[I,o] say that o runs in some window of I. The rows also hold for I in
-// place of a window. These rows exclude no whole solution, but they exclude fractional solutions that make
-// half a tensor twice.
+//     a[k+1,t] <= a[k,t] + x[k,maker of t]       also after the last window, if t is a result
+//     sum over k of x[k,o] >= 1                  o required; k: the windows that its first run can be in
+//     sum of bytes(t) a[k,t] + workspace(b_k) - saved by running b_k in place <= budget
+// with a[k,t] = 1 for the inputs and outputs of b_k. The time is at least the sum of time(o) x[k,o]. Let I be
+// the windows i .. j, and let X[I,o] = 1 if o runs in some window of I. The rows also hold with I in place of
+// a window. The rows with I exclude no whole solution, but they exclude fractional solutions that make half a
+// tensor twice.
 //
 // The rows hold for any order and any number of reruns. They count ops with several outputs, runs in place,
-// workspaces, results and residents as the checker does.
+// workspaces, results and residents in the same way as the checker.
 //
-// Two things are left out, which keeps the bound valid: variables that no row needs, and the input rows of
-// reruns of ops that descend from the fullest moment. Such reruns then have their inputs for free, and the
-// programme does not unroll the backward part in every window. The room in a memory row is lowered to the
-// largest subset sum of the bytes of its tensors.
+// Two things are left out, and the bound stays valid: variables that no row needs, and the input rows of
+// reruns of ops that descend from the fullest moment. Such reruns then get their inputs for free, and the
+// program does not repeat the backward in every window. The room in a memory row is lowered to the largest
+// subset sum of the bytes of its tensors.
 //
-// Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments, where
-// only the order of the moments is given and not that of the graph.
+// Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
+// the order of the moments is fixed, not the order of the graph.
 #pragma once
 
 #include <cstdint>
@@ -42,36 +42,36 @@
 namespace rematlas {
 
 struct ChainMomentsOptions {
-    int moments = 0;        ///< at most so many moments of the chain; 0: all of them
-    int join = 4;           ///< so many windows or intervals make the next larger interval; 0: no intervals
-    bool suffixes = false;  ///< also all intervals that end with the last window
+    int moments = 0;        ///< the most moments of the chain; 0: all moments
+    int join = 4;           ///< how many windows or intervals form the next larger interval; 0: no intervals
+    bool suffixes = false;  ///< adds all intervals that end with the last window
 };
 
 class ChainMoments {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
-    /// The programme minimizes nanoseconds. All columns are whole and in [0, 1], all rows have a lower limit
-    /// only, and all numbers are whole. The offset is the time of the runs that every solution has. Columns
-    /// and rows of intervals come last.
+    /// The program minimizes nanoseconds. All columns are whole and in [0, 1], all rows have only a lower
+    /// limit, and all coefficients are whole. The offset is the time of the runs that every solution has.
+    /// Columns and rows of intervals come last.
     const MilpModel& programme() const { return programme_.model; }
 
-    /// True when a row cannot be kept: no schedule fits the budget.
+    /// Says whether some row cannot be kept; then no schedule fits the budget.
     bool impossible() const { return programme_.impossible(); }
 
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
-    /// The runs of a whole solution, window by window, in the graph's order within a window. A missing input
-    /// is made right before the run that reads it. The sequence is executable, and may be over the budget.
-    /// It is empty where an op that may run only once would run twice.
+    /// Returns the runs of a whole solution, window by window, and in the graph's order within a window. A
+    /// missing input is made right before the run that reads it. The sequence is executable, but may be over
+    /// the budget. It is empty if an op that may run only once would run twice.
     RunSequence decode(std::span<const double> values) const;
 
   private:
     using Entry = TermProgramme::Entry;
 
     struct Interval {
-        int first, last;  ///< windows
-        Terms runs;       ///< X[I,o] per op
+        int first, last;  ///< indices of windows
+        Terms runs;       ///< X[I,o] for each op o
     };
 
     void find_needed();
@@ -95,9 +95,10 @@ class ChainMoments {
     std::int64_t budget_;
     MomentChain chain_;
     MomentWindows windows_;
-    std::vector<std::uint8_t> late_;  ///< per op: b_fullest or a descendant of it
-    std::vector<Terms> runs_;         ///< [window][op]
-    std::vector<Terms> kept_;         ///< [moment][tensor]; moment 0 is the start, with nothing made yet
+    std::vector<std::uint8_t> late_;  ///< per op: it is the fullest moment's op or descends from it
+    std::vector<Terms> runs_;         ///< x[window][op]
+    /// [moment][tensor]. Moment 0 is the start of the step, before any op has run.
+    std::vector<Terms> kept_;
     TermProgramme programme_;
 };
 

@@ -1,4 +1,4 @@
-// The bound that multipliers prove for a linear programme, in whole numbers. It is valid whatever made the
+// The bound that multipliers prove for a linear program, in whole numbers. The bound is valid for any
 // multipliers.
 #pragma once
 
@@ -11,20 +11,23 @@
 
 namespace rematlas {
 
-/// For programmes as `ChainMoments` makes them: columns in [0, 1], rows with a lower limit only, and whole
-/// numbers below 2^53.
+/// For programs of the form that `ChainMoments` makes: columns in [0, 1], rows with only a lower limit, and
+/// whole numbers below 2^53.
 struct DualValue {
-    std::int64_t bound = 0;   ///< no point of the programme, nor of its relaxation, has a smaller objective
-    bool infeasible = false;  ///< the objective with all columns at 1 is below the dual value
+    /// No point of the program or of its linear relaxation has a smaller objective.
+    std::int64_t bound = 0;
+    /// The dual value is above the objective with all columns at 1, so the program has no point.
+    bool infeasible = false;
 
-    /// The reduced cost of each column, rounded towards 0. Where it is positive, each point with the column
-    /// at 1 has an objective of more than `bound` - 1 + the reduced cost. Where it is negative, each point
-    /// with the column at 0 has an objective of more than `bound` - 1 - the reduced cost.
+    /// The reduced cost of each column, rounded towards 0. If it is positive, each point with the column at 1
+    /// has an objective of more than `bound` - 1 + the reduced cost. If it is negative, each point with the
+    /// column at 0 has an objective of more than `bound` - 1 - the reduced cost.
     std::vector<std::int64_t> reduced_cost;
 };
 
-/// Multipliers (one a row; negative ones count as 0) are rounded to multiples of 2^-40 and the Lagrangian
-/// dual is then evaluated exactly. Cost: linear in the entries.
+/// Returns the bound that the multipliers prove. There must be one multiplier per row; negative ones count as
+/// 0. They are rounded to multiples of 2^-40, and the Lagrangian dual is then evaluated exactly. Cost: linear
+/// in the entries.
 DualValue dual_value(const MilpModel& programme, std::span<const double> multipliers);
 
 }  // namespace rematlas

@@ -17,7 +17,7 @@ double length(const Vector& a) {
     return std::sqrt(dot(a, a));
 }
 
-/// The rows and the columns of the scaled matrix, each consecutive in memory.
+/// The scaled matrix, stored both by rows and by columns.
 class Matrix {
   public:
     explicit Matrix(const MilpModel& programme)
@@ -53,7 +53,7 @@ class Matrix {
         return sum;
     }
 
-    /// The largest entry of each row or column, or their sum; in absolute value.
+    /// The largest absolute value in each row and column, or the sum of the absolute values.
     struct Norms {
         Vector row, column;
     };
@@ -157,7 +157,7 @@ class Iteration {
         at_ = image_ = start_ = {Vector(matrix_.columns(), 0), Vector(matrix_.rows(), 0)};
     }
 
-    /// The largest singular value, by the power method.
+    /// Returns the largest singular value, by the power method.
     double norm() const {
         Vector x(matrix_.columns()), y(matrix_.rows());
         for (std::size_t j = 0; j < x.size(); ++j) x[j] = 1 + static_cast<double>(j % 7) / 7;
@@ -172,8 +172,8 @@ class Iteration {
         return size;
     }
 
-    /// One step of the hybrid gradient method to `image_`. Then the point is reflected at `image_` and
-    /// pulled towards the start of the run, the less the longer the run is.
+    /// Makes one step of the hybrid gradient method to `image_`. Then reflects the point at `image_` and
+    /// pulls it towards the start of the run; the pull gets weaker as the run gets longer.
     void step() {
         const double primal = step_ / weight_, dual = step_ * weight_;
         double moved_x = 0, moved_y = 0;
@@ -226,7 +226,7 @@ class Iteration {
         return std::sqrt(sum);
     }
 
-    /// Evaluates the multipliers; false when it is time to end.
+    /// Evaluates the multipliers. Returns false if the search should end.
     bool look() {
         Vector multipliers(matrix_.rows());
         for (std::size_t i = 0; i < multipliers.size(); ++i)

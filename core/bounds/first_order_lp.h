@@ -1,5 +1,5 @@
-// Linear programmes by a first-order method: a bound at any time, no factorization, memory linear in the
-// entries.
+// Solves linear programs by a first-order method. It has a bound at any time, factorizes nothing, and needs
+// memory linear in the entries.
 //
 //     const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 5000});
 //     use(best.value.bound);                     // proven, however far the method got
@@ -22,10 +22,13 @@ namespace rematlas {
 
 struct FirstOrderLimits {
     int iterations = 20'000;
-    std::function<bool()> stop = [] { return false; };               ///< asked in every iteration
-    std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< a bound so high ends the search
-    double least_gain = 1e-6;  ///< relative gain of the bound in 2,000 iterations; with less the search ends
-    /// Makes multipliers better before they are evaluated, by what the caller knows of the programme.
+    std::function<bool()> stop = [] { return false; };               ///< called in every iteration; returns
+                                                                     ///< true to end
+    std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< the search ends at a bound this high
+    /// The search ends if the bound gains less than this share in 2,000 iterations.
+    double least_gain = 1e-6;
+    /// Called before multipliers are evaluated. The caller may improve them by what it knows about the
+    /// program.
     std::function<void(std::span<double>)> improve = {};
 };
 
@@ -35,8 +38,8 @@ struct DualBest {
     int iterations = 0;
 };
 
-/// The best dual value that the iteration finds; at least the value of multipliers that are all 0.
-/// `programme` must be one that `dual_value` takes.
+/// Returns the best dual value found. It is at least the value for multipliers that are all 0. `programme`
+/// must have the form that `dual_value` requires.
 DualBest solve_relaxation(const MilpModel& programme, const FirstOrderLimits& limits);
 
 }  // namespace rematlas

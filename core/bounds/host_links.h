@@ -1,4 +1,4 @@
-// How fast bytes may move between the device and the host, in the form that the bounds take.
+// The speeds of copies between device and host, in the form that the bounds use.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace rematlas {
 
-/// The bounds hold for every link that is never faster than these rates. Where the rate of a link depends on
-/// other copies, its fastest rate stands here. Every other limit (host memory, other copies) can only cost
-/// time.
+/// The bounds hold for every link that is never faster than these rates. If the rate of a link depends on
+/// other copies, use its fastest rate. All other limits (host memory, other copies) can only cost time.
 struct HostLinks {
-    double to_host = 0, to_device = 0;  ///< bytes per second, each way; 0: nothing is copied that way
+    /// Bytes per second in each direction; 0: no copies in that direction.
+    double to_host = 0, to_device = 0;
 
-    /// True: residents never leave the device and results are there at the end. False: residents may be
-    /// anywhere at any time, and results may end on the host.
+    /// true: residents never leave the device, and results are on the device at the end. false: residents may
+    /// be anywhere at any time, and results may end on the host.
     bool activations_only = false;
 };
 
@@ -24,8 +24,8 @@ inline HostLinks fastest_of(const Links& links, bool activations_only = false) {
             .activations_only = activations_only};
 }
 
-/// A lower bound in nanoseconds on the time of a copy of so many bytes. The value is at most `most`, and
-/// `most` where nothing is copied that way.
+/// Returns a lower bound in nanoseconds on the time of a copy of `bytes` bytes. The value is at most `most`,
+/// and it is `most` if nothing can be copied in that direction.
 std::int64_t least_copy_time(std::int64_t bytes, double bytes_per_second, std::int64_t most);
 
 }  // namespace rematlas

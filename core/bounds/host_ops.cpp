@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// The lists with only those items for which `stays` returns true.
+/// Returns the lists with only those items for which `stays` returns true.
 template <class Stays>
 Lists filtered(const Lists& lists, const Stays& stays) {
     Lists kept;
@@ -24,13 +24,14 @@ StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& fl
     StepWithoutHostOps host{.device = flat, .ops = {}};
     FlatGraph& device = host.device;
     const auto on_host = [&](std::int32_t op) { return graph.ops[OpId(op)].host_time.has_value(); };
-    IdVector<TensorId, char> touched(graph.tensors.size(), 0);  // by an op that must run on the device
+    IdVector<TensorId, char> touched(graph.tensors.size(), 0);  // read or updated by an op that must run on
+                                                                // the device
     for (const OpId id : graph.ops.ids()) {
         if (!flat.required[id.index()] || on_host(id.value)) continue;
         for (const auto* list : {&graph.ops[id].inputs, &graph.ops[id].mutates})
             for (const TensorId t : *list) touched[t] = 1;
     }
-    IdVector<TensorId, char> counted(graph.tensors.size(), 0);  // stands in the list of an op already
+    IdVector<TensorId, char> counted(graph.tensors.size(), 0);  // already in the list of an op
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         if (!op.host_time) continue;

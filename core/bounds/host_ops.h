@@ -1,4 +1,4 @@
-// Ops that may run on the host, in the form that the bounds take.
+// Ops that may run on the host, in the form that the bounds use.
 //
 //     const StepWithoutHostOps host = step_without_host_ops(graph, flat);
 //     best_bound(host.device, budget, {.host = fastest_of(links), .host_ops = host.ops});
@@ -14,26 +14,28 @@ namespace rematlas {
 
 /// An op that runs once, on the device or on the host.
 struct HostOp {
-    std::int64_t time = 0, host_time = 0;  ///< nanoseconds, of a run on the device and of one on the host
-    /// The inputs made by ops that must run on the device. Where this op runs on the host, they have been
+    /// Nanoseconds of a run on the device and of a run on the host.
+    std::int64_t time = 0, host_time = 0;
+    /// The inputs made by ops that must run on the device. If this op runs on the host, these inputs must be
     /// copied there.
     std::vector<std::int32_t> inputs;
-    /// The residents that this op updates and that an op which must run on the device reads or updates.
-    /// Where this op runs on the host, each of these residents is copied to the device at least once. The
-    /// reason: after the update the resident is not on the device. A step without such a copy would end, and
-    /// so begin, without the resident on the device, and would never have it there. A resident that several
-    /// ops update stands in the list of the first of them.
+    /// The residents that this op updates and that an op which must run on the device reads or updates. If
+    /// this op runs on the host, each of these residents is copied to the device at least once in each step:
+    /// after the update the resident is only on the host, so without such a copy the next step would begin
+    /// without it on the device and could never use it there. A resident that several ops update is only in
+    /// the list of the first of these ops.
     std::vector<std::int32_t> back;
 };
 
 struct StepWithoutHostOps {
-    /// The step as if these ops did nothing: they need not run, read nothing and take no time, and their
-    /// outputs have no bytes. Ops and tensors keep their ids, and `base_time` stays that of the whole step.
+    /// The step as if the ops that may run on the host did nothing: they need not run, read nothing and take
+    /// no time, and their outputs have no bytes. Ops and tensors keep their ids, and `base_time` remains the
+    /// time of the whole step.
     FlatGraph device;
     std::vector<HostOp> ops;
 };
 
-/// Cost: linear.
+/// Cost: linear in the graph.
 StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& flat);
 
 }  // namespace rematlas

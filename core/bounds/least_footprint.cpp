@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// The sum, or the largest number where the sum would overflow.
+/// Returns the sum, or the largest number if the sum would overflow.
 Bytes plus(Bytes a, Bytes b) {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
     return Bytes(a.value > most - b.value ? most : a.value + b.value);

@@ -10,21 +10,22 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // most ops after the set: a reader and its postdominators
-constexpr std::int64_t kPrecision = 10'000;  // the search ends when it knows the bound to 1 / kPrecision
-constexpr std::int64_t kFirstStep = 64;      // the first aim is 1 / kFirstStep above what is proven
+constexpr std::size_t kMostLater = 6;        // most ops that are said to run after the set: a reader and its
+                                             // postdominators
+constexpr std::int64_t kPrecision = 10'000;  // the search ends when the bound is known to 1 / kPrecision
+constexpr std::int64_t kFirstStep = 64;      // the first aim is 1 / kFirstStep above the proven bytes
 
 using OpLists = std::vector<std::vector<int>>;
 
-/// Which required ops read the outputs of which required ops.
+/// For the required ops: which ops read the outputs of which ops.
 struct Uses {
-    OpLists readers, makers;         ///< per op, without duplicates
-    std::vector<std::uint8_t> ends;  ///< per op: makes a result or is not read
-    std::vector<int> next;           ///< per op: its nearest postdominator, -1: the end of the step
-    OpLists dominated;               ///< per op: the ops whose `next` it is
+    OpLists readers, makers;         ///< per op: the ops that read its outputs; the ops that make its inputs
+    std::vector<std::uint8_t> ends;  ///< per op: whether it makes a result or no op reads it
+    std::vector<int> next;           ///< per op: its nearest postdominator; -1: the end of the step
+    OpLists dominated;               ///< per op: the ops for which it is `next`
 };
 
-/// The algorithm of Cooper, Harvey and Kennedy (A simple, fast dominance algorithm, 2001), on a graph
+/// Uses the algorithm of Cooper, Harvey and Kennedy (A simple, fast dominance algorithm, 2001) on a graph
 /// without cycles.
 void find_postdominators(Uses& uses) {
     const int ops = static_cast<int>(uses.readers.size());
@@ -70,8 +71,8 @@ Uses uses_of(const FlatGraph& graph) {
     return uses;
 }
 
-/// A set of ops, at first all required ops, and the memory that the step needs when a given op of the set
-/// runs last.
+/// A set of ops, at first all required ops. Computes the memory that the step needs if a given op is the last
+/// of the set to run.
 class LastOfSet {
   public:
     LastOfSet(const FlatGraph& graph, const Uses& uses)
@@ -87,15 +88,15 @@ class LastOfSet {
         }
     }
 
-    /// The ops of the set, descending. Ops that `take` has removed stay in the list until `tidy`.
+    /// The ops of the set, descending. Ops that `take` has removed remain in the list until `tidy`.
     const std::vector<int>& members() const { return members_; }
     bool holds(int op) const { return in_set_[op] != 0; }
     void tidy() {
         std::erase_if(members_, [&](int op) { return !in_set_[op]; });
     }
 
-    /// Takes the op out of the set. The minimum cut learns of it in `settle`; until then terms may come out
-    /// larger than they are, never smaller.
+    /// Removes the op from the set. The minimum cut learns about it in `settle`; until then terms may be too
+    /// large, but never too small.
     void take(int op) {
         in_set_[op] = 0;
         taken_.push_back(op);
@@ -103,7 +104,7 @@ class LastOfSet {
         if (below_[op] == 0) leave(op);
     }
 
-    /// Tells the minimum cut which ops were taken. Returns whether any op was taken since the last call.
+    /// Tells the minimum cut which ops were removed. Returns whether any op was removed since the last call.
     bool settle() {
         if (taken_.empty()) return false;
         cut_.allow(taken_);
@@ -111,15 +112,16 @@ class LastOfSet {
         return true;
     }
 
-    /// The memory that the step needs when an op is the last of the set.
+    /// The memory that the step needs if a given op is the last of the set.
     struct Term {
-        std::int64_t bytes = RebuildCut::kImpossible;  ///< kImpossible: the op is not the last
+        std::int64_t bytes = RebuildCut::kImpossible;  ///< kImpossible if the op cannot be the last
         bool in_place = false;
-        std::vector<int> later;  ///< ops that run after the set
+        std::vector<int> later;  ///< ops that certainly run after the set
     };
 
-    /// The least bytes over the ways to go on after the op. A value from `few` to `many` is exact. Below
-    /// `few`, another way may need fewer bytes; at `many` or more, the true value may be larger.
+    /// Returns the least bytes over the ways to continue after the op. A value from `few` to `many` is exact.
+    /// If the value is below `few`, another way may need fewer bytes; if it is `many` or more, the true value
+    /// may be larger.
     Term term(int op, std::int64_t few, std::int64_t many) {
         Term least;
         if (!graph_->recomputable[op] && below_[op] > 0) return least;
@@ -136,8 +138,8 @@ class LastOfSet {
         return least;
     }
 
-    /// An upper bound on the term, where the op can be the last. Cost: linear in the inputs of the ops that
-    /// run later.
+    /// Returns an upper bound on the term, or kImpossible if the op cannot be the last. Cost: linear in the
+    /// inputs of the ops that run later.
     std::int64_t most_term(int op) const {
         if (!graph_->recomputable[op] && below_[op] > 0) return RebuildCut::kImpossible;
         const std::int64_t most = held(op, false) + cut_.value();
@@ -155,7 +157,7 @@ class LastOfSet {
         return least;
     }
 
-    /// A lower bound on the term. Cost: linear in the inputs and outputs of the op.
+    /// Returns a lower bound on the term. Cost: linear in the inputs and outputs of the op.
     std::int64_t least_term(int op) const { return held(op, true) + cut_.least_at({.op = op}); }
 
     std::vector<std::int32_t> cut_tensors(int op, const Term& term) {
@@ -212,10 +214,11 @@ class LastOfSet {
     const Uses* uses_;
     RebuildCut cut_;
     std::vector<int> members_;
-    std::vector<int> taken_;  ///< ops taken from the set that the cut does not know of yet
+    std::vector<int> taken_;  ///< removed ops that the cut does not know of yet
     std::vector<std::uint8_t> in_set_;
-    std::vector<std::uint8_t> open_;  ///< per op: neither it nor a postdominator is in the set
-    std::vector<int> below_;          ///< per op: readers that are in the set or have a descendant there
+    std::vector<std::uint8_t> open_;  ///< per op: neither the op nor a postdominator of it is in the set
+    std::vector<int> below_;          ///< per op: number of readers that are in the set or have a descendant
+                                      ///< in it
 };
 
 class Search {
@@ -229,7 +232,7 @@ class Search {
             return std::move(best_);
         std::int64_t proven = best_.bytes.value, step = std::max<std::int64_t>(1, proven / kFirstStep);
         std::int64_t first = std::max(proven + 1, limits_.budget ? limits_.budget->value + 1 : 0);
-        std::optional<std::int64_t> most;  // no set proves more
+        std::optional<std::int64_t> most;  // no set proves more than this
         while (!most || *most - proven > proven / kPrecision) {
             const std::int64_t between = proven + (most ? (*most - proven + 1) / 2 : step);
             const std::int64_t aim = first > 0 ? std::exchange(first, 0) : between;
@@ -256,8 +259,8 @@ class Search {
         return stopped_;
     }
 
-    /// Removes each op whose term is below `aim` from the set, until no such op is left. Returns the largest
-    /// term (or upper bound on a term) of the removed ops; nothing where the set loses no op.
+    /// Removes ops from the set whose term is below `aim`, until no such op is left. Returns the largest term
+    /// (or upper bound on a term) of the removed ops; nothing if no op was removed.
     std::optional<std::int64_t> leave_out(LastOfSet& set, std::int64_t aim) {
         std::optional<std::int64_t> highest;
         const auto take = [&](int op, std::int64_t bytes) {
@@ -287,10 +290,10 @@ class Search {
         return highest;
     }
 
-    /// Writes the op of the set with the least term into `best_`. The function computes exact terms until
-    /// the least one is known or the time is over.
+    /// Writes the op of the set with the least term into `best_`. Computes exact terms until the least one is
+    /// known or the time is over.
     void name_the_op(LastOfSet& set, std::int64_t proven) {
-        std::vector<std::pair<std::int64_t, int>> least;  // negative, so that the least is on top
+        std::vector<std::pair<std::int64_t, int>> least;  // negated, so that the least is on top of the heap
         for (int op : set.members()) least.push_back({-set.least_term(op), op});
         std::make_heap(least.begin(), least.end());
         std::vector<std::optional<LastOfSet::Term>> exact(graph_.op_count);

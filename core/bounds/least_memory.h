@@ -3,26 +3,26 @@
 //     const PeakBound bound = least_memory(flat);
 //     if (bound.bytes > budget) ...     // nothing fits; bound.op and bound.tensors say where and by what
 //
-// Let S be any set of required ops that is not empty, and let o be the op of S whose run is the last run of
-// S. The tensors that are alive during that run must suffice to make the results without another run of S.
-// The term of o is the sum of the residents, of the workspace, inputs and outputs of o, and of the minimum
-// cut (rebuild_cut.h) between the results and the tensors held beside those, where no op of S runs again. So
-// the peak is at least the least term over all o of S.
+// Let S be any set of required ops that is not empty. Let o be the op of S whose run is the last run of any
+// op of S. The tensors that are alive during that run must be enough to make the results without another run
+// of an op of S. The term of o is the sum of the residents, of the workspace, inputs and outputs of o, and of
+// the minimum cut (rebuild_cut.h): the fewest further bytes from which the results can be made if no op of S
+// runs again. So the peak is at least the least term over all o of S.
 //
-// Three things make the terms larger. Among the schedules with the least peak, take one with the fewest
-// runs. The outputs of each run of that schedule are read later or are results, or no required op reads the
-// op's outputs.
+// Three facts make the terms larger. Among the schedules with the least peak, take one with the fewest runs.
+// In that schedule the outputs of each run are read later or are results, unless no required op reads the
+// outputs of the op.
 // - So o makes a result, or a reader of o runs after it, then a reader of that reader, and so on up to an op
 //   that makes a result or that no op reads. All of these ops run after the last run of S, so none of them
 //   is in S, and the cut must provide their inputs as well. The term is the least over the readers of o.
-//   With a reader come its postdominators, the ops that lie on every path from the reader to the end.
-// - An op that may run only once is not the last of S while S holds a descendant of it, because the
+//   Together with a reader run its postdominators: the ops on every path from the reader to the end.
+// - An op that may run only once is not the last of S while S holds a descendant of the op, because the
 //   descendant runs later.
-// - When o runs in place, the inputs that it overwrites are gone after the run.
+// - If o runs in place, the inputs that it overwrites are gone after the run.
 //
-// With fewer ops in S, the terms only fall and more ops can be the last. So the search starts from all
-// required ops and removes ops whose term is too small, in any order. It finds each bound that some set S
-// proves.
+// With fewer ops in S, the terms can only fall, and more ops can be the last. So the search starts with all
+// required ops and removes the ops whose term is too small, in any order. It finds every bound that some set
+// S proves.
 #pragma once
 
 #include <chrono>
@@ -36,14 +36,15 @@ namespace rematlas {
 struct LeastMemoryLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(1);  ///< wall clock
     std::stop_token stop = {};                                ///< a stop request is seen within 50 ms
-    std::optional<Bytes> budget = {};                         ///< first trial: is more memory needed?
-    bool only_budget = false;                                 ///< end the search after that trial
+    /// Bytes that are tried first: is more memory needed?
+    std::optional<Bytes> budget = {};
+    bool only_budget = false;  ///< ends the search after the trial of `budget`
 };
 
-/// At least `least_peak`. Of the bounds that such sets prove it is the best, to the byte or to a relative
-/// 1e-4, whichever is more. With no time left the function returns the bound proven so far. `op` is the op
-/// that runs last of its set, where the bytes are needed; `tensors` are the residents, the inputs and
-/// outputs of `op`, and the tensors of the cut. Schedules that copy tensors to the host can do with less.
+/// Returns the best bound that such sets prove, to within one byte or a relative 1e-4, whichever is more, and
+/// at least `least_peak`. When the time is over, it returns the bound proven so far. `op` is the op that runs
+/// last of its set, where the bytes are needed. `tensors` are the residents, the inputs and outputs of `op`,
+/// and the tensors of the cut. Schedules that copy tensors to the host may need less.
 PeakBound least_memory(const FlatGraph& graph, const LeastMemoryLimits& limits = {});
 
 }  // namespace rematlas

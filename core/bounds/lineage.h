@@ -9,18 +9,18 @@
 
 namespace rematlas {
 
-/// Memory: two bits for each pair of ops. Cost of building: one operation on a word for each input of an op
-/// and each 64 ops.
+/// Memory: two bits for each pair of ops. Cost of the constructor: for each input of an op, one word
+/// operation per 64 ops.
 class Lineage {
   public:
     explicit Lineage(const FlatGraph& graph);
 
-    /// The time in nanoseconds of the op and its ancestors, as far as `counted` (a flag for each op) marks
-    /// them. Each of these ops has run when the first run of `op` ends.
+    /// Returns the time in nanoseconds of the op and its ancestors, counting only ops that `counted` marks (a
+    /// flag per op). All of them have run when the first run of `op` ends.
     std::int64_t time_until(int op, std::span<const std::uint8_t> counted) const;
 
-    /// The time in nanoseconds of these required ops and of the required ops that descend from them. While
-    /// none of `ops` has run, all of this time is still to come.
+    /// Returns the time in nanoseconds of `ops` and of all required ops that descend from them. `ops` must be
+    /// required. This is the time still needed while none of `ops` has run.
     std::int64_t time_from(std::span<const int> ops) const;
 
   private:
@@ -33,8 +33,8 @@ class Lineage {
 
     const FlatGraph* graph_;
     std::size_t words_;
-    std::vector<Word> before_;  ///< per op: itself and its ancestors
-    std::vector<Word> after_;   ///< per op: itself and its descendants, if required
+    std::vector<Word> before_;  ///< per op: the op and its ancestors
+    std::vector<Word> after_;   ///< per op: the op and its descendants, only required ones
 };
 
 }  // namespace rematlas

@@ -27,8 +27,8 @@ void MinCut::link_edges() {
     }
 }
 
-/// Heights become distances to the sink in the residual network; nodes that cannot reach it get the height
-/// `nodes_` and are left alone.
+/// Sets the heights to the distances to the sink in the residual network. Nodes that cannot reach the sink
+/// get the height `nodes_` and are ignored from then on.
 void MinCut::relabel_globally() {
     height_.assign(nodes_, nodes_);
     height_[sink_] = 0;
@@ -71,7 +71,7 @@ void MinCut::raise(int node) {
     work_ += arc_begin_[node + 1] - arc_begin_[node] + 12;
     --count_[old];
     if (count_[old] == 0) {
-        // A gap: nodes above the gap cannot reach the sink any more.
+        // There is a gap: nodes above it cannot reach the sink any more.
         for (int v = 0; v < nodes_; ++v) {
             if (height_[v] <= old || height_[v] >= nodes_) continue;
             --count_[height_[v]];

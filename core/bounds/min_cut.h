@@ -1,4 +1,4 @@
-// Minimum cuts by push-relabel.
+// Computes minimum cuts by the push-relabel method.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,28 @@
 
 namespace rematlas {
 
-/// A network with whole capacities. Build once, set capacities and cut as often as needed.
+/// A network with whole capacities. It is built once; then capacities are set and the minimum cut is
+/// computed, as often as needed.
 ///
-/// Push-relabel with the highest label first, global relabelling and gaps (Goldberg and Tarjan 1988,
-/// Cherkassky and Goldberg 1997). Only the first phase runs. The flow that has reached the sink at any time
-/// is a lower bound on every cut, so that the search may be stopped.
+/// Push-relabel with the highest label first, global relabelling and the gap heuristic (Goldberg and Tarjan
+/// 1988, Cherkassky and Goldberg 1997). Only the first phase runs. At any time the flow that has reached the
+/// sink is a lower bound on every cut, so the search may be stopped.
 class MinCut {
   public:
-    /// Nodes are 0 .. nodes-1. The sum of the capacities out of the source must stay below 2^62.
+    /// Nodes are 0 .. nodes-1. The sum of the capacities out of the source must be below 2^62.
     MinCut(int nodes, int source, int sink) : nodes_(nodes), source_(source), sink_(sink) {}
 
-    /// Returns the edge's index.
+    /// Returns the index of the edge. Its capacity is 0 at first.
     int add_edge(int from, int to);
     void set_capacity(int edge, std::int64_t capacity) { capacity_[edge] = capacity; }
 
     struct Cut {
-        std::int64_t value = 0;  ///< of the minimum cut; when stopped, a lower bound on it
+        std::int64_t value = 0;  ///< value of the minimum cut; if stopped, a lower bound on it
         bool finished = true;
-        std::vector<std::uint8_t> source_side;  ///< per node; empty when stopped
+        std::vector<std::uint8_t> source_side;  ///< per node; empty if stopped
     };
 
-    /// `stop` is asked every few thousand discharges of a node.
+    /// `stop` is called every few thousand discharges of a node; it returns true to stop.
     Cut solve(const std::function<bool()>& stop);
 
   private:
@@ -41,16 +42,16 @@ class MinCut {
     }
 
     int nodes_, source_, sink_;
-    std::vector<int> from_, to_;  ///< per edge
+    std::vector<int> from_, to_;  ///< ends of each edge
     std::vector<std::int64_t> capacity_;
 
-    // Arcs 2e and 2e+1 are edge e and its reverse; those of a node are arc_list_[arc_begin_[node] ..
+    // Arcs 2e and 2e+1 are edge e and its reverse. The arcs of a node are arc_list_[arc_begin_[node] ..
     // arc_begin_[node + 1]).
     std::vector<int> arc_begin_, arc_list_, current_;
     std::vector<std::int64_t> residual_, excess_;
     std::vector<int> height_;
-    std::vector<std::vector<int>> active_;  ///< by height; entries may be out of date
-    std::vector<int> count_;                ///< nodes by height
+    std::vector<std::vector<int>> active_;  ///< nodes by height; entries may be out of date
+    std::vector<int> count_;                ///< number of nodes by height
     std::vector<int> queue_;
     int highest_ = 0;
     std::int64_t work_ = 0;

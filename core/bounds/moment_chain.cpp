@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns `most` of `count` indices, ascending, spread evenly, with `kept` among them.
+/// Returns `most` of `count` indices, ascending and spread evenly; `kept` is one of them.
 std::vector<int> spread(int count, int most, int kept) {
     std::set<int> chosen{kept};
     for (int i = 0; i < most && static_cast<int>(chosen.size()) < most; ++i)
@@ -80,8 +80,8 @@ MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most) 
     };
     if (chain.ops.empty()) return chain;
     // While memory still rises, a tensor that is not kept at a moment is not kept at the fullest moment
-    // either. Moments before the fullest would double the size of relaxations for nothing; only the nearest
-    // of them helps at times.
+    // either. So moments before the fullest would double the size of relaxations without a better bound. Only
+    // the moment right before the fullest sometimes helps.
     if (const int before = fullest() - 1; before > 0)
         chain.ops.erase(chain.ops.begin(), chain.ops.begin() + before);
     const int count = static_cast<int>(chain.ops.size());

@@ -1,5 +1,5 @@
-// Moments for relaxations: required ops of which each descends from the one before, so that their first runs
-// come in this order in every valid schedule.
+// Moments for relaxations: a chain of required ops, each a descendant of the one before. So their first runs
+// have this order in every valid schedule.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,26 @@
 
 namespace rematlas {
 
-/// Bytes held during each op when every required op runs once, in the graph's order; 0 for other ops.
+/// Returns the bytes held during each op if every required op runs once, in the graph's order; 0 for other
+/// ops.
 std::vector<std::int64_t> memory_without_reruns(const FlatGraph& graph);
 
 struct MomentChain {
-    std::vector<int> ops;  ///< each a strict descendant of the one before
-    int fullest = -1;      ///< index in `ops` of the one with the most memory without reruns; -1 when empty
+    std::vector<int> ops;  ///< each a strict descendant of the op before
+    /// Index in `ops` of the op with the most memory without reruns; -1 if `ops` is empty.
+    int fullest = -1;
 };
 
-/// A chain of ops during which the step without reruns is over `budget`. The chain prefers many ops and
-/// large ops, and it begins with the op before the fullest. With `most` > 0 it has at most `most` of these
-/// ops, spread evenly, the fullest among them. It is empty when no op is over the budget. Cost: linear in
+/// Returns a chain of ops during which the step without reruns is over `budget`. The chain prefers many ops
+/// and large ops, and it begins with the op right before the fullest. If `most` > 0, it has at most `most` of
+/// these ops, spread evenly, including the fullest. It is empty if no op is over the budget. Cost: linear in
 /// the graph.
 MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most = 0);
 
-/// Windows of a chain: window k holds the runs after the first run of moment k (counted from 1) up to the
-/// first run of moment k + 1, that one included; window 0 starts with the step, the last one ends with it.
+/// The windows of a chain. Window k holds the runs after the first run of moment k (counted from 1) up to and
+/// including the first run of moment k + 1. Window 0 starts with the step; the last window ends with it.
 struct MomentWindows {
-    std::vector<int> first;  ///< per op: no run of it is in an earlier window
+    std::vector<int> first;  ///< per op: it never runs in an earlier window
     std::vector<int> last;   ///< per required op: its first run is not in a later window
 };
 MomentWindows moment_windows(const FlatGraph& graph, const MomentChain& chain);

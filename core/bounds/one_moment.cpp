@@ -17,17 +17,16 @@ namespace {
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-/// The programme of one moment: the first run of the required op b.
+/// The linear program of one moment: the first run of the required op b.
 ///
-/// A required op that descends from b runs after the moment. The op b and its ancestors have run by the end
-/// of the moment, so that each run of them after the moment is an extra run. Any other required op may run
-/// before or after the moment, at no extra cost. An op that runs after the moment has each input from the
-/// moment (the tensor was kept) or from a run of the input's maker after the moment; the same holds for the
-/// results. At a price for each byte kept, the cheapest choice is a minimum cut of a network with three
-/// kinds of edges: from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op
-/// runs" to the sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut
-/// less price * room is a bound at every price, and the best of these bounds is the optimum of the
-/// relaxation.
+/// Required ops that descend from b run after the moment. The op b and its ancestors have run by the end of
+/// the moment, so each run of them after the moment is an extra run. Any other required op may run before or
+/// after the moment, at no extra cost. An op that runs after the moment gets each input from the moment (the
+/// tensor was kept) or from a run of the input's maker after the moment. The same holds for the results. With
+/// a price for each byte kept, the cheapest choice is a minimum cut of a network with three kinds of edges:
+/// from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op runs" to the
+/// sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut minus price *
+/// room is a bound for every price, and the best of these bounds is the optimum of the relaxation.
 class MomentProgramme {
   public:
     MomentProgramme(const FlatGraph& flat, int moment)
@@ -48,12 +47,12 @@ class MomentProgramme {
         for (const FlatGraph::Pair& pair : flat.inplace_pairs(moment)) held_ -= pair.saved;
     }
 
-    /// Bytes that the moment itself takes.
+    /// Returns the bytes that the run of b takes.
     std::int64_t held() const { return held_; }
 
-    /// A lower bound in nanoseconds on the extra time after the moment; infinite when the budget cannot be
-    /// kept. `budget` is at least `held`. With a positive `price` the function tries only that price, at a
-    /// fraction of the cost of a search for the best price. Otherwise it writes the best price into `price`.
+    /// Returns a lower bound in nanoseconds on the extra time after the moment; infinite if the budget cannot
+    /// be kept. `budget` must be at least `held`. If `price` is positive, only that price is tried, which is
+    /// much cheaper than a search for the best price. Otherwise the best price is written into `price`.
     double extra_time(std::int64_t budget, double& price, const std::function<bool()>& stop) {
         collect();
         const Choice keep = keep_the_needed();
@@ -73,15 +72,16 @@ class MomentProgramme {
   private:
     enum class Role : std::uint8_t { free, before, after };
 
-    /// A way to go on after the moment: extra time and bytes kept.
+    /// A way to continue after the moment: its extra time and the bytes kept.
     struct Choice {
         double time = 0;
         std::int64_t kept = 0;
     };
     struct Tensor {
         int id;
-        bool needed;  ///< by an op that runs after the moment or as a result; otherwise only by reruns
-        int maker;    ///< index in `ops_`, -1 when it cannot run again
+        /// A result, or read by an op that runs after the moment. Otherwise only reruns need the tensor.
+        bool needed;
+        int maker;  ///< index in `ops_`; -1 if it cannot run again
         int edge = -1;
     };
 
@@ -146,9 +146,9 @@ class MomentProgramme {
         return choice;
     }
 
-    /// The choice that keeps the fewest bytes with which the step can go on; nothing when stopped. A rerun
-    /// may itself need a tensor that cannot be made again. So the runs of all ops that can run again are not
-    /// always the best choice.
+    /// Returns the choice that keeps the fewest bytes with which the step can continue; nothing if stopped.
+    /// Running all ops that can run again is not always that choice, because a rerun may need a tensor that
+    /// cannot be made again.
     std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
         for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);
         for (std::size_t i = 0; i < ops_.size(); ++i)
@@ -160,8 +160,8 @@ class MomentProgramme {
         return choice;
     }
 
-    /// Follows the breakpoints of the concave function of the price: the next price is where the lines of the
-    /// two nearest choices meet.
+    /// Follows the breakpoints of the bound, which is a concave function of the price. The next price is
+    /// where the lines of the two nearest choices meet.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;
@@ -188,7 +188,7 @@ class MomentProgramme {
                price * static_cast<double>(room) * (1 + 8 * kEpsilon);
     }
 
-    /// Nodes: source, sink, then tensors that only reruns need, then ops. Tensors needed anyway are part of
+    /// Nodes: source, sink, then tensors, then ops. The edges of tensors that are needed in any case start at
     /// the source.
     MinCut build_network() {
         const int first_op = 2 + static_cast<int>(tensors_.size());
@@ -212,8 +212,8 @@ class MomentProgramme {
     }
 
     /// Capacities are rounded down, so that the cut in whole numbers is not above the true cut. A tensor's
-    /// capacity is at most `most`, the price of running every op that can run again and of keeping every
-    /// tensor that cannot be made again: a larger capacity would not change the minimum cut.
+    /// capacity is at most `most`: the cost of running every op that can run again and of keeping every
+    /// tensor that cannot be made again. A larger capacity would not change the minimum cut.
     MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) {
         double most = all_time_;
         for (const Tensor& t : tensors_)
@@ -247,18 +247,19 @@ class MomentProgramme {
 
     const FlatGraph& flat_;
     int moment_;
-    std::vector<Role> role_;               ///< per op; ops that nothing requires stay free and are never read
-    std::vector<std::uint8_t> at_moment_;  ///< per tensor: read or made by b
+    /// Per op. Ops that nothing requires stay free and are never read.
+    std::vector<Role> role_;
+    std::vector<std::uint8_t> at_moment_;  ///< per tensor: whether b reads or makes it
     std::vector<int> tensor_index_, op_index_;
     std::vector<Tensor> tensors_;
     std::vector<int> ops_;
     std::int64_t held_ = 0;
     int op_edges_ = 0;
     double all_time_ = 1;  ///< nanoseconds: extra time of all ops that can run again
-    double scale_ = 1;     ///< capacity of a nanosecond
+    double scale_ = 1;     ///< capacity for each nanosecond
 };
 
-/// Tries moments where the step without reruns is over the budget, the fullest first.
+/// Tries moments at which the step without reruns is over the budget, the fullest first.
 class Moments {
   public:
     Moments(const FlatGraph& flat, std::int64_t budget) {
@@ -274,8 +275,8 @@ class Moments {
         value_.assign(ops_.size(), -1);
     }
 
-    /// The index of the next moment to try; -1 when all were tried. Moments of an ever finer spread
-    /// alternate with moments beside the best one so far.
+    /// Returns the index of the next moment to try; -1 if all were tried. Moments of an ever finer spread
+    /// alternate with moments near the best one so far.
     int next() {
         if (tried_ == static_cast<int>(ops_.size())) return -1;
         if (tried_ == 0) return fullest_;
@@ -292,15 +293,15 @@ class Moments {
     }
 
   private:
-    /// 1/2, 1/4, 3/4, 1/8 ...: the van der Corput sequence.
+    /// Returns 1/2, 1/4, 3/4, 1/8 ...: the van der Corput sequence.
     static double reversed(unsigned n) {
         double value = 0;
         for (double bit = 0.5; n > 0; n /= 2, bit /= 2) value += n % 2 * bit;
         return value;
     }
 
-    /// The middle of the wider gap of untried moments beside the best moment; the first untried moment where
-    /// there is no such gap.
+    /// Returns the middle of the wider gap of untried moments next to the best moment, or the first untried
+    /// moment if there is no such gap.
     int beside_the_best() const {
         const int count = static_cast<int>(ops_.size());
         const int best = static_cast<int>(std::max_element(value_.begin(), value_.end()) - value_.begin());
@@ -335,7 +336,7 @@ OverheadBound bound_of_moments(const FlatGraph& graph, Bytes budget, int at_most
         ++bound.moments;
         MomentProgramme programme(graph, moments.op(index));
         if (programme.held() > budget.value) return {.overhead = kImpossible, .moments = bound.moments};
-        // The best price so far tells at little cost whether a moment has promise.
+        // The best price so far shows at little cost whether a moment is promising.
         double value = price > 0 ? programme.extra_time(budget.value, price, stop) : 0;
         if (price <= 0 || value > 0.97 * extra) {
             double own_price = 0;

@@ -50,8 +50,8 @@ void RebuildCut::add_arcs() {
     }
 }
 
-/// Marks the distances from the starts, up to the nearest nodes with room to the sink. Returns whether there
-/// is such a node.
+/// Computes the distances from the starts, up to the nearest nodes with room to the sink. Returns whether any
+/// such node was found.
 bool RebuildCut::find_levels(const Amounts& starts) {
     ++search_;
     queue_.clear();
@@ -78,7 +78,7 @@ bool RebuildCut::find_levels(const Amounts& starts) {
     return last < std::numeric_limits<int>::max();
 }
 
-/// Writes a path to the sink along growing distances into `path_`. A node that leads nowhere is not tried
+/// Writes a path to the sink, along growing distances, into `path_`. A node that leads nowhere is not tried
 /// again.
 bool RebuildCut::find_path(int start) {
     path_.assign(1, start);
@@ -112,8 +112,8 @@ std::int64_t RebuildCut::push_along_path(std::int64_t at_most) {
     return at_most;
 }
 
-/// Sends flow from these nodes to the sink: at most its amount from each node, and at most `enough` in all.
-/// Each amount becomes the amount that is left.
+/// Sends flow from these nodes to the sink: from each node at most its amount, and at most `enough` in all.
+/// Reduces each amount by the flow sent.
 void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     while (enough > 0 && find_levels(starts)) {
         for (auto& [node, amount] : starts) {
@@ -127,7 +127,7 @@ void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     }
 }
 
-/// Sends as much more flow as possible, up to `enough`, from the source to the needed tensors.
+/// Sends as much more flow as possible, up to `enough` in all, from the source to the needed tensors.
 void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     Amounts starts;
     for (const int op : later) {
@@ -146,7 +146,7 @@ void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     }
 }
 
-/// Takes away flow that ends in a node, from there up to the source.
+/// Removes flow that ends in a node, backwards along its paths to the source.
 void RebuildCut::give_back(int node, std::int64_t amount) {
     walk_.assign(1, {node, amount});
     while (!walk_.empty()) {
@@ -161,7 +161,7 @@ void RebuildCut::give_back(int node, std::int64_t amount) {
         const int forward = at < graph_->tensor_count ? maker_arc_[at] : -1;
         for (int arc = arc_begin_[at]; arc < arc_begin_[at + 1] && left > 0; ++arc) {
             const int to = arcs_[arc].to;
-            // Flow comes into an op from its outputs, into a tensor from its readers.
+            // Flow enters an op from its outputs, and a tensor from its readers.
             if (arc == forward || room_[arc] <= 0) continue;
             if (at >= graph_->tensor_count && graph_->producer[to] != at - graph_->tensor_count) continue;
             const std::int64_t less = std::min(left, room_[arc]);
@@ -172,8 +172,8 @@ void RebuildCut::give_back(int node, std::int64_t amount) {
     }
 }
 
-/// An op that needs no held tensor can run whenever it is needed. No flow passes through such an op, and
-/// searches skip it.
+/// Marks ops that need no held tensor as idle. Such an op can run whenever it is needed. No flow passes
+/// through it, and searches skip it.
 void RebuildCut::settle_idle(int op) {
     std::vector<int> walk{op};
     while (!walk.empty()) {
@@ -207,12 +207,11 @@ void RebuildCut::allow(std::span<const int> ops) {
     }
     send(ended, kImpossible);
     for (const auto& [node, left] : ended) give_back(node, left);
-    // This comes last, because the flow above was rerouted through ops that are idle only from now on.
+    // This must come last: the flow above was rerouted through ops that become idle only now.
     for (int op : ops) settle_idle(op);
 }
 
-/// Makes the flow into the tensor end there, and takes away the flow that went on from the tensor to the
-/// sink.
+/// Makes the flow into the tensor end there, and removes the flow that went on from the tensor to the sink.
 void RebuildCut::stop_flow_through(int tensor) {
     Amounts walk{{tensor, through(tensor)}};
     set(excess_[tensor], excess_[tensor] + through(tensor));
@@ -292,7 +291,7 @@ std::int64_t RebuildCut::least_at(Moment moment) const {
 std::vector<std::int32_t> RebuildCut::tensors_at(Moment moment, std::span<const int> later) {
     const std::int64_t before = value_;
     change_to(moment, later, kImpossible);
-    // The last search found no way to the sink, so the nodes that it saw are the source's side of the
+    // The last search found no path to the sink. So the nodes that it saw are on the source's side of the
     // minimum cut.
     std::vector<std::int32_t> tensors;
     for (int t = 0; t < graph_->tensor_count; ++t) {

@@ -1,17 +1,17 @@
-// The fewest bytes from which the results of a step can still be made, when some ops do not run again.
+// The fewest bytes from which the results of a step can still be made if some ops may not run again.
 //
 //     RebuildCut cut(flat);            // no op runs again: all results are held
 //     cut.allow({{op}});               // from now on this one may
 //     cut.value();                     // bytes that any way to make the results starts from
 //     cut.value_at({b}, {{c}});        // the same beside the inputs and outputs of b, with c to run as well
 //
-// A way to make the results is a set of tensors that are held and a set of ops that run, such that each
-// result and each input of these ops is held or made by one of these ops. The cheapest way is a minimum cut:
-// a needed tensor is held (an edge of its bytes is cut) or its maker runs and needs its inputs, without
-// limit; where the maker does not run again, the edge leads to the sink. The maximum flow is kept from one
-// question to the next. The flow that a question displaces is sent along other paths (Dinic 1970), and it is
-// restored after the question. All questions are about required ops; other ops make nothing that the results
-// need.
+// A way to make the results is a set of tensors that are held and a set of ops that run. Each result, and
+// each input of these ops, must be held or be made by one of these ops. The cheapest way is a minimum cut. A
+// needed tensor is either held (an edge with its bytes is cut), or its maker runs and needs its inputs (edges
+// without limit). If the maker may not run again, the edge of the tensor leads to the sink. The maximum flow
+// is kept between queries. The flow that a query displaces is sent along other paths (Dinic 1970), and the
+// old flow is restored after the query. All queries are about required ops; the results need nothing from
+// other ops.
 #pragma once
 
 #include <cstdint>
@@ -30,40 +30,40 @@ class RebuildCut {
 
     explicit RebuildCut(const FlatGraph& graph);
 
-    /// These required ops may run again.
+    /// Allows these required ops to run again.
     void allow(std::span<const int> ops);
 
     std::int64_t value() const { return value_; }
 
-    /// The moment during or right after a run of an op. The inputs and outputs of the op are there and are
-    /// not counted. Inputs that a run in place overwrites are gone.
+    /// The moment during or right after a run of an op. The inputs and outputs of the op are on the device
+    /// and are not counted. Inputs that a run in place overwrites are gone.
     struct Moment {
         int op;
         bool in_place = false;
     };
 
-    /// The fewest bytes at the moment from which the results and the inputs of the ops `later` can be made;
-    /// kImpossible when they cannot. At `enough` bytes the search ends and returns the bytes that are
-    /// proven. The object stays as it was.
+    /// Returns the fewest bytes at the moment from which the results and the inputs of the ops `later` can be
+    /// made; kImpossible if they cannot be made. Once `enough` bytes are proven, the search ends and returns
+    /// the proven bytes. The object is unchanged afterwards.
     std::int64_t value_at(Moment moment, std::span<const int> later, std::int64_t enough = kImpossible);
 
-    /// A lower bound on `value_at`, with any `later`. Cost: linear in the inputs and outputs of the op.
+    /// Returns a lower bound on `value_at` for any `later`. Cost: linear in the inputs and outputs of the op.
     std::int64_t least_at(Moment moment) const;
 
-    /// The tensors of a minimum cut: while these are held, no other tensor need be held.
+    /// Returns the tensors of a minimum cut: if these are held, no other tensor needs to be held.
     std::vector<std::int32_t> tensors_at(Moment moment, std::span<const int> later);
 
   private:
     /// An edge of the residual network in one direction. The nodes are the tensors, then the ops.
     struct Arc {
         int to;
-        int back;  ///< the same edge the other way
+        int back;  ///< the same edge in the other direction
     };
     struct Change {
         std::int64_t* number;
         std::int64_t before;
     };
-    using Amounts = std::vector<std::pair<int, std::int64_t>>;  ///< flow by node
+    using Amounts = std::vector<std::pair<int, std::int64_t>>;  ///< (node, flow)
 
     int node_of(int op) const { return graph_->tensor_count + op; }
     void add_arcs();
@@ -95,26 +95,29 @@ class RebuildCut {
     void change_back(std::int64_t value);
 
     const FlatGraph* graph_;
-    std::vector<std::uint8_t> allowed_;  ///< per op: may run again
-    std::vector<int> live_inputs_;       ///< per op: inputs whose makers are live
-    std::vector<std::uint8_t> live_;     ///< per op: it does not run again or has an input with a live maker
+    std::vector<std::uint8_t> allowed_;  ///< per op: whether it may run again
+    std::vector<int> live_inputs_;       ///< per op: number of inputs whose makers are live
+    /// Per op: whether it may not run again or has an input with a live maker.
+    std::vector<std::uint8_t> live_;
 
-    std::vector<int> arc_begin_;  ///< per node, into `arcs_`
+    std::vector<int> arc_begin_;  ///< per node: index in `arcs_`
     std::vector<Arc> arcs_;
     std::vector<int> maker_arc_;             ///< per tensor: the arc to its maker
-    std::vector<std::int64_t> room_;         ///< per arc
-    std::vector<std::int64_t> sink_room_;    ///< per tensor: bytes less its sink flow; 0 if its maker may run
-    std::vector<std::int64_t> to_sink_;      ///< per tensor: flow
-    std::vector<std::int64_t> from_source_;  ///< per tensor: flow
-    std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there, while the flow changes
+    std::vector<std::int64_t> room_;         ///< per arc: how much more flow it can take
+    std::vector<std::int64_t> sink_room_;    ///< per tensor: its bytes minus its flow to the sink; 0 if its
+                                             ///< maker may run
+    std::vector<std::int64_t> to_sink_;      ///< per tensor: flow to the sink
+    std::vector<std::int64_t> from_source_;  ///< per tensor: flow from the source
+    std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there for now, while the flow is
+                                             ///< changed
     std::int64_t value_ = 0;
 
-    std::vector<std::uint32_t> seen_;  ///< per node: the last search that came by
-    std::vector<int> level_;           ///< per node: distance in that search
-    std::vector<int> next_arc_;        ///< per node: the first arc that may lead on
+    std::vector<std::uint32_t> seen_;  ///< per node: the last search that reached it
+    std::vector<int> level_;           ///< per node: distance from the starts of that search
+    std::vector<int> next_arc_;        ///< per node: the first arc that may still lead to the sink
     std::uint32_t search_ = 0;
     std::vector<int> queue_;
-    std::vector<int> path_;  ///< nodes; each node's `next_arc_` leads to the next node
+    std::vector<int> path_;  ///< nodes of a path; each node's `next_arc_` leads to the next node
     Amounts walk_;
     bool logging_ = false;
     std::vector<Change> log_;

@@ -12,7 +12,8 @@
 namespace rematlas {
 namespace {
 
-constexpr int kReleaseRows = 16;  // at most so many sets of updates, each of those ready last, get a row
+constexpr int kReleaseRows = 16;  // most sets of updates that get a row; a set holds the updates that are
+                                  // ready last
 
 class ResidentTraffic {
   public:
@@ -37,7 +38,7 @@ class ResidentTraffic {
         }
     }
 
-    /// The ops with the largest footprints, of those that must run on the device.
+    /// Returns the ops with the largest footprints among the ops that must run on the device.
     std::vector<OpId> moments(int most) const {
         std::vector<std::pair<std::int64_t, OpId>> by_size;
         for (const OpId id : graph_.ops.ids())
@@ -57,7 +58,7 @@ class ResidentTraffic {
         const bool is_any_out = add_residents(moment, programme);
         if (!is_any_out) return 0;
         add_times(moment, programme);
-        if (programme.rows.impossible()) return 0;  // other bounds judge the memory
+        if (programme.rows.impossible()) return 0;  // other bounds decide whether the memory suffices
         const DualValue value = solved(programme.rows.model, limits);
         return value.infeasible ? 0 : std::min(value.bound, most_time());
     }
@@ -66,8 +67,8 @@ class ResidentTraffic {
     struct Programme {
         TermProgramme rows = {};
         Term time = kNever;
-        std::vector<std::pair<OpId, Term>> on_host = {};     ///< h
-        Entries fetched_after = {}, fetched = {}, out = {};  ///< times of copies, with negative factors
+        std::vector<std::pair<OpId, Term>> on_host = {};     ///< the variables h[i]
+        Entries fetched_after = {}, fetched = {}, out = {};  ///< times of copies, as negative factors
     };
 
     std::int64_t most_time() const { return 16 * std::max<std::int64_t>(flat_.base_time, 1); }
@@ -78,7 +79,7 @@ class ResidentTraffic {
         return least_copy_time(flat_.bytes[t], links_.to_device, most_time());
     }
 
-    /// The bytes of a run of the op: its workspace and the tensors that ops make. Residents are not counted.
+    /// Returns the bytes of a run of the op: its workspace and the tensors that ops make, without residents.
     std::int64_t footprint(std::int32_t op) const {
         std::int64_t bytes = flat_.workspace[op];
         for (const std::int32_t t : flat_.inputs[op]) bytes += flat_.bytes[t];
@@ -112,12 +113,12 @@ class ResidentTraffic {
         }
     }
 
-    /// Which ops read or update a resident: ops that must run on the device, before or after the moment, and
+    /// How a resident is used: by ops that must run on the device, at any time or after the moment, and by
     /// updates.
     struct Use {
         bool after_on_device = false, on_device = false;
         OpId update_after;  ///< an update after the moment that may run on the host
-        OpId changes;       ///< the op that changes it
+        OpId changes;       ///< the op that changes the resident
     };
     Use use_of(TensorId t, const std::vector<std::uint8_t>& after) const {
         Use use;
@@ -135,7 +136,7 @@ class ResidentTraffic {
         return use;
     }
 
-    /// Returns false where all residents have room.
+    /// Returns false if there is room for all residents.
     bool add_residents(OpId moment, Programme& programme) const {
         const std::vector<std::uint8_t> after = descendants(moment);
         std::vector<std::uint8_t> read(graph_.tensors.size(), 0);
@@ -185,7 +186,7 @@ class ResidentTraffic {
         programme.out.emplace_back(out, -out_time(t.value));
     }
 
-    /// T >= least - entries.
+    /// Adds the row T >= least - entries; the factors of `entries` are negative.
     void add_time(Programme& programme, std::int64_t least, Entries entries) const {
         entries.emplace_back(programme.time, most_time());
         programme.rows.add_row(least, entries);
@@ -241,9 +242,9 @@ class ResidentTraffic {
     const std::int64_t budget_;
     const IdVector<TensorId, char> may_leave_;
     const Lineage lineage_;
-    std::vector<std::uint8_t> on_device_;  ///< per op: it must run, and on the device
+    std::vector<std::uint8_t> on_device_;  ///< per op: it must run, and must do so on the device
     IdVector<TensorId, std::vector<OpId>>
-        touching_;  ///< of residents: ops that must run, and read or update them
+        touching_;  ///< per resident: the required ops that read or update it
 };
 
 }  // namespace

@@ -1,38 +1,38 @@
-// A lower bound on the time of schedules in which residents may leave the device. At some moment there is no
-// room for all residents, and the residents that are away at that moment must be copied.
+// A lower bound on the time of schedules in which residents may leave the device. If at some moment not all
+// residents fit on the device, the residents that are not there must be copied.
 //
 //     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
 //     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds
 //
-// Let b be an op that must run on the device, and s the time of b and of those of its ancestors that must
-// run there. During b's first run the device has room for the tensors that b reads and makes and for its
-// workspace, and the bytes that are left are the room for residents. Variables, all in [0, 1]:
-//     z[t]     resident t is not on the device then
-//     h[i]     update i, which can run on the host, does so
-//     f[t]     t is fetched after that run
+// Let b be an op that must run on the device. Let s be the time of b and of its ancestors that must run on
+// the device. During b's first run the device must hold the tensors that b reads and makes, and its
+// workspace; the remaining bytes are the room for residents. Variables, all in [0, 1]:
+//     z[t]     resident t is not on the device during b's first run
+//     h[i]     update i, which can run on the host, runs there
+//     f[t]     t is fetched after b's first run
 //     y[t]     t is fetched at some time
 //     o[t]     t is copied to the host at some time
-// The objective is the time T of the step, to be minimized. Rows, and why they hold in every valid schedule:
+// The objective, to be minimized, is the time T of the step. Rows, and why they hold in every valid schedule:
 //   sum of bytes(t) z[t] >= the bytes of the residents beyond the room
 //   f[t] >= z[t]
-//       Some op that reads or updates t must run on the device, and descends from b. This op has not run yet,
+//       Some op that reads or updates t must run on the device, and descends from b. That op has not run yet,
 //       so a resident that is not on the device during b is fetched after b.
 //   f[t] >= z[t] - h[i]
 //       The same, but only update i uses t after b, and i may run on the host instead.
 //   o[t] >= z[t] - h[i]
-//       Update i changes t on the device (h is 0 where i cannot run on the host). If t has its home on the
-//       device, then t was copied out in this step: a resident that is freed has a copy on the host, and at
-//       the start of a step there is none. If t has its home on the host, then its new value goes there.
+//       Update i changes t on the device (h[i] = 0 if i cannot run on the host). If t has its home on the
+//       device, t was copied out in this step: a resident that is freed needs a copy on the host, and at the
+//       start of a step there is none. If t has its home on the host, its new value is copied there.
 //   y[t] >= f[t], y[t] >= h[i]
 //       Update i changes t on the host, and ops that must run on the device read t: see HostOp::back.
-//   T >= time of what must run - sum of time(i) h[i]
+//   T >= time of the ops that must run - sum of time(i) h[i]
 //   T >= r + sum of host_time(i) h[i] over any set of updates
-//       with r = the least time before one of the set has its inputs
+//       with r = the least time after which some update of the set can have its inputs
 //   T >= s + sum of in(t) f[t]
 //   T >= sum of in(t) y[t]
 //   T >= sum of out(t) o[t] + sum of out(g) h[i] over the gradients g that no update before i reads
-// Steps are repeated, and copies of residents may go on in the next repetition; since a link makes one copy
-// at a time, no period is shorter than the copies of one.
+// Steps are repeated, and copies of residents may continue in the next repetition. But a link makes one copy
+// at a time, so on average no repetition is shorter than its copies.
 #pragma once
 
 #include <chrono>
@@ -48,17 +48,18 @@ namespace rematlas {
 struct ResidentTrafficLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(1);
     std::stop_token stop{};
-    int moments = 6;  ///< so many ops are tried, those with the largest footprints
+    /// How many ops are tried; the ops with the largest footprints are tried first.
+    int moments = 6;
 };
 
 struct MovingResidents {
-    IdVector<TensorId, char> may_leave;  ///< by tensor, whether copies of it may be made
+    IdVector<TensorId, char> may_leave;  ///< by tensor: whether the schedule may copy it
     HostLinks links;
 };
 
-/// A lower bound in nanoseconds on the time of schedules within the budget that copy no other residents; 0
-/// where there is nothing to prove. `flat` is the flat graph of `graph`, as `with_results_from_host` returns
-/// it.
+/// Returns a lower bound in nanoseconds on the time of schedules within the budget that copy no other
+/// residents; 0 if nothing can be proven. `flat` must be the flat graph of `graph`, as
+/// `with_results_from_host` returns it.
 std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits = {});
 

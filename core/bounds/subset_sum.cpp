@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// bits |= bits << by; bits beyond the end are lost.
+/// Computes bits |= bits << by; bits beyond the end are lost.
 void add_shifted(std::vector<std::uint64_t>& bits, std::int64_t by) {
     const std::size_t words = static_cast<std::size_t>(by / 64), rest = static_cast<std::size_t>(by % 64);
     for (std::size_t i = bits.size(); i-- > words;) {
@@ -27,7 +27,7 @@ std::int64_t largest_subset_sum(std::vector<std::int64_t> sizes, std::int64_t li
     std::int64_t divisor = 0;
     for (std::int64_t s : sizes) divisor = std::gcd(divisor, s);
     const std::int64_t units = limit / divisor;
-    constexpr std::int64_t kMostWork = 20'000'000;  // words moved: about 10 ms
+    constexpr std::int64_t kMostWork = 20'000'000;  // words that are moved: about 10 ms
     if (units > 4'000'000 || units / 64 * static_cast<std::int64_t>(sizes.size()) > kMostWork)
         return units * divisor;
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(units / 64) + 1, 0);

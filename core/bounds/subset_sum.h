@@ -1,4 +1,4 @@
-// Tightens memory rows of relaxations: a tensor is kept as a whole or not at all, so that only some sums of
+// Tightens the memory rows of relaxations: a tensor is kept as a whole or not at all, so only some sums of
 // sizes can occur.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace rematlas {
 
-/// Returns the largest sum of a subset of `sizes` that is at most `limit` (not negative). Where the search
-/// would take long, it returns the largest multiple of the greatest common divisor of `sizes` up to `limit`,
-/// which is at least that sum. Method: dynamic programming on bitsets. Cost: at most about 10 ms.
+/// Returns the largest sum of a subset of `sizes` that is at most `limit` (not negative). If the search would
+/// take too long, it returns an upper bound on that sum: the largest multiple of the greatest common divisor
+/// of `sizes` up to `limit`. Method: dynamic programming on bitsets. Cost: at most about 10 ms.
 std::int64_t largest_subset_sum(std::vector<std::int64_t> sizes, std::int64_t limit);
 
 }  // namespace rematlas

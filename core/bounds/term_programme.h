@@ -1,5 +1,5 @@
-// Programmes of 0/1 variables, some of which are known beforehand. The relaxations over moments are written
-// in this form.
+// Programs of 0/1 variables, some of which are known from the start. The relaxations over moments have this
+// form.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace rematlas {
 
-/// A variable: the index of a column, or one of the two known values below.
+/// A variable: the index of a column, or one of the two constants below.
 using Term = std::int32_t;
 using Terms = std::vector<Term>;
-constexpr Term kNever = -1, kAlways = -2;  ///< 0 and 1
+constexpr Term kNever = -1, kAlways = -2;  ///< terms for the constants 0 and 1
 
 class TermProgramme {
   public:
     using Entry = std::pair<Term, std::int64_t>;
 
-    /// Adds a whole variable in [0, 1].
+    /// Adds a variable that is 0 or 1.
     Term add_column(std::int64_t cost);
 
-    /// Adds the row: the sum of factor times variable is at least `least`. Known terms go to the other side.
-    /// A row that always holds is left out.
+    /// Adds the row: the sum of factor times variable is at least `least`. Constants are moved to the other
+    /// side. A row that always holds is not added.
     void add_row(std::int64_t least, std::span<const Entry> entries);
     void add_row(std::int64_t least, std::initializer_list<Entry> entries) {
         add_row(least, std::span(entries.begin(), entries.size()));
@@ -35,11 +35,12 @@ class TermProgramme {
         add_row(0, {{demand, -1}, {kept, 1}, {run, 1}, {copied, 1}});
     }
 
-    /// True when some row cannot be kept.
+    /// Says whether some row cannot be kept.
     bool impossible() const { return impossible_; }
     void declare_impossible() { impossible_ = true; }
 
-    MilpModel model;  ///< to be minimized; rows with a lower limit only, all numbers whole
+    /// To be minimized. Rows have only a lower limit, and all coefficients are whole.
+    MilpModel model;
 
   private:
     bool impossible_ = false;

@@ -1,4 +1,4 @@
-// The rows of two_sided_moments.h about time: on the device and on both links.
+// The rows of two_sided_moments.h about time, on the device and on both links.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +26,8 @@ void TwoSidedMoments::add_link_rows() {
     }
 }
 
-/// W[first] + .. + W[last] >= least - entries.
+/// Adds the row: the time W of the windows `first` .. `last` is at least `least` - `entries`. Entries with
+/// negative factors raise that time.
 void TwoSidedMoments::add_time_row(int first, int last, std::int64_t least, Entries& entries) {
     for (int k = first; k <= last; ++k) {
         entries.push_back({time_[k], most_time()});
@@ -48,8 +49,8 @@ void TwoSidedMoments::balance(std::span<double> multipliers) const {
     }
 }
 
-/// Adds a row for each of several sets of copies. Each set holds the copies with the largest margins, and
-/// each set adds about the same copy time to the set before.
+/// Adds a row for each of several sets of copies. Each set holds the copies with the largest margins; from
+/// one set to the next about the same copy time is added.
 void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, std::vector<Copy> copies) {
     std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.margin > b.margin; });
     double all = 0, so_far = 0;
@@ -69,7 +70,7 @@ void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, s
 }
 
 void TwoSidedMoments::add_out_rows(int moment) {
-    // Only ops that run before the moment whether or not such a copy is made.
+    // Counts only ops that run before the moment whether or not the copy is made.
     std::vector<std::uint8_t> before(graph_.op_count);
     for (int op = 0; op < graph_.op_count; ++op)
         before[op] = graph_.required[op] && windows_.last[op] < moment;
@@ -82,7 +83,8 @@ void TwoSidedMoments::add_out_rows(int moment) {
     add_margin_rows(0, moment - 1, graph_.time[op_of(moment)], std::move(copies));
 }
 
-/// Only the first runs of required users are known to come after the moment, and so after the fetch.
+/// Returns the least time from the end of a fetch after the moment to the end of the step. Only the first
+/// runs of required users are known to come after the moment, and so after the fetch.
 std::int64_t TwoSidedMoments::time_after_fetch(int moment, int tensor) const {
     std::vector<int> users;
     for (int op : graph_.users[tensor]) {
@@ -105,7 +107,7 @@ void TwoSidedMoments::add_in_rows(int moment) {
     if (moment < moments()) add_time_row(moment, moments(), 0, all);
 }
 
-/// e: a column for each tensor that is copied before the last moment or read on the host.
+/// Adds the columns e: one for each tensor that is copied before the last moment or read on the host.
 Terms TwoSidedMoments::copied_at_all(std::span<const HostOp> host_ops, const Terms& on_host) {
     Terms at_all(graph_.tensor_count, kNever);
     const auto demand = [&](int tensor, Term by) {

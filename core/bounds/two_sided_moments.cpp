@@ -42,15 +42,15 @@ std::int64_t TwoSidedMoments::most_time() const {
     return 16 * std::max<std::int64_t>(graph_.base_time, 1);
 }
 
-// The programme has no point for a schedule that takes longer than `most_time`, so no bound is above that
+// The program has no point for schedules that take longer than `most_time`, so no bound can be above that
 // time.
 std::int64_t TwoSidedMoments::bound(const DualValue& value) const {
     return value.infeasible ? most_time() : std::min(value.bound, most_time());
 }
 
 // Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
-// the runs that make these inputs and the moments that keep them, and so on. The mark is column 0, which
-// `add_columns` replaces by the column itself.
+// the runs that make these inputs, the moments that keep them, and so on. A mark is column 0, which
+// `add_columns` replaces by the real column.
 void TwoSidedMoments::find_needed() {
     for (int k = 1; k <= moments(); ++k) {
         for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
@@ -70,7 +70,7 @@ void TwoSidedMoments::find_needed() {
     }
 }
 
-/// Marks the ways to provide a tensor that a run in the window reads or that is needed after the window.
+/// Marks the ways to provide a tensor that is read by a run in the window or needed after the window.
 void TwoSidedMoments::need(int window, int tensor) {
     if (kept_[window][tensor] == kAlways) return;
     const int maker = graph_.producer[tensor];
@@ -137,7 +137,7 @@ void TwoSidedMoments::add_window_rows(int k) {
                                        fetched_[k][t]);
     }
     for (int t = 0; k < moments() && t < graph_.tensor_count; ++t) {
-        // The rows of the run of a moment's op cover the tensors that this op reads and makes.
+        // The rows of a moment's op cover the tensors that this op reads and makes.
         if (kept_[k + 1][t] < 0) continue;
         const Term made = runs_[k][graph_.producer[t]];
         programme_.add_implication(kept_[k + 1][t], kept_[k][t], made, fetched_[k][t]);
@@ -153,7 +153,7 @@ void TwoSidedMoments::add_window_rows(int k) {
 }
 
 // The reruns of a late op have no input rows in the windows. So its runs from a moment on have input rows
-// only where these runs cannot be reruns, or where the first run is among them.
+// only if these runs cannot be reruns, or if the first run is among them.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];
@@ -179,8 +179,8 @@ void TwoSidedMoments::add_end_rows(int k, int result) {
     programme_.add_implication(kAlways, kept_[k][result], runs_from_[k][graph_.producer[result]], copied);
 }
 
-// The most bytes that a run in place can save. A result that is made only once may be overwritten when it
-// can come back from the host, but the flat graph has no pairs for such results.
+// Returns the most bytes that a run in place can save. The flat graph has no pairs for results that are made
+// only once, but such a result may be overwritten if it can come back from the host.
 std::int64_t TwoSidedMoments::saved_in_place(int op) const {
     std::int64_t saved = 0, inputs = 0, outputs = 0;
     bool reads_result = false;

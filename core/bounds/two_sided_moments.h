@@ -1,31 +1,32 @@
 // The relaxation of a chain of moments for schedules that also copy tensors to the host and back. Each link
-// must finish the copies that leave before a moment, and the copies that come back after the moment.
+// must finish the copies to the host before a moment, and the copies to the device after it.
 //
 //     const MomentChain chain = moment_chain(flat, budget, 1);
 //     const TwoSidedMoments relaxation(flat, budget, chain, fastest_of(device.links));
 //     const std::int64_t time = relaxation.bound(solve_relaxation(relaxation.programme(), ...).value);
 //
-// Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are those of
-// chain_moments.h. Beside them stand
+// Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are defined
+// in chain_moments.h. Further variables:
 //     X[k,o]   o runs in window k or a later one
-//     F[k,t]   t is not there during moment k, and the first thing that brings it back is a fetch
+//     F[k,t]   t is not on the device during moment k, and a fetch is the first to bring it back
 //     f[k,t]   the same, and that fetch is in window k
 //     c[k,t]   some copy of t to the host was done before moment k began
 //     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and
 //              the last W ends with it, when all copies are done.
-// The objective is the sum of all W[k], to be minimized.
+// The objective, to be minimized, is the sum of all W[k].
 //
-// Rows, and why they hold in every valid schedule, with any order and reruns, and with any number of copies
-// of a tensor each way; let b be the op of moment k, and M(t) the maker of t:
+// The rows below hold in every valid schedule, with any order and reruns, and with any number of copies of a
+// tensor in each direction. The right column says why. Let b be the op of moment k, and M(t) the maker of t:
 //   x[k,o] <= a[k,u] + x[k,M(u)] + f[k,u]           u is an input of o. u was there when the window
 //   X[k,o] <= a[k,u] + X[k,M(u)] + F[k,u]           began, or a run or a fetch first brought u.
 //   a[k+1,t] <= a[k,t] + x[k,M(t)] + f[k,t]         The same holds for t at the end of the window.
 //   a[k+1,t] + F[k+1,t] <= a[k,t] + F[k,t] + x[k,M(t)]
-//                                                   A fetch that brings t after moment k + 1, while t
-//                                                   was not there since that moment, reads a copy from
-//                                                   before. If t was neither there during moment k nor
-//                                                   made in window k, then the first thing that brings
-//                                                   t after moment k is a fetch.
+//                                                  Either t is on the device during moment k + 1,
+//                                                  or a fetch is the first to bring t after that
+//                                                  moment, and this fetch reads an older copy. In
+//                                                  both cases: if t was neither there during moment k
+//                                                  nor made in window k, then a fetch is the first to
+//                                                  bring t after moment k.
 //   f[k,t] <= F[k,t] <= f[k,t] + F[k+1,t]           That fetch is in window k, or nothing brings t
 //                                                   before moment k + 1, and the fetch is the first
 //                                                   after that moment, too.
@@ -36,38 +37,40 @@
 //   W[k] >= sum of time(o) x[k,o]                   Runs follow each other on one clock.
 //   W[0] + .. + W[k-1] - time(b) >= r + sum of out(t) c[k,t] over any set of tensors, with
 //        r = the least over the set of the time of the ops among M(t) and its ancestors that must run before
-//        moment k. The copies are done when moment k begins. None begins before t is made, when M(t) and its
-//        ancestors have run, and a link makes one copy at a time. With no copy the row is about runs alone,
-//        and holds too.
+//        moment k. The copies are done when moment k begins. No copy begins before t is made, when M(t) and
+//        its ancestors have run, and a link makes one copy at a time. Without copies the row is about runs
+//        alone, and holds too.
 //   W[k] + .. + W[m] >= s + sum of in(t) F[k,t] over any set of tensors, with
 //        s = the least over the set of the time of the ops that must run after the fetch. The fetch begins
 //        after moment k. The required users of t that cannot run before moment k wait for the fetch, and the
 //        required ops that descend from these users wait for them. All these ops run after moment k in any
-//        case, so that the row holds with no fetch, too.
+//        case, so the row also holds without a fetch.
 //   W[k] + .. + W[m] >= sum of in(t) f[j,t]         j >= k. Fetches in different windows are different.
-//   the memory row of chain_moments.h               A fetch takes its bytes at once, so a tensor on its
-//                                                   way counts as being there.
+//   the memory row of chain_moments.h               A fetch takes its bytes at once, so a tensor that is
+//                                                   being fetched counts as being on the device.
 //   1 <= a[m,t] + x[m,M(t)] + c[m,t]                t is a result, which ends on the host if it is not
 //                                                   on the device. The same holds with X at each k.
-//                                                   With `activations_only`, F stands in place of c.
-// Where ops may run on the host (host_ops.h), the graph is the step without these ops, and there are
+//                                                   With `activations_only`, F replaces c.
+// If ops may run on the host (host_ops.h), the graph is the step without these ops. Further variables:
 //     h[i]     op i of these ops runs on the host
 //     e[t]     t is copied to the host at some time
-// with these rows over the whole step, in which each of these ops runs once, on the device or on the host:
-//   e[t] >= c[m,t], e[t] >= h[i]                    t an input of op i, made on the device
+// The rows for them are about the whole step, in which each of these ops runs once, on the device or the
+// host:
+//   e[t] >= c[m,t], e[t] >= h[i]                    t: an input of op i that is made on the device
 //   W[0] + .. + W[m] >= sum of time(o) x[k,o] + sum of time(i) (1 - h[i])
 //   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with
 //        r = the least over the set of the time of the ops that must run before the inputs of op i are there.
 //        Ops on the host run one after another.
 //   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as in the row before a moment
 //   W[0] + .. + W[m] >= sum of in(t) f[k,t] + sum of in(t) h[i] over t in back(i)
-// Residents that may leave the device take no bytes and no time here. A link counts with its fastest rate
-// and no latency. The rows hold whether a step waits for a copy or is refused while the copy is under way.
-// They use only two facts: no tensor leaves the device while it is copied from there, and no run reads a
+// Residents that may leave the device take no bytes and no time here. A link is counted with its fastest rate
+// and no latency. The rows hold whether a step waits for a copy or is refused while the copy is running. They
+// rely on only two facts: no tensor leaves the device while it is being copied from there, and no run reads a
 // tensor that has not arrived.
 //
-// Source: rows of chain_moments.h; the rows of the links are the preemptive relaxation of one machine with
-// release dates and tails (Carlier 1982, "The one-machine sequencing problem"), with choice of the jobs.
+// Source: the rows of chain_moments.h. The rows of the links are the preemptive relaxation of one machine
+// with release dates and tails (Carlier 1982, "The one-machine sequencing problem"), with a choice of the
+// jobs.
 #pragma once
 
 #include <cstdint>
@@ -86,27 +89,27 @@ namespace rematlas {
 
 class TwoSidedMoments {
   public:
-    /// `margin_rows`: at each moment, each link gets rows for at most so many sets of tensors, those with
+    /// `margin_rows`: at each moment, each link gets rows for at most this many sets of tensors, those with
     /// the largest r or s. More rows make the bound stronger, except with first-order methods, which do not
-    /// converge with many rows. `host_ops` are those of `graph`. The chain may be empty.
+    /// converge with many rows. `host_ops` must be ops of `graph`. The chain may be empty.
     TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain, const HostLinks& links,
                     int margin_rows = kAllMarginRows, std::span<const HostOp> host_ops = {});
     static constexpr int kAllMarginRows = 1000;
 
-    /// The programme minimizes nanoseconds, over schedules that take at most `most_time`.
+    /// The program minimizes nanoseconds, over schedules that take at most `most_time`.
     const MilpModel& programme() const { return programme_.model; }
 
-    /// True when the ops of the moments cannot run within the budget: no schedule fits.
+    /// Says whether the op of some moment cannot run within the budget; then no schedule fits.
     bool impossible() const { return programme_.impossible(); }
 
-    /// The lower bound in nanoseconds that `value` proves for all schedules; at most `most_time`.
+    /// Returns the lower bound in nanoseconds that `value` proves for all schedules; at most `most_time`.
     std::int64_t bound(const DualValue& value) const;
 
-    /// Scales the multipliers of the time rows so that those of each window sum up to at most 1, as in the
-    /// optimum. Each 1 in excess would lower the value by 16 times the step.
+    /// Scales the multipliers of the time rows so that the multipliers of each window add up to at most 1, as
+    /// in the optimum. An excess of 1 would lower the value by 16 times the step.
     void balance(std::span<double> multipliers) const;
 
-    /// 16 times the step without reruns.
+    /// Returns 16 times the time of the step without reruns.
     std::int64_t most_time() const;
 
   private:
@@ -115,7 +118,7 @@ class TwoSidedMoments {
 
     /// One job of a machine that does one job at a time: a copy on a link, or an op on the host.
     struct Copy {
-        std::int64_t margin;  ///< time before its release, or after its arrival
+        std::int64_t margin;  ///< time before its start is possible, or time needed after its end
         std::int64_t time;
         Term term;
     };
@@ -153,18 +156,18 @@ class TwoSidedMoments {
     HostLinks links_;
     int margin_rows_;
     Lineage lineage_;
-    std::vector<std::uint8_t> late_;   ///< per op: b_fullest or a descendant of it
+    std::vector<std::uint8_t> late_;   ///< per op: it is the fullest moment's op or descends from it
     std::vector<Terms> runs_;          ///< x[window][op]
     std::vector<Terms> runs_from_;     ///< X[window][op]
     std::vector<Terms> kept_;          ///< a[moment][tensor]
     std::vector<Terms> fetched_;       ///< f[window][tensor]
     std::vector<Terms> fetched_from_;  ///< F[moment][tensor]
     std::vector<Terms> copied_;        ///< c[moment][tensor]
-    Terms time_;                       ///< W[window] less `least_`, as a share of `most_time`
-    std::vector<std::int64_t> least_;  ///< per window: time of the ops that run in it for sure
+    Terms time_;                       ///< W[window] minus `least_`, as a share of `most_time`
+    std::vector<std::int64_t> least_;  ///< per window: time of the ops that certainly run in it
     struct TimeRow {
         std::size_t row;
-        int first, last;  ///< windows
+        int first, last;  ///< indices of windows
     };
     std::vector<TimeRow> time_rows_;
     TermProgramme programme_;

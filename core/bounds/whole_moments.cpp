@@ -15,7 +15,7 @@ namespace rematlas {
 namespace {
 
 constexpr double kLargestEntry = 1000;  // largest entry of a scaled row, and the scaled base time
-constexpr double kMargin = 1e-6;        // of the scaled objective, for errors of the library
+constexpr double kMargin = 1e-6;        // share of the scaled objective, for errors of the library
 
 class WholeSearch {
   public:
@@ -52,14 +52,14 @@ class WholeSearch {
     }
 
   private:
-    /// Some schedule takes no longer than the bound.
+    /// Says whether some schedule takes no longer than the bound.
     bool is_proven() const {
         return proves_optimal(found_.bound, limits_.known) ||
                (!found_.runs.empty() && cost_.peak <= budget_ && proves_optimal(found_.bound, cost_.time));
     }
 
-    /// Fixes columns by their reduced costs. The columns of intervals, which `relaxed` may have as well,
-    /// come last, so that equal indices mean equal columns.
+    /// Fixes columns by their reduced costs. `relaxed` may also have columns of intervals. These come last,
+    /// so equal indices mean equal columns.
     void fix_columns(const DualValue& relaxed) {
         if (limits_.known == std::numeric_limits<std::int64_t>::max()) return;
         const std::int64_t room = limits_.known - (relaxed.bound - 1);
@@ -118,9 +118,9 @@ class WholeSearch {
     const ChainMoments relaxation_;
     const std::int64_t fixed_time_;
     std::shared_ptr<MilpModel> programme_;
-    double unit_ = 1;  ///< nanoseconds of a 1 in the objective
+    double unit_ = 1;  ///< nanoseconds per unit of the objective
     WholeMoments found_;
-    SequenceCost cost_;  ///< of `found_.runs`
+    SequenceCost cost_;  ///< cost of `found_.runs`
 };
 
 }  // namespace

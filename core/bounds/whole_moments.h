@@ -1,5 +1,5 @@
-// The chain-moment relaxation with whole variables, solved by a library for mixed-integer programmes. Its
-// value is often the optimum itself, and its solution a schedule with that time.
+// The chain-moment relaxation with whole variables, solved by a library for mixed-integer programs. Often its
+// value is the optimum and its solution is a schedule with that time.
 #pragma once
 
 #include <chrono>
@@ -17,26 +17,30 @@ namespace rematlas {
 
 struct WholeMomentsLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(5);        ///< wall clock
-    std::stop_token stop{};                                         ///< seen within 20 ms
-    std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
-    int moments = 0;                                                ///< moments of the chain used; 0: all
+    std::stop_token stop{};                                         ///< a stop request is seen within 20 ms
+    std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of the best known schedule
+                                                                    ///< within the budget
+    int moments = 0;                                                ///< how many moments of the chain are
+                                                                    ///< used; 0: all moments
 };
 
 struct WholeMoments {
-    std::int64_t bound = 0;  ///< no schedule takes less time; nanoseconds, at most `known`
-    std::int64_t nodes = 0;  ///< of the branch and bound
-    RunSequence runs;        ///< of the best solution, within the budget if any was; may be empty
+    std::int64_t bound = 0;  ///< nanoseconds: no schedule takes less; at most `known`
+    std::int64_t nodes = 0;  ///< number of nodes of the branch and bound
+    /// The runs of the best solution, within the budget if any solution was. May be empty.
+    RunSequence runs;
 };
 
-/// `relaxed` is the value of the linear relaxation with the same moments, with or without intervals. It
+/// `relaxed` must be the value of the linear relaxation with the same moments, with or without intervals. It
 /// shows that some columns can be only 0 or only 1 in a schedule as good as `known`; these columns are fixed
-/// first. The bound is proven to the tolerances of the library (1e-9 in a row and of a whole number), less a
-/// margin of 1e-9 of the step without reruns. Where the library ends with no solution, the bound is that of
-/// `relaxed`. All moments are for graphs of up to about 200 ops. Errors: this build lacks the library.
+/// first. The bound is proven to the tolerances of the library (1e-9 for rows and for whole numbers), minus a
+/// margin of 1e-9 of the time of the step without reruns. If the library ends without a solution, the bound
+/// is that of `relaxed`. Using all moments is only practical for graphs of up to about 200 ops. Fails if this
+/// build lacks the library.
 Result<WholeMoments> solve_whole_moments(const FlatGraph& graph, Bytes budget, const DualValue& relaxed,
                                          MilpLibrary library, const WholeMomentsLimits& limits);
 
-/// Rounds `time` up to a multiple of the greatest common divisor of the ops' times, since each sum of these
+/// Rounds `time` up to a multiple of the greatest common divisor of the ops' times, because each sum of these
 /// times is such a multiple.
 std::int64_t next_possible_time(const FlatGraph& graph, std::int64_t time);
 

@@ -11,10 +11,10 @@
 namespace rematlas {
 namespace {
 
-constexpr double kGapRounding = 1e-6;     ///< relative error of the overheads that a gap is computed from
-constexpr double kMostOptimalGap = 1e-6;  ///< gap of a schedule that is called optimal: rounding only
+constexpr double kGapRounding = 1e-6;     ///< relative error of the overheads from which a gap is computed
+constexpr double kMostOptimalGap = 1e-6;  ///< largest gap of a schedule that is called optimal: only rounding
 
-/// Compares the schedule's own figures, and the budgets, with the played schedule.
+/// Compares the schedule's own figures and the budgets with the results of playing the schedule.
 void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport& report) {
     const auto violation = [&](const std::string& what) {
         report.violations.push_back("at the end: " + what);
@@ -32,8 +32,8 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         violation("the overhead is " + std::to_string(report.overhead) + ", the schedule predicts " +
                   std::to_string(schedule.overhead));
     }
-    // Both players count whole nanoseconds by the same rules (docs/concepts/schedules.md), so nothing is left
-    // to rounding.
+    // Both players count whole nanoseconds by the same rules (docs/concepts/schedules.md), so there is no
+    // rounding error.
     if (predicts && schedule.time.value > 0 && schedule.time != report.time) {
         violation("the time is " + std::to_string(report.time.value) + " ns, the schedule predicts " +
                   std::to_string(schedule.time.value));
@@ -65,7 +65,7 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         over(report.host_peak_step, "peak on the host", report.host_peak, *budgets.host);
 }
 
-/// Planned addresses are checked by their own checker; the budget bounds the arena.
+/// Checks the planned addresses with their own checker, and compares the arena with the budget.
 void check_arena(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget,
                  CheckReport& report) {
     const Bytes arena = schedule.addresses->arena;

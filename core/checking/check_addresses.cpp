@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// Bytes low .. high-1 of the arena and their owner. They belong to nobody when `owner` is empty.
+/// The bytes low .. high-1 of the arena and their owner. If `owner` is empty, nobody owns them.
 struct Range {
     std::int64_t low = 0, high = 0;
     std::string owner = {};
@@ -68,13 +68,13 @@ class AddressChecker {
         Range workspace;
         if (op.workspace.value > 0)
             workspace = claim("the workspace of op " + std::to_string(id.value), op.workspace.value, 0);
-        // Old copies are held while the op runs, beside its outputs and its workspace. `claim` has compared
-        // all other ranges.
+        // Old copies of the outputs are held while the op runs, beside the new outputs and the workspace.
+        // `claim` has compared all other ranges.
         for (const Range& old : old_copies) {
             for (TensorId t : op.outputs) compare(old, held_.at(t));
             compare(old, workspace);
         }
-        for (TensorId t : op.outputs)  // from here on an output is as wide as itself
+        for (TensorId t : op.outputs)  // from here on an output has its own width
             held_.at(t).high = held_.at(t).low + graph_.tensors[t].bytes.value;
     }
 

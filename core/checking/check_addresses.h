@@ -1,4 +1,4 @@
-// The independent checker of planned addresses: shares no code with the planner.
+// The independent checker of planned addresses. It shares no code with the planner.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace rematlas {
 
-/// Replays the steps, gives each lifetime and each workspace the next offset (residents come first, then
-/// step by step the outputs in the op's order and the workspace), and compares every range that is taken
-/// with every range held then, in exact bytes. Without `residents`, residents have no offsets, because they
-/// live elsewhere. Residents that `homes` keeps on the host get an offset with each fetch. Errors: the first
-/// step at which two ranges overlap, an output of a run in place does not start where its input starts, an
-/// offset is not aligned, or a range leaves the arena; then a number of offsets that is not the number of
-/// lifetimes. The steps must be possible (`check`). Cost: the number of runs times the number of tensors
-/// alive.
+/// Replays the steps and gives the next offset to each lifetime and each workspace: residents first, then for
+/// each step the outputs in the op's order and the workspace. Compares every new range with all ranges held
+/// at that time, in exact bytes. If `residents` is false, residents have no offsets, because they live
+/// elsewhere. Residents that `homes` keeps on the host get an offset with each fetch. Fails at the first step
+/// at which two ranges overlap, an output of a run in place does not start where its input starts, an offset
+/// is not aligned, or a range reaches outside the arena. Also fails if the number of offsets is not the
+/// number of lifetimes. The steps must be possible (`check`). Cost: the number of runs times the number of
+/// live tensors.
 Result<void> check_addresses(const Graph& graph, const std::vector<Step>& steps, const Addresses& addresses,
                              bool residents = true, const Homes& homes = {});
 

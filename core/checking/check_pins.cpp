@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostBroken = 20;
 
-/// Plays the schedule for one pin, straight from the wording in pin.h. Slow and plain on purpose.
+/// Plays the schedule for one pin, following the text of pin.h literally. Deliberately simple and slow.
 class PinCheck {
   public:
     PinCheck(const Graph& graph, const Pin& pin) : graph_(graph), pin_(pin) {
@@ -38,8 +38,8 @@ class PinCheck {
     }
 
   private:
-    /// Whether the pattern matches the name. `ends` marks the lengths of the name's prefixes that the
-    /// pattern read so far matches.
+    /// Says whether the pattern matches the name. `ends[i]` says whether the part of the pattern read so far
+    /// matches the first i characters of the name.
     bool fits(std::string_view name) const {
         std::vector<char> ends(name.size() + 1, 0);
         ends[0] = 1;
@@ -55,8 +55,8 @@ class PinCheck {
         return ends.back();
     }
 
-    /// The module that the pattern matches and the op lies in: the op's module path, or a prefix of it that
-    /// ends before a dot.
+    /// Returns the module that contains the op and that the pattern matches: the op's module path, or a
+    /// prefix of the path that ends before a dot.
     std::optional<std::string> module_of(OpId id) const {
         const std::string& path = graph_.ops[id].module;
         if (path.empty() || graph_.ops[id].phase != Phase::forward) return std::nullopt;
@@ -86,7 +86,7 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Notes the tensors of a matched module that another module, or the loss, reads in the forward pass.
+    /// Notes the tensors of a matched module that another module or the loss reads in the forward.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;
@@ -120,15 +120,16 @@ class PinCheck {
     const Graph& graph_;
     const Pin& pin_;
     std::map<TensorId, OpId> maker_;
-    std::map<OpId, std::optional<std::string>> module_;  ///< per op: the matched module that it lies in
-    std::set<TensorId> leaves_;  ///< read outside of their module in the forward pass, or results
+    std::map<OpId, std::optional<std::string>> module_;  ///< per op: the matched module that contains it
+    /// Tensors that are results or are read outside their module in the forward.
+    std::set<TensorId> leaves_;
     std::optional<OpId> loss_;
     bool matched_ = false;
-    std::set<OpId> ops_;          ///< of a keep pin
-    std::set<TensorId> tensors_;  ///< of a recompute pin
+    std::set<OpId> ops_;          ///< ops that a keep pin matches
+    std::set<TensorId> tensors_;  ///< tensors that a recompute pin matches
     std::set<OpId> ran_;
     std::set<TensorId> made_after_;
-    bool backward_ = false;  ///< the last op of the loss has run
+    bool backward_ = false;  ///< whether the last op of the loss has run
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The independent check of pins (core/schedule/pin.h): shares no code with core/pins, which makes schedules
-// obey them.
+// The independent check of pins (core/schedule/pin.h). It shares no code with core/pins, which makes
+// schedules obey them.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace rematlas {
 
-/// Returns a line for each break of a pin, which names the pin and the step; no line when all pins are
-/// obeyed. A pin that matches nothing in the graph is broken too. At most 20 lines. Cost: linear in the ops,
-/// tensors and steps for each pin.
+/// Returns a line for each violation of a pin, at most 20 lines. Each line names the pin and the step. A pin
+/// that matches nothing in the graph is violated, too. Cost: linear in the ops, tensors and steps for each
+/// pin.
 std::vector<std::string> broken_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
 
 }  // namespace rematlas

@@ -23,7 +23,7 @@ HostTraffic::TaskId HostTraffic::copy(Way way, int tensor, std::int64_t alone, s
     return add({way, tensor, alone, contended, latency, std::move(first)});
 }
 
-/// Nothing slows an op of the host down, so both of its times are the same.
+/// Nothing slows an op on the host down, so its two times are equal.
 HostTraffic::TaskId HostTraffic::run_on_host(int op, std::int64_t time, std::set<TaskId> first) {
     return add({Way::host, op, time, time, 0, std::move(first)});
 }
@@ -54,14 +54,14 @@ HostTraffic::Task* HostTraffic::front(Way way) {
     return line.empty() ? nullptr : &tasks_[line.front()];
 }
 
-/// Whether bytes move the other way.
+/// Says whether bytes are moving in the other direction.
 bool HostTraffic::contended(Way way) {
     if (way == Way::host) return false;
     const Task* other = front(way == Way::out ? Way::in : Way::out);
     return other && other->moving();
 }
 
-/// Nanoseconds; -1 where nothing is under way.
+/// Returns nanoseconds; -1 if no task is running.
 std::int64_t HostTraffic::until_next_change() {
     std::int64_t next = -1;
     for (Way way : kWays) {

@@ -1,6 +1,5 @@
-// The checker's own clock for compute, and beside it for the copies on the two links and the ops on the
-// host. It follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's
-// queues.
+// The checker's own clock for compute, for the copies on the two links and for the ops on the host. It
+// follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's queues.
 #pragma once
 
 #include <array>
@@ -20,22 +19,21 @@ class HostTraffic {
 
     std::int64_t clock() const { return clock_; }
 
-    /// Moves the clock by `time`. Copies and ops of the host go on meanwhile.
+    /// Advances the clock by `time`. Copies and ops on the host go on during that time.
     void compute(std::int64_t time);
     void await(TaskId task);
 
-    /// Adds a copy behind all others of its way. It begins once the copies before it and all of `first` are
-    /// done.
+    /// Adds a copy at the end of the queue of its direction. It begins when all copies before it in the queue
+    /// and all tasks of `first` are done.
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
 
-    /// The tasks under way: the way, the tensor or op, the latency still to come, and the share that has
-    /// been moved.
+    /// The tasks that are not done: (queue, tensor or op, latency left, share already moved).
     using UnderWay = std::vector<std::tuple<Way, int, std::int64_t, unsigned __int128>>;
     UnderWay under_way() const;
 
-    /// Time in which a way was not idle, so far.
+    /// Returns the time so far in which the queue was not idle.
     std::int64_t busy(Way way) const { return busy_[static_cast<std::size_t>(way)]; }
 
   private:
@@ -47,8 +45,8 @@ class HostTraffic {
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
-        /// The share moved, out of alone * contended. A nanosecond alone adds `contended` to it, and a
-        /// nanosecond beside the other way adds `alone`.
+        /// Returns the share that has been moved, as a part of alone * contended. A nanosecond alone adds
+        /// `contended` to the share; a nanosecond in which the other direction also moves bytes adds `alone`.
         unsigned __int128 moved() const;
         unsigned __int128 whole() const;
         bool moving() const { return begun && !done && latency == 0; }
@@ -63,7 +61,8 @@ class HostTraffic {
 
     std::int64_t clock_ = 0;
     std::vector<Task> tasks_;
-    std::array<std::deque<TaskId>, 3> waiting_;  ///< by way; the first of each is begun or begins next
+    /// By way. The first task of each queue has begun or begins next.
+    std::array<std::deque<TaskId>, 3> waiting_;
     std::array<std::int64_t, 3> busy_{};
 };
 

@@ -40,7 +40,7 @@ class Player {
     bool full() const { return report_.violations.size() >= kMostViolations; }
     std::int64_t size(TensorId t) const { return graph_.tensors[t].bytes.value; }
     bool resident(TensorId t) const { return !made_.contains(t); }
-    /// A resident that the host holds from one step to the next.
+    /// Says whether t is a resident that the host holds from one step to the next.
     bool kept_on_host(TensorId t) const { return resident(t) && home_on_host_.contains(t); }
     std::string name(TensorId t) const {
         return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")";
@@ -88,7 +88,7 @@ class Player {
             tell_use(busy, 1);
             if (!sound() || !schedule_.homes.cyclic || traffic_.under_way() == before) return;
         }
-        // No repetition ended as it began, so the time is the mean.
+        // No repetition ended in the state in which it began, so the time is the mean.
         for (const auto& [t, copy] : to_host_) traffic_.await(copy);
         for (const auto& [t, copy] : to_device_) traffic_.await(copy);
         const std::int64_t all = traffic_.clock();
@@ -224,8 +224,8 @@ class Player {
         traffic_.compute(op.time.value);
     }
 
-    /// An op must find residents as in the graph's order: the other ops before it that update them have run,
-    /// and those after it have not.
+    /// Checks that the op finds the residents as in the graph's order: all other ops that come before it and
+    /// update them have run, and those that come after it have not.
     void see_values(OpId id, const std::vector<TensorId>& tensors) {
         for (TensorId t : tensors) {
             for (OpId other : updated_by_[t]) {
@@ -240,7 +240,7 @@ class Player {
     }
 
     /// Plays the updates of residents by an op's first run. The copies of these residents on the host become
-    /// worthless.
+    /// invalid.
     void play_updates(OpId id) {
         see_values(id, graph_.ops[id].mutates);
         for (TensorId t : graph_.ops[id].mutates) {
@@ -345,7 +345,7 @@ class Player {
     void await(const Latest& list, TensorId t) {
         if (const auto found = list.find(t); found != list.end()) traffic_.await(found->second);
     }
-    /// Bytes that are being copied stay as they are until the copy is done.
+    /// Checks that no copy of the tensor is running: its bytes must not change until the copy is done.
     void expect_no_copy_of(TensorId t, const std::string& doing) {
         expect_done(to_device_, t, doing, "arrives");
         expect_done(to_host_, t, doing, "is on its way to the host");
@@ -411,20 +411,21 @@ class Player {
     const Graph& graph_;
     const Schedule& schedule_;
     Links links_;
-    std::set<TensorId> made_;  ///< by some op; the others are resident
+    std::set<TensorId> made_;  ///< tensors that some op makes; all others are resident
     std::map<TensorId, std::set<OpId>> updated_by_;
     std::set<TensorId> home_on_host_, stays_;
     std::set<TensorId> on_device_, on_host_;
-    Latest to_host_, to_device_;     ///< the latest copy of a tensor
-    Latest host_ops_, host_writes_;  ///< latest op on the host that names it; that mutates or makes it
+    Latest to_host_, to_device_;  ///< per tensor: its latest copy
+    /// Per tensor: the latest op on the host that names it, and the latest one that mutates or makes it.
+    Latest host_ops_, host_writes_;
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
-    std::set<OpId> ran_on_side_;  ///< ops that ran on the present side of the graph's boundary
+    std::set<OpId> ran_on_side_;  ///< ops that ran on the current side of the graph's boundary
     std::set<TensorId> read_behind_boundary_;
     bool is_behind_boundary_ = false;
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
-    bool counts_ = true;  ///< true in the first repetition, the only one that is counted
+    bool counts_ = true;  ///< true in the first repetition; only that one is counted
     double step_time_ = 0;
     HostTraffic traffic_;
     CheckReport report_;

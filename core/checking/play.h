@@ -1,11 +1,13 @@
-// The checker's player: follows docs/concepts/schedules.md on sets and maps, slow and plain on purpose.
+// The checker's player. It follows docs/concepts/schedules.md with sets and maps, and is deliberately simple
+// and slow.
 #pragma once
 
 #include "core/checking/check.h"
 
 namespace rematlas {
 
-/// Fills the whole report, except for comparisons with the schedule's own figures and with budgets.
+/// Plays the schedule and fills the report. Makes no comparison with the schedule's own figures or with
+/// budgets.
 CheckReport play_schedule(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// The files of resources/devices, resources/links and resources/hosts, built into the program. Their lists
-// are written by CMake.
+// The files of resources/devices, resources/links and resources/hosts, built into the program. CMake writes
+// the lists of these files.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace rematlas {
 struct BuiltinProfile {
     std::string_view name, text;
 };
-std::span<const BuiltinProfile> builtin_profiles();  ///< of devices
+std::span<const BuiltinProfile> builtin_profiles();  ///< profiles of devices
 std::span<const BuiltinProfile> builtin_links();
 std::span<const BuiltinProfile> builtin_hosts();
 

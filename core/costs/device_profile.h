@@ -1,4 +1,4 @@
-// What a device can do, for predicting the times of ops without it.
+// The speeds and sizes of a device, from which the times of ops are predicted without the device.
 //
 //     Result<DeviceProfile> h200 = device_profile("h200");         // one that comes with the program
 //     Result<DeviceProfile> mine = device_profile("mine.json");    // or a file
@@ -29,32 +29,35 @@
 namespace rematlas {
 
 struct DeviceProfile {
-    std::string id = {};  ///< "h200", or the file's name without its ending
+    std::string id = {};  ///< "h200", or the file's name without its extension
     std::string name = {};
     std::string kind = {};                                 ///< "cpu" or "cuda"
-    Bytes memory = {};                                     ///< of the device
+    Bytes memory = {};                                     ///< memory of the device
     std::map<std::string, double> matmul_flops = {};       ///< peak, per second, by type: "f32", "bf16", ...
-    std::map<std::string, double> convolution_flops = {};  ///< by type; by default as `matmul_flops`
+    std::map<std::string, double> convolution_flops = {};  ///< by type; the default is `matmul_flops`
     std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
-    Nanoseconds launch = {};                                 ///< of any op
+    /// Added to the time of every op.
+    Nanoseconds launch = {};
     double matmul_efficiency = 1;                            ///< share of the peak that large products reach
-    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, where another share holds
+    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, for types with another share
     double convolution_efficiency = 1;
-    double attention_efficiency = 1;  ///< of fused attention kernels
-    double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
-    Links links = {};                 ///< to the memory of the host
-    HostProfile host = {};            ///< host that such devices mostly have; in the file a name or a path
-    Bytes matmul_workspace = {};      ///< held for good by the library of matrix products
-    double capability = 0;            ///< CUDA compute capability, e.g. 9.0
+    /// Share of the peak that fused attention kernels reach.
+    double attention_efficiency = 1;
+    double memory_efficiency = 1;  ///< share of the bandwidth that large copies reach
+    Links links = {};              ///< links to the memory of the host
+    /// The host that such devices usually have. In the file it is a name or a path.
+    HostProfile host = {};
+    Bytes matmul_workspace = {};  ///< held permanently by the library of matrix products
+    double capability = 0;        ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources = {};
 };
 
-/// The names of the profiles that come with the program.
+/// Returns the names of the profiles that come with the program.
 const std::vector<std::string>& device_profile_names();
 
-/// Reads a profile by its name, or by a path that ends in .json. Errors: one line that names the file and
-/// the field.
+/// Reads a profile by its name, or from a path that ends in .json. Errors are one line that names the file
+/// and the field.
 Result<DeviceProfile> device_profile(const std::string& name_or_path);
 Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name);
 

@@ -32,7 +32,7 @@ double bandwidth(const Fields& fields, const char* key) {
     return value;
 }
 
-/// A host's own file, or the host that stands in a file of links.
+/// Reads a host from its own file, or from a file of links that contains a host.
 HostProfile read_host(const json& object) {
     const Fields file(object, "");
     if (file.has("format") && file.text("format") == kLinksFormat) {

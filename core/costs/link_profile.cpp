@@ -41,7 +41,7 @@ Result<Links> links_of(const Result<LinkProfile>& profile) {
     return profile->links;
 }
 
-/// Whether a file says that it is of links, and not of a device.
+/// Says whether a file describes links and not a device.
 bool is_of_links(std::string_view text) {
     const json parsed = json::parse(text, nullptr, false);
     const auto format = parsed.is_object() ? parsed.find("format") : parsed.end();

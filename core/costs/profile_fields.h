@@ -1,4 +1,4 @@
-// Functions that the readers of profiles of devices, of links and of hosts share.
+// Functions shared by the readers of device, link and host profiles.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace rematlas {
 
-/// Fails at a key of the file that is not in `known`.
+/// Fails if the file has a key that is not in `known`.
 inline void refuse_unknown(const Fields& file, const nlohmann::json& object,
                            std::span<const std::string_view> known) {
     for (const auto& [key, value] : object.items())
@@ -23,7 +23,7 @@ inline void refuse_unknown(const Fields& file, const nlohmann::json& object,
             file.fail("key '" + key.substr(0, 60) + "' is not known");
 }
 
-/// Where each figure comes from: the texts under "sources", which may be missing.
+/// Returns the source of each figure: the texts under "sources". "sources" may be missing.
 inline std::map<std::string, std::string> sources_in(const Fields& file) {
     std::map<std::string, std::string> found;
     if (!file.has("sources")) return found;
@@ -32,8 +32,8 @@ inline std::map<std::string, std::string> sources_in(const Fields& file) {
     return found;
 }
 
-/// Reads the profile in a text. `read` takes the object in the text and throws FieldError. Errors start with
-/// `name`.
+/// Reads a profile from a text. `read` gets the object in the text and may throw FieldError. Errors start
+/// with `name`.
 template <class Profile>
 Result<Profile> profile_in(std::string_view text, std::string_view name,
                            Profile (*read)(const nlohmann::json& object)) {
@@ -52,7 +52,7 @@ inline std::vector<std::string> names_of(std::span<const BuiltinProfile> profile
     return names;
 }
 
-/// "a, b, c"
+/// Returns "a, b, c".
 inline std::string listed(const std::vector<std::string>& names) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;

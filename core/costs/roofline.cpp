@@ -12,38 +12,37 @@ double elements(const std::vector<std::int64_t>& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
 }
 
-/// The size of an axis counted from the end (1: the last); 1 where the tensor has no such axis.
+/// Returns the size of an axis counted from the end (1: the last axis); 1 if the tensor has no such axis.
 double from_end(const ShapeOf& shape, std::size_t axis) {
     return axis <= shape.sizes.size() ? static_cast<double>(shape.sizes[shape.sizes.size() - axis]) : 1.0;
 }
 
-/// The flops of a product, 2 m k n for each matrix of the batch. The left operand has m k elements, and the
-/// last axis of the right operand has n.
+/// Returns the flops of a product: 2 m k n for each matrix of the batch. The left operand has m k elements
+/// per matrix; n is the last axis of the right operand.
 double product(const ShapeOf& left, const ShapeOf& right) {
     return 2.0 * elements(left.sizes) * from_end(right, 1);
 }
 
-/// The flops of a convolution: each element of its larger side takes one product for each weight of its
-/// channel.
+/// Returns the flops of a convolution. Each element of the output (of the input if the convolution is
+/// transposed) takes a multiplication and an addition for each weight of its channel.
 double convolution(const ShapeOf& input, const ShapeOf& weight, double output_elements) {
     if (weight.sizes.empty() || input.sizes.size() < 2) return 0;
     const double per_channel = elements(weight.sizes) / static_cast<double>(weight.sizes[0]);
-    // A transposed convolution has its input's channels first in the weight.
+    // The weight of a transposed convolution has the input's channels first.
     const bool transposed = weight.sizes[0] == input.sizes[1] && weight.sizes[1] != input.sizes[1] &&
                             output_elements > elements(input.sizes);
     return 2.0 * per_channel * (transposed ? elements(input.sizes) : output_elements);
 }
 
-/// The flops of the two products of attention over all heads, of batch x heads x queries x keys x width each.
-/// The kernels of causal attention leave out the half that is masked (Dao, FlashAttention-2, 2023, section
-/// 3.1).
+/// Returns the flops of the two products of attention over all heads, each of batch x heads x queries x keys
+/// x width. The kernels of causal attention skip the masked half (Dao, FlashAttention-2, 2023, section 3.1).
 double attention(const ShapeOf& query, const ShapeOf& key, bool causal) {
     return (causal ? 2.0 : 4.0) * elements(query.sizes) * from_end(key, 2);
 }
 
 struct Elementwise {
-    std::string_view word;  ///< in the name of the op
-    double flops;           ///< for each element; a transcendental function takes about twenty
+    std::string_view word;  ///< a part of the op's name
+    double flops;           ///< per element; a transcendental function takes about twenty
 };
 constexpr std::array<Elementwise, 16> elementwise{{{"gelu", 40},
                                                    {"softmax", 25},
@@ -96,8 +95,7 @@ Work work_of(const OpCall& call) {
         return {Engine::convolution,
                 call.gradients * convolution(argument(1), argument(2), elements(argument(0).sizes))};
     if (name.find("_scaled_dot_product_") != name.npos) {
-        // The backward pass makes five products where the forward pass makes two (Dao, FlashAttention-2,
-        // 2023).
+        // The backward makes five products where the forward makes two (Dao, FlashAttention-2, 2023).
         const bool backward = name.find("_backward") != name.npos;
         return {Engine::attention, backward ? 2.5 * attention(argument(1), argument(2), call.causal)
                                             : attention(argument(0), argument(1), call.causal)};

@@ -6,8 +6,8 @@
 //                 .bytes_read = ..., .bytes_written = ..., .elements_written = ...};
 //     Nanoseconds time = roofline(profile, call);
 //
-// Products, convolutions and attention are counted from their shapes. Every other op counts as a few flops
-// an element, so that the bandwidth of the memory decides the time of most of them.
+// The flops of products, convolutions and attention are computed from their shapes. Every other op counts as
+// a few flops per element, so the memory bandwidth decides the time of most of these ops.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace rematlas {
 
-/// A tensor argument of a kernel; without sizes where the argument is missing.
+/// A tensor argument of a kernel. It has no sizes if the argument is missing.
 struct ShapeOf {
     std::vector<std::int64_t> sizes;
     std::string dtype;
@@ -27,11 +27,13 @@ struct ShapeOf {
 
 struct OpCall {
     std::string name;
-    std::vector<ShapeOf> arguments;  ///< tensors in the order of the op's arguments, lists flattened
+    std::vector<ShapeOf> arguments;  ///< tensors in the order of the op's arguments; lists are flattened
     double bytes_read = 0, bytes_written = 0;
     double elements_written = 0;
-    int gradients = 1;    ///< of convolution_backward: how many gradients of input and weight
-    bool causal = false;  ///< attention in which a query looks at the keys up to its own place
+    /// For convolution_backward: how many of the gradients of input and weight are computed.
+    int gradients = 1;
+    /// Attention in which a query sees only the keys up to its own position.
+    bool causal = false;
 };
 
 enum class Engine { vector, matmul, convolution, attention };

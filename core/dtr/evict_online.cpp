@@ -32,7 +32,7 @@ class TracePlayer final : public EvictionHost {
         return std::move(outcome_);
     }
 
-    // The host.
+    // The functions of EvictionHost.
 
     bool run_again(int op, bool in_place) override {
         note(DtrEvent::Kind::rerun, op_names_[op]);
@@ -43,7 +43,7 @@ class TracePlayer final : public EvictionHost {
     bool goes_on() override {
         if (static_cast<double>(eviction_.counts().rerun_time) > rerun_limit_)
             outcome_.status = Status::thrash;
-        // Once in 16 evictions and 64 runs is often enough.
+        // It is often enough to ask `go_on` once in 16 evictions and once in 64 runs.
         const std::int64_t evictions = eviction_.counts().evictions;
         const bool due =
             evictions != asked_at_eviction_ ? evictions % 16 == 0 : outcome_.runs.size() % 64 == 0;
@@ -102,7 +102,7 @@ class TracePlayer final : public EvictionHost {
         return goes_on();
     }
 
-    /// Takes the memory for a run.
+    /// Makes room for the memory of a run. Returns false if that fails.
     bool runs(int id, bool in_place) {
         const StorageGraph::Op& op = eviction_.graph().op(id);
         std::int64_t fresh = op.workspace;
@@ -146,10 +146,10 @@ class TracePlayer final : public EvictionHost {
     const std::function<bool(const DtrOutcome&, double)>& go_on_;
     std::vector<DtrEvent>* events_;
     OnlineEviction eviction_;
-    std::vector<int> tensors_;                   // per tensor of the trace
-    std::vector<int> op_names_, storage_names_;  // the trace's ids
+    std::vector<int> tensors_;                   // per tensor of the trace: its id in eviction_.graph()
+    std::vector<int> op_names_, storage_names_;  // the trace's ids, by id in eviction_.graph()
     DtrOutcome outcome_;
-    std::size_t next_ = 0;  // instruction of the program
+    std::size_t next_ = 0;  // index of the next instruction of the program
     std::int64_t asked_at_eviction_ = 0;
     double rerun_limit_;
 };

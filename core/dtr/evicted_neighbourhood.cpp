@@ -7,7 +7,7 @@ namespace rematlas {
 EvictedNeighbourhood::EvictedNeighbourhood(const StorageGraph& graph, Kind kind)
     : graph_(graph), kind_(kind) {}
 
-/// Makes room for the storages that the graph has by now.
+/// Resizes the lists to the number of storages that the graph has now.
 void EvictedNeighbourhood::follow_graph() {
     const auto count = static_cast<std::size_t>(graph_.storage_count());
     if (evicted_.size() == count) return;
@@ -137,8 +137,8 @@ std::int64_t EvictedNeighbourhood::class_cost(int storage) {
     return sum;
 }
 
-/// Lowers the bounds that count on a class whose cost falls by `share`: none of them falls by more than
-/// that.
+/// Lowers the bounds that contain the cost of a class which falls by `share`. No bound falls by more than
+/// `share`.
 void EvictedNeighbourhood::lower_watchers(int root, std::int64_t share) {
     ++stamp_;
     std::erase_if(watchers_[root], [&](int s) {
@@ -164,7 +164,7 @@ void EvictedNeighbourhood::for_each_neighbour(int storage, Direction direction, 
     }
 }
 
-/// Fills `reached_`: a walk in one direction, which goes on from evicted storages only.
+/// Fills `reached_` by a walk in one direction that goes on only from evicted storages.
 void EvictedNeighbourhood::reach(int storage, Direction direction) {
     reached_.assign(1, storage);
     seen_[direction][storage] = stamp_;
@@ -197,9 +197,9 @@ void EvictedNeighbourhood::invalidate(int storage, Change change) {
     if (change == shrinks) lower(storage, known_[storage]);
 }
 
-/// Forgets the costs of all storages whose neighbourhoods can hold this one. The neighbourhood of an
-/// ancestor reaches it downwards and that of a descendant upwards, so two straight walks without a turn find
-/// them all. A cost from before a neighbourhood grew stays a lower bound.
+/// Forgets the costs of all storages whose neighbourhoods can contain this storage. These are the storages
+/// from which a walk in one direction through evicted storages reaches it, so one walk up and one walk down
+/// find all of them. A cost from before a neighbourhood grew remains a lower bound.
 void EvictedNeighbourhood::invalidate_around(int storage, Change change) {
     if (kind_ == Kind::none) return;
     invalidate(storage, change);

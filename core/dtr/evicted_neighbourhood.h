@@ -1,5 +1,5 @@
-// The evicted neighbourhoods of storages: what would have to run again with them (Kirisame et al., ICLR 2021,
-// section 4.1 and appendix C.1).
+// The evicted neighbourhoods of storages: the evicted storages that would have to be made again with a
+// storage (Kirisame et al., ICLR 2021, section 4.1 and appendix C.1).
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,42 @@
 
 namespace rematlas {
 
-/// Kept up to date as storages are evicted and return.
+/// The neighbourhoods are updated as storages are evicted and return.
 class EvictedNeighbourhood {
   public:
     enum class Kind {
         none,
-        classes,    ///< connected evicted storages in union-find classes; a storage that returns leaves its
-                    ///< class, which is not split
-        ancestors,  ///< evicted storages on paths of evicted ones up from the storage
-        ancestors_and_descendants,  ///< up and down
+        /// Union-find classes of connected evicted storages. A storage that returns leaves its class, but the
+        /// class is not split.
+        classes,
+        ancestors,                  ///< evicted ancestors that are reached through evicted storages only
+        ancestors_and_descendants,  ///< such ancestors, and such descendants
     };
 
     EvictedNeighbourhood(const StorageGraph& graph, Kind kind);
 
     void evicted(int storage);
     void returned(int storage);
-    /// A view was added to the storage.
+    /// Must be called when a view was added to the storage.
     void grew(int storage);
     bool is_evicted(int storage) const {
         return storage < static_cast<int>(evicted_.size()) && evicted_[storage];
     }
-    /// Takes note that the graph has forgotten some storages. The classes also forget what they remember of
-    /// storages that returned.
+    /// Must be called when the graph has forgotten some storages. The classes also forget storages that have
+    /// returned.
     void settle();
 
-    /// Sum of the costs of the evicted neighbourhood, each storage once. Cost: near constant for classes;
-    /// otherwise the neighbourhood's size when it changed since the last call, else constant.
+    /// Returns the sum of the costs of the evicted neighbourhood, each storage counted once. Cost: nearly
+    /// constant for classes; otherwise the size of the neighbourhood if it changed since the last call, else
+    /// constant.
     std::int64_t cost(int storage);
-    /// A lower bound on the cost that needs no sum: the last result of `cost`, lowered where the
-    /// neighbourhood may have shrunk since. It rises in calls of `cost` alone, and falls only for storages
-    /// that `take_lowered` names.
+    /// Returns a lower bound on the cost without computing a sum: the last result of `cost`, lowered if the
+    /// neighbourhood may have shrunk since. The bound rises only in calls of `cost`, and falls only for
+    /// storages that `take_lowered` returns.
     std::int64_t cost_at_least(int storage) const {
         return storage < static_cast<int>(known_.size()) ? known_[storage] : 0;
     }
-    /// Storages whose bound has fallen since the last call, some more than once.
+    /// Returns the storages whose bound has fallen since the last call; some may occur more than once.
     std::vector<int> take_lowered() { return std::exchange(lowered_, {}); }
 
   private:
@@ -67,25 +69,27 @@ class EvictedNeighbourhood {
     Kind kind_;
     std::vector<std::uint8_t> evicted_;
 
-    // Classes: an element for each eviction, so that a storage that returns can join another class later.
-    std::vector<int> element_;              // per storage, -1 on the device
-    std::vector<int> up_;                   // per element
-    std::vector<std::int64_t> share_;       // per element: what its storage brought in
-    std::vector<std::int64_t> class_cost_;  // per root
-    std::vector<int> class_seen_;           // per root: stamp of the last sum that counted it
+    // Classes have one element per eviction, so that a storage that returns can join another class later.
+    std::vector<int> element_;              // per storage; -1 while it is on the device
+    std::vector<int> up_;                   // per element: its parent in the union-find tree
+    std::vector<std::int64_t> share_;       // per element: the cost that its storage added to the class
+    std::vector<std::int64_t> class_cost_;  // per root: cost of the class
+    std::vector<int> class_seen_;           // per root: stamp of the last sum that counted the class
 
-    std::vector<std::vector<int>> watchers_;  // per root: storages whose bound counts on its cost, and others
-    std::vector<int> lowered_at_;             // per storage: stamp of the last walk that lowered its bound
+    // Per root: the storages whose bound contains its cost; the list may hold others, too.
+    std::vector<std::vector<int>> watchers_;
+    std::vector<int> lowered_at_;  // per storage: stamp of the last walk that lowered its bound
 
-    // Exact neighbourhoods. A walk looks for all storages whose sum, or bound, counts an evicted storage. It
-    // needs to go on only from the storages that such a sum has counted.
-    std::vector<std::uint8_t> valid_;          // per storage: `known_` is the exact cost
-    std::vector<std::uint8_t> counted_[2][2];  // per change it would matter to, direction and storage
+    // Exact neighbourhoods. When an evicted storage changes, a walk finds all storages whose sum or bound
+    // counts it. The walk needs to go on only from storages that such a sum has counted.
+    std::vector<std::uint8_t> valid_;  // per storage: whether `known_` is the exact cost
+    // [change][direction][storage]: whether a sum counted the storage.
+    std::vector<std::uint8_t> counted_[2][2];
 
-    std::vector<std::int64_t> known_;  // per storage: lower bounds
+    std::vector<std::int64_t> known_;  // per storage: lower bound on the cost
     std::vector<int> lowered_;
-    std::vector<int> seen_[2];  // per direction and storage: stamp of the last walk
-    std::vector<int> reached_;  // storages of the last walk: its start, then the evicted ones
+    std::vector<int> seen_[2];  // [direction][storage]: stamp of the last walk
+    std::vector<int> reached_;  // storages of the last walk: first its start, then evicted ones
     int stamp_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The words that options use for the choices of online eviction.
+// The names of the options of online eviction.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr std::array<std::pair<const char*, DtrDeallocation>, 3> kDealloc
      {"ignore", DtrDeallocation::ignore},
      {"banish", DtrDeallocation::banish}}};
 
-/// The words of such a table, in its order.
+/// Returns the names in such a table, in its order.
 template <class Names>
 std::vector<std::string> words_of(const Names& names) {
     std::vector<std::string> words;

@@ -14,7 +14,7 @@ EvictionPool::EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neig
       indexed_(!options.sample && options.heuristic != DtrHeuristic::random),
       tournament_(factors_.staleness) {}
 
-/// Makes room for the storages that the graph has by now.
+/// Resizes the lists to the number of storages that the graph has now.
 void EvictionPool::follow_graph() {
     const auto count = static_cast<std::size_t>(graph_.storage_count());
     if (place_.size() == count) return;
@@ -109,14 +109,14 @@ EvictionCandidate EvictionPool::candidate(Entry entry, std::int64_t neighbours) 
             .order = entry.order};
 }
 
-/// Updates the index for a storage that is in the pool.
+/// Updates the index if the storage is in the pool.
 void EvictionPool::update(int storage) {
     if (!indexed_ || place_[storage] < 0) return;
     const int place = place_[storage];
     tournament_.set(place, candidate(entries_[place], neighbourhood_.cost_at_least(storage)));
 }
 
-/// Moves a sample to the front of the entries and returns its size.
+/// Moves a random sample to the front of the entries and returns its size.
 std::size_t EvictionPool::draw_sample() {
     const std::size_t size = entries_.size();
     const auto sample = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(size))));
@@ -140,8 +140,8 @@ int EvictionPool::first_of_sample(std::int64_t now) {
     return entries_[first].storage;
 }
 
-/// Sums the neighbourhood of the storage that goes first by the bounds, until a storage goes first by its
-/// exact sum.
+/// Repeatedly computes the exact cost of the storage that is first according to the bounds, until a storage
+/// is first by its exact cost.
 int EvictionPool::first_of_all(std::int64_t now) {
     for (const int storage : neighbourhood_.take_lowered()) update(storage);
     while (true) {

@@ -1,5 +1,5 @@
-// The storages that can be evicted, and which of them goes first (Kirisame et al., ICLR 2021, section 4.1 and
-// appendices C and D).
+// The storages that can be evicted, and the choice of the next one to evict (Kirisame et al., ICLR 2021,
+// section 4.1 and appendices C and D).
 #pragma once
 
 #include <cstdint>
@@ -11,45 +11,47 @@
 
 namespace rematlas {
 
-/// The score by which storages are evicted: the least score goes first. c: time of the ops that make the
-/// storage and its views; m: bytes; s: simulated time since the last use.
+/// The score by which storages are evicted; the storage with the least score is evicted first. c: time of the
+/// ops that make the storage and its views; m: bytes; s: simulated time since the last use.
 enum class DtrHeuristic {
-    dtr_eq,  ///< (c + the classes of evicted neighbours, kept by union-find) / (m s)
-    dtr,     ///< (c + evicted ancestors and descendants reached through evicted storages) / (m s)
-    local,   ///< c / (m s)
-    lru,     ///< 1 / s
-    size,    ///< 1 / m
-    msps,    ///< (c + evicted ancestors) / m
+    dtr_eq,  ///< (c + cost of the classes of evicted neighbours, kept by union-find) / (m s)
+    /// (c + cost of the evicted ancestors and descendants reached through evicted storages) / (m s)
+    dtr,
+    local,  ///< c / (m s)
+    lru,    ///< 1 / s
+    size,   ///< 1 / m
+    msps,   ///< (c + cost of the evicted ancestors) / m
     random,
 };
 
-/// Scores are kept in an index, with lower bounds in place of the costs of neighbourhoods. A neighbourhood
-/// is summed only if its storage would go first by the bound, so the answers are those of the plain
-/// definition. Of equal scores the storage goes that became evictable last; of scores of 0 the one that
-/// became evictable first. Storages without bytes go last, except under lru and random.
+/// Scores are kept in an index, with lower bounds instead of the costs of neighbourhoods. A neighbourhood is
+/// summed only if its storage would be evicted first according to the bound, so the result is the same as
+/// without an index. Among equal scores, the storage that became evictable last is evicted first; among
+/// scores of 0, the one that became evictable first. Storages without bytes are evicted last, except under
 /// lru and random.
 class EvictionPool {
   public:
     struct Options {
         DtrHeuristic heuristic = DtrHeuristic::dtr_eq;
-        bool sample = false;  ///< scores a random sample of as many storages as the root of their number
-        bool ignore_small = false;  ///< never evicts storages with less than 1 % of the average bytes of the
-                                    ///< storages that were made before them
+        /// Scores only a random sample; its size is the square root of the number of storages.
+        bool sample = false;
+        /// Never evicts storages with less than 1 % of the average bytes of the storages made before them.
+        bool ignore_small = false;
         std::uint64_t seed = 1;
     };
 
     EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neighbourhood, Options options);
 
-    void insert(int storage);  ///< does nothing if it is in the pool already
-    void remove(int storage);  ///< does nothing if it is not in the pool
+    void insert(int storage);  ///< does nothing if the storage is already in the pool
+    void remove(int storage);  ///< does nothing if the storage is not in the pool
     bool empty() const { return entries_.empty(); }
 
     void used(int storage, std::int64_t now);
-    /// Forgets a storage that is not in the pool, because its id may come again.
+    /// Forgets a storage, because its id may be used again. The storage must not be in the pool.
     void forget(int storage);
-    /// Updates all costs, which may have fallen because ops were forgotten.
+    /// Updates all costs. Must be called after ops were forgotten, because costs may have fallen.
     void settle();
-    /// The storage to evict. The pool must not be empty. `now` never falls.
+    /// Returns the storage to evict. The pool must not be empty. `now` must never fall from call to call.
     int choose(std::int64_t now);
 
     static EvictedNeighbourhood::Kind neighbourhood_of(DtrHeuristic heuristic);
@@ -57,9 +59,9 @@ class EvictionPool {
   private:
     struct Entry {
         int storage;
-        std::uint64_t order;  ///< of becoming evictable
+        std::uint64_t order;  ///< number in the order in which storages became evictable
     };
-    /// The factors of a score.
+    /// The factors that a score has.
     struct Factors {
         bool cost, neighbourhood, bytes, staleness;
     };
@@ -79,11 +81,12 @@ class EvictionPool {
     Factors factors_;
     std::mt19937_64 random_;
     std::vector<Entry> entries_;
-    std::vector<int> place_;         // per storage: in entries_, or -1
-    bool indexed_;                   // false: the tournament is empty
-    EvictionTournament tournament_;  // places are those of entries_; costs are lower bounds
+    std::vector<int> place_;  // per storage: its index in entries_, or -1
+    bool indexed_;            // whether the tournament is used; if not, it is empty
+    // places are indices in entries_; costs are lower bounds
+    EvictionTournament tournament_;
     std::vector<std::int64_t> last_use_;
-    std::vector<std::uint8_t> small_;  // per storage: 0 not known yet, 1 no, 2 yes
+    std::vector<std::uint8_t> small_;  // per storage: 0 unknown, 1 not small, 2 small
     std::int64_t seen_bytes_ = 0, seen_ = 0;
     std::uint64_t order_ = 0;
 };

@@ -31,7 +31,7 @@ int OnlineEviction::declare(const Trace::Op& called, const std::vector<Trace::Ou
 bool OnlineEviction::begin(const std::vector<int>& tensors) {
     const Frame first = enter(-1, tensors);
     if (!materialize(first)) return false;
-    locked_.resize(first.locks);  // from now on the program's own
+    locked_.resize(first.locks);  // the locks now belong to the program
     return true;
 }
 
@@ -153,9 +153,9 @@ OnlineEviction::Stuck OnlineEviction::stuck() const {
 
 // Reruns.
 
-/// Makes the inputs of `first` again where they are gone, and locks them; then runs the op of its tensor, if
-/// it has one. The stack is explicit, because chains of evicted tensors can be as long as the program.
-/// Inputs that are there are locked first.
+/// Makes the inputs of `first` that are gone again, and locks all inputs; inputs that exist are locked first.
+/// Then runs the op of the frame's tensor, if the frame has a tensor. The stack is explicit, because chains
+/// of evicted tensors can be as long as the program.
 bool OnlineEviction::materialize(Frame first) {
     std::vector<Frame> stack{first};
     while (true) {
@@ -166,7 +166,7 @@ bool OnlineEviction::materialize(Frame first) {
                 stack.push_back(enter(input, graph_.maker(input).inputs));
                 continue;
             }
-            // The input is there by now: its own frame made it, or it was made beside a sibling.
+            // The input exists now: its own frame made it, or the op of a sibling made it as another output.
             const int storage = graph_.tensor(input).storage;
             lock(storage);
             locked_.push_back(storage);
@@ -176,7 +176,7 @@ bool OnlineEviction::materialize(Frame first) {
         }
         const Frame done = frame;
         if (done.tensor >= 0 && !execute(done)) {
-            // What is absent to the frames below lies on top of `absent_`, and nothing else of theirs.
+            // The absent inputs of all open frames are the last entries of `absent_`.
             for (const Frame& open : stack)
                 absent_.resize(absent_.size() - static_cast<std::size_t>(open.absent));
             give_up(first);
@@ -213,7 +213,7 @@ void OnlineEviction::give_up(const Frame& first) {
     }
 }
 
-/// Runs the op of the frame's tensor, whose inputs are there and locked, and unlocks them.
+/// Runs the op of the frame's tensor and unlocks its inputs, which must exist and be locked.
 bool OnlineEviction::execute(const Frame& frame) {
     const int id = graph_.tensor(frame.tensor).op;
     const bool in_place = writes_over(id, [](int) { return 0; });
@@ -223,7 +223,7 @@ bool OnlineEviction::execute(const Frame& frame) {
         locked_.resize(frame.locks);
         has_run(id, frame.tensor);
     }
-    if (in_place) {  // also where it failed half way
+    if (in_place) {  // also if the run failed half way
         for (const Trace::InPlace& pair : op.in_place) {
             const int storage = graph_.tensor(pair.input).storage;
             if (storages_[storage].on_device) evict(storage);
@@ -245,8 +245,8 @@ void OnlineEviction::has_run(int id, int first) {
     end(graph_.op(id).inputs);
 }
 
-/// Takes note that the outputs are on the device. `first` is the one that was asked for: it becomes
-/// evictable last.
+/// Notes that the outputs are on the device. `first` is the output that was requested: it becomes evictable
+/// last.
 void OnlineEviction::appear(int id, int first) {
     const auto appears = [&](int t) {
         const int storage = graph_.tensor(t).storage;
@@ -268,9 +268,9 @@ bool OnlineEviction::runs_in_place(int op, const std::function<int(int)>& releas
     return graph_.op(op).writes_over || writes_over(op, releases);
 }
 
-/// Whether no input that the op can write over will be read again. This is so if all references to its
-/// storage are about to go, `references(storage)` of them; a storage without references is only there by
-/// chance.
+/// Says whether the op may write over all inputs that it can write over, because none of them will be read
+/// again. `references(storage)` returns how many references of the storage are about to be dropped; these
+/// must be all. (A storage without references is on the device only by chance.)
 bool OnlineEviction::writes_over(int id, const std::function<int(int)>& references) const {
     const StorageGraph::Op& op = graph_.op(id);
     if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;
@@ -284,7 +284,7 @@ bool OnlineEviction::writes_over(int id, const std::function<int(int)>& referenc
     });
 }
 
-// A banished storage can never be rebuilt, so everything that was made from it is pinned.
+// A banished storage can never be made again, so everything that was made from it is pinned.
 
 bool OnlineEviction::has_evicted_child(int storage) const {
     for (int op : graph_.readers(storage)) {

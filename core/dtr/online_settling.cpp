@@ -1,5 +1,5 @@
-// The part of OnlineEviction about ops that no rerun can need, contents that go, and the forgetting after a
-// step.
+// The part of OnlineEviction about ops that no rerun can need, contents that disappear, and forgetting after
+// a step.
 #include <algorithm>
 #include <numeric>
 
@@ -7,9 +7,9 @@
 
 namespace rematlas {
 
-// Ops that run once. An op is settled when it cannot run again: it may not, or no rerun can need its
-// outputs. A pinned storage without references whose readers are all settled is freed; without this the
-// outputs of ops that run once would stay to the end.
+// Ops that run once. An op is settled when it will not run again: because it must not, or because no rerun
+// can need its outputs. A pinned storage without references is freed when all its readers are settled.
+// Otherwise the outputs of ops that run once would stay until the end.
 
 bool OnlineEviction::is_settled(int storage) const {
     return storages_[storage].references == 0 && storages_[storage].open_readers == 0;
@@ -53,10 +53,10 @@ void OnlineEviction::settle_op(int first) {
     }
 }
 
-// Contents of storages that are about to change or to go.
+// Contents of storages that are about to change or to disappear.
 
-/// The ops that cannot run again without the present contents of the storage: its readers, and the readers
-/// of storages that only such ops could make again.
+/// Returns the ops that cannot run again without the current contents of the storage: its readers, and the
+/// readers of storages that only such ops could make again.
 std::vector<int> OnlineEviction::broken_by(int storage) const {
     std::vector<int> broken;
     std::vector<std::uint8_t> seen(ran_.size(), 0);
@@ -119,7 +119,7 @@ bool OnlineEviction::lose_storage(int storage) {
     return true;
 }
 
-// Forgetting.
+// Forgetting ops and storages.
 
 void OnlineEviction::settle() {
     for (int s = 0; s < graph_.storage_count(); ++s) {
@@ -160,7 +160,7 @@ void OnlineEviction::forget_settled() {
         ran_[op] = settled_[op] = 0;
     }
     for (int s : gone) {
-        if (graph_.knows_storage(s)) continue;  // an op that made it has another output that is needed
+        if (graph_.knows_storage(s)) continue;  // an op that made it has another output, which is needed
         host_.forget_storage(s);
         graph_.forget_storage(s);
         storages_[s] = {};

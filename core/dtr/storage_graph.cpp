@@ -4,7 +4,7 @@
 
 namespace rematlas {
 
-/// The id of an item that nobody uses. Forgotten items keep the memory of their lists, because a program
+/// Returns an unused id for an item. Forgotten items keep the memory of their lists, because a program
 /// repeats itself.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {

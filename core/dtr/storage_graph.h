@@ -1,4 +1,4 @@
-// Storages and the ops between them, as far as the program has got: what an online method knows.
+// The storages and ops of a program so far: everything that an online method knows.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace rematlas {
 
-/// Parents of a storage are the storages that the makers of its tensors read, children those of the tensors
-/// made from its tensors; a storage is neither to itself. Ids are those of a trace while nothing is
-/// forgotten; the ids of forgotten items are given out again.
+/// The parents of a storage are the storages read by the ops that make its tensors. Its children are the
+/// storages of the tensors that are made from its tensors. A storage is not its own parent or child. While
+/// nothing is forgotten, ids are those of a trace; the ids of forgotten items are used again.
 class StorageGraph {
   public:
     struct Op : Trace::Op {
         std::vector<int> reads;  ///< storages of the inputs, each once
     };
 
-    /// The program calls the op: returns its id, and its outputs are known from now on. `op.outputs` is not
-    /// looked at.
+    /// Adds an op that the program calls, with its outputs. Returns the id of the op. `op.outputs` is
+    /// ignored.
     int add(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
 
-    /// From now on it is as if the op had made its outputs from nothing.
+    /// Removes the inputs of the op, as if it had made its outputs from nothing.
     void forget_inputs(int op);
-    /// Forgets the op with the tensors that it made. No other op may read these tensors.
+    /// Forgets the op and the tensors that it made. No other op may read these tensors.
     void forget_op(int op);
-    /// The makers and readers of the storage must be forgotten before, so that `knows_storage` is false.
+    /// Forgets the storage. `knows_storage` must be false, that is, its makers must have been forgotten.
     void forget_storage(int storage);
 
     const Op& op(int id) const { return ops_[id]; }
@@ -40,10 +40,10 @@ class StorageGraph {
     bool knows_storage(int id) const { return !storages_[id].tensors.empty(); }
 
     std::int64_t bytes(int storage) const { return storages_[storage].bytes; }
-    /// Time of the ops that make the storage's tensors, views included, each once.
+    /// Returns the time of the ops that make the storage's tensors and views; each op counts once.
     std::int64_t cost(int storage) const { return storages_[storage].cost; }
     const std::vector<int>& tensors(int storage) const { return storages_[storage].tensors; }
-    /// Ops that read a tensor of the storage, each once.
+    /// Returns the ops that read a tensor of the storage, each once.
     const std::vector<int>& readers(int storage) const { return storages_[storage].readers; }
 
     template <class Visit>

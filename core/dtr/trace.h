@@ -1,5 +1,5 @@
-// What a program does, as an online method sees it: ops called one after the other, views, references that
-// come and go.
+// The behaviour of a program as an online method sees it: ops that are called one after another, views, and
+// references that are added and dropped.
 //
 //     Trace trace;
 //     const int x = trace.constant(100);
@@ -12,24 +12,26 @@
 
 namespace rematlas {
 
-/// Ids are positions in the lists. A tensor is a storage of its own or a view of another tensor's storage; a
-/// storage is there once its first tensor is made, and its views are made again by their own ops. Times and
-/// bytes are not negative, and neither sum passes 2^60.
+/// Ids are positions in the lists. A tensor has its own storage or is a view of another tensor's storage. A
+/// storage exists once its first tensor is made; its views are made again by their own ops. Times and bytes
+/// must not be negative, and neither may have a sum above 2^60.
 struct Trace {
-    /// The op can write `bytes` of its outputs over this input instead of taking them anew.
+    /// The op can write `bytes` of its outputs over this input, so that they take no new memory.
     struct InPlace {
-        int input = 0;  ///< tensor
+        int input = 0;  ///< id of the tensor
         std::int64_t bytes = 0;
     };
     struct Op {
         std::int64_t time = 0;       ///< in the unit of the trace
-        std::int64_t workspace = 0;  ///< bytes taken while it runs
-        bool recomputable = true;   ///< false: it runs once, and its outputs stay while a rerun can need them
-        std::vector<int> inputs{};  ///< tensors
+        std::int64_t workspace = 0;  ///< bytes held while the op runs
+        /// false: the op runs once, and its outputs stay while a rerun can need them.
+        bool recomputable = true;
+        std::vector<int> inputs{};  ///< ids of the input tensors
         std::vector<InPlace> in_place{};
-        bool writes_over = false;  ///< the call itself writes over what is in `in_place`, whose contents are
-                                   ///< gone; a rerun may or may not
-        std::vector<int> outputs{};  ///< tensors; filled by `call`, at least one
+        /// The call itself writes over the inputs in `in_place`, whose contents are then gone. A rerun may or
+        /// may not.
+        bool writes_over = false;
+        std::vector<int> outputs{};  ///< tensors, at least one; filled by `call`
     };
     struct Tensor {
         int op = 0;
@@ -38,19 +40,22 @@ struct Trace {
     };
     struct Output {
         std::int64_t bytes = 0;
-        int view_of = -1;  ///< position in the op's inputs; such an output has no bytes of its own
+        int view_of = -1;  ///< position in the op's inputs; a view has no bytes of its own
     };
-    /// A tensor has one reference when it is made.
+    /// The kinds of instructions of a program. A tensor has one reference when it is made.
     enum class Step {
-        call,     ///< of an op
-        retain,   ///< one more reference to a tensor
-        release,  ///< one less
-        pin,      ///< the tensor has to be there, and its storage stays from now on
-        freeze,   ///< the same until it has no reference and no rerun can need it
-        thaw,     ///< takes a pin or a freeze back
-        lose,     ///< the contents of the tensor's storage are about to change behind the ops that read it:
-                  ///< these cannot run again, and what the program still holds of theirs has to be there
-        settle,   ///< a good moment to forget: a training step is over. No tensor
+        call,     ///< calls an op
+        retain,   ///< adds a reference to a tensor
+        release,  ///< drops a reference
+        /// The tensor must be on the device, and its storage is not evicted from now on.
+        pin,
+        freeze,  ///< like `pin`, until it has no reference and no rerun can need it
+        thaw,    ///< undoes a pin or a freeze
+        /// The contents of the tensor's storage are about to change after ops have read them. These ops
+        /// cannot run again, so their outputs that the program still holds must be on the device.
+        lose,
+        /// A training step is over: a good moment to forget ops and storages. Names no tensor.
+        settle,
     };
     struct Instruction {
         Step step = Step::call;
@@ -59,14 +64,14 @@ struct Trace {
 
     std::vector<Op> ops;
     std::vector<Tensor> tensors;
-    std::vector<std::int64_t> bytes;  ///< per storage
+    std::vector<std::int64_t> bytes;  ///< bytes of each storage
     std::vector<Instruction> program;
-    std::int64_t total_time = 0;   ///< every call once
-    std::int64_t total_bytes = 0;  ///< all storages and workspaces
+    std::int64_t total_time = 0;   ///< time of all calls, each once
+    std::int64_t total_bytes = 0;  ///< bytes of all storages and workspaces
 
-    /// A tensor that is there from now on.
+    /// Adds a tensor that is pinned from now on. Returns its id.
     int constant(std::int64_t bytes);
-    /// Returns the outputs' tensors.
+    /// Adds a call. Returns the tensors of the outputs.
     const std::vector<int>& call(Op op, const std::vector<Output>& outputs);
     void retain(int tensor) { program.push_back({Step::retain, tensor}); }
     void release(int tensor) { program.push_back({Step::release, tensor}); }
@@ -76,11 +81,11 @@ struct Trace {
     void lose(int tensor) { program.push_back({Step::lose, tensor}); }
     void settle() { program.push_back({Step::settle, 0}); }
 
-    /// The outputs as they were given to `call`. A view refers to the first input in its storage.
+    /// Returns the outputs as they were given to `call`. A view names the first input in its storage.
     std::vector<Output> outputs_of(int op) const;
 };
 
-/// Ids come again: from now on `id` stands for the trace's id `in_trace`.
+/// Sets names[id] to the trace's id `in_trace`. Ids are used again, so an older entry may be replaced.
 void name_as(std::vector<int>& names, int id, int in_trace);
 
 }  // namespace rematlas

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kLargestSum = std::int64_t(1) << 60;
 
-/// The lines of the file, one object at a time. Empty ones are passed over.
+/// Reads the lines of the file, one object at a time. Empty lines are skipped.
 class Lines {
   public:
     Lines(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
@@ -105,7 +105,7 @@ class LogReader {
     }
 
   private:
-    // Names, in the order in which they were defined: the tensor, or -1 once released.
+    // Names, in the order in which they were defined. Each has its tensor, or -1 once released.
 
     void define(const std::string& name, int tensor) {
         if (!slots_.try_emplace(name, static_cast<int>(named_.size())).second)
@@ -126,7 +126,7 @@ class LogReader {
         return all;
     }
 
-    // Sizes and times, which may not pass 2^60 together.
+    // Sizes and times. Neither sum may exceed 2^60.
 
     std::int64_t checked(const Fields& line, const char* key, std::int64_t value, std::int64_t& sum) {
         if (value < 0) line.fail(std::string(key) + " is negative");
@@ -135,7 +135,7 @@ class LogReader {
         return value;
     }
 
-    /// The line that must come next.
+    /// Returns the next line, which must be this instruction for this name.
     Fields expect(const char* instruction, const std::string& name) {
         const std::string wanted = std::string(instruction) + " of " + quoted(name);
         if (!lines_.next()) lines_.fail("the file ends where " + wanted + " is due");

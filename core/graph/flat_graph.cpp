@@ -25,9 +25,9 @@ void append_op(FlatGraph& flat, const Op& op) {
     flat.base_time += op.time.value;
 }
 
-/// An op runs in place with all of its pairs or not at all, so one input that must stay rules out the
-/// others. A result need not stay, because its maker may run again afterwards, or, with `from_host`, because
-/// a copy of it may come back.
+/// An op runs in place with all of its pairs or with none, so one input that must not be overwritten excludes
+/// all pairs. A result may be overwritten, because its maker may run again afterwards, or, with `from_host`,
+/// because a copy of it may be fetched.
 void append_inplace(FlatGraph& flat, const Op& op, bool from_host) {
     const bool possible = std::all_of(op.inplace.begin(), op.inplace.end(), [&](const InplacePair& pair) {
         const std::int32_t maker = flat.producer[pair.in.index()];
@@ -53,8 +53,8 @@ void collect_users(FlatGraph& flat) {
     }
 }
 
-/// An op is required if it is not of the forward phase, may run only once, mutates residents, makes a
-/// result, or is an ancestor of a required op.
+/// Marks the required ops: an op is required if it is not of the forward phase, may run only once, mutates
+/// residents, makes a result, or is an ancestor of a required op.
 void mark_required(FlatGraph& flat, const Graph& graph) {
     flat.required.assign(flat.op_count, 0);
     for (int op = flat.op_count - 1; op >= 0; --op) {

@@ -1,5 +1,5 @@
-// The graph as solvers see it: flat arrays of plain integers, with only the data that decides time and
-// memory.
+// The graph in the form that solvers use: flat arrays of plain integers, with only the data that affects time
+// and memory.
 #pragma once
 
 #include <cstdint>
@@ -21,38 +21,40 @@ struct Lists {
     std::size_t size() const { return begin.size() - 1; }
 };
 
-/// Ops are 0 .. op_count-1 in the graph's order, tensors 0 .. tensor_count-1 with the graph's ids.
-/// Residents appear in no list: their bytes are in `resident_bytes`.
+/// Ops are 0 .. op_count-1 in the graph's order. Tensors are 0 .. tensor_count-1, with the graph's ids.
+/// Residents are in no list of inputs or outputs; their bytes add up to `resident_bytes`.
 struct FlatGraph {
     int op_count = 0;
     int tensor_count = 0;
 
     std::vector<std::int64_t> time;       ///< per op, nanoseconds
     std::vector<std::int64_t> workspace;  ///< per op, bytes
-    std::vector<std::int64_t> bytes;      ///< per tensor
-    Lists inputs;   ///< per op: tensors that some op makes, ascending, without duplicates
-    Lists outputs;  ///< per op
-    Lists users;    ///< per tensor: ops that read it, ascending
-    std::vector<std::int32_t> producer;  ///< per tensor, -1 for residents
+    std::vector<std::int64_t> bytes;      ///< bytes of each tensor
+    Lists inputs;                        ///< per op: inputs that some op makes, ascending, without duplicates
+    Lists outputs;                       ///< per op
+    Lists users;                         ///< per tensor: ops that read it, ascending
+    std::vector<std::int32_t> producer;  ///< per tensor: the op that makes it; -1 for residents
 
     struct Pair {
         std::int32_t out, in;
-        std::int64_t saved;  ///< min of the two tensors' bytes, which a run in place saves
+        /// The smaller number of bytes of the two tensors, which a run in place saves.
+        std::int64_t saved;
     };
-    std::vector<std::int32_t> inplace_begin{0};  ///< per op, into `inplace`
-    /// Pairs whose input is made by an op. Where the input is a result, that op may run again.
+    std::vector<std::int32_t> inplace_begin{0};  ///< per op: index in `inplace`
+    /// Pairs whose input is made by an op. If the input is a result, that op may run again.
     std::vector<Pair> inplace;
 
-    std::vector<std::uint8_t> required;      ///< per op: runs at least once in every valid schedule
-    std::vector<std::uint8_t> recomputable;  ///< per op
-    std::vector<std::uint8_t> is_result;     ///< per tensor; false for residents
-    std::vector<std::int32_t> results;       ///< tensors made by an op that must be there at the end
+    std::vector<std::uint8_t> required;      ///< per op: it runs at least once in every valid schedule
+    std::vector<std::uint8_t> recomputable;  ///< per op: whether it may run again
+    std::vector<std::uint8_t> is_result;     ///< per tensor: whether it is a result; false for residents
+    std::vector<std::int32_t> results;       ///< tensors that ops make and that must exist at the end
 
-    /// The op between the forward and the backward program (Graph::boundary); -1: there is none.
+    /// The op between the forward and the backward program (Graph::boundary); -1 if there is none.
     std::int32_t boundary = -1;
 
     std::int64_t resident_bytes = 0;
-    std::int64_t base_time = 0;  ///< every op once: the time of the step without recomputation
+    /// The time of the step without recomputation: all ops once.
+    std::int64_t base_time = 0;
 
     std::span<const Pair> inplace_pairs(int op) const {
         return {inplace.data() + inplace_begin[op],
@@ -63,18 +65,20 @@ struct FlatGraph {
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
 
-/// Returns `flat`, the flat graph of `graph`, with the pairs that schedules with copies may use. In such
-/// schedules an op may also overwrite a result that is made only once, because a copy of the result may come
-/// back from the host.
+/// Returns `flat`, which must be the flat graph of `graph`, with the pairs that schedules with copies may
+/// use. In such schedules an op may also overwrite a result that is made only once, because a copy of the
+/// result may be fetched from the host.
 FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
 
-/// A proven lower bound on the peak of every valid schedule without offloading: the largest footprint of a
-/// required op (residents + inputs + outputs + workspace, less what running in place saves), or residents +
-/// results where these are more.
+/// A proven lower bound on the peak of every valid schedule without offloading. It is the largest footprint
+/// of a required op (residents + inputs + outputs + workspace - bytes saved by running in place), or
+/// residents + results if these are more.
 struct PeakBound {
     Bytes bytes;
-    OpId op;  ///< the op that sets the bound; the last op when the results do, which are held after it
-    std::vector<TensorId> tensors;  ///< what is held there, residents included, heaviest first
+    /// The op with the largest footprint. If the results set the bound: the last op, after which they are
+    /// held.
+    OpId op;
+    std::vector<TensorId> tensors;  ///< tensors held at that op, residents included, largest first
 };
 PeakBound least_peak(const FlatGraph& graph);
 

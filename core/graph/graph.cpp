@@ -11,7 +11,8 @@ constexpr std::array<std::string_view, 7> kKindNames = {
     "parameter", "buffer", "input", "constant", "activation", "gradient", "optimizer_state"};
 constexpr std::array<std::string_view, 4> kPhaseNames = {"forward", "loss", "backward", "optimizer"};
 constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;   // bytes
-constexpr std::int64_t kLongestStep = std::int64_t{1} << 52;  // ns, 52 days; 1000 such steps can be counted
+constexpr std::int64_t kLongestStep = std::int64_t{1} << 52;  // ns, 52 days; the sum of 1000 such steps does
+                                                              // not overflow
 
 template <class Enum, std::size_t N>
 std::optional<Enum> enum_from(std::string_view text, const std::array<std::string_view, N>& names) {
@@ -29,7 +30,7 @@ std::string tensor_label(const Graph& graph, TensorId id) {
     return "tensor " + std::to_string(id.value) + " (" + graph.tensors[id].name + ")";
 }
 
-/// Checks one graph, rule by rule; the first broken rule is reported.
+/// Checks one graph, rule by rule, and reports the first violated rule.
 class Validation {
   public:
     explicit Validation(const Graph& graph)
@@ -76,7 +77,7 @@ class Validation {
         return {};
     }
 
-    /// `mark_` keeps the last op that listed a tensor, so that repeats within one list are seen.
+    /// `mark_` holds the last list that contained a tensor, so that repeats within one list are found.
     Result<void> listed_once(OpId id, const std::vector<TensorId>& list, const char* field, int pass) {
         for (TensorId t : list) {
             if (!graph_.tensors.contains(t)) {
@@ -181,7 +182,7 @@ class Validation {
         for (BlockId id : graph_.blocks.ids()) {
             const Block& block = graph_.blocks[id];
             const std::string label = "block " + std::to_string(id.value) + " (" + block.name + ")";
-            // A parent before its children makes every chain of parents end.
+            // A parent comes before its children, so every chain of parents ends.
             if (block.parent.valid() && block.parent >= id)
                 return Error{label + ": its parent does not come before it"};
             if (block.twin.valid() && !graph_.blocks.contains(block.twin))

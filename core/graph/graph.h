@@ -1,7 +1,7 @@
-// The training graph: one training step as a flat list of operations on tensors.
+// The training graph: one training step as a flat list of ops on tensors.
 //
-// A graph is a value: plain vectors, no back-pointers, copyable to another thread. `validate` states what a
-// well-formed graph is; every function that takes a Graph expects one that passes it.
+// A graph is a value: plain vectors without back-pointers, which can be copied to another thread. `validate`
+// defines which graphs are well-formed; every function that takes a Graph expects a well-formed one.
 #pragma once
 
 #include <map>
@@ -26,27 +26,29 @@ std::string_view to_string(Phase phase);
 std::optional<TensorKind> tensor_kind_from(std::string_view text);
 std::optional<Phase> phase_from(std::string_view text);
 
-/// The type and the shape under which a tensor is made.
+/// The data type and the shape with which a tensor is made.
 struct TensorLayout {
-    std::string dtype;  ///< f32, bf16, i64, ... or torch's name of a type without a short one
+    /// f32, bf16, i64, ..., or torch's name of a type without a short name.
+    std::string dtype;
     std::vector<std::int64_t> shape = {};    ///< in elements; empty: a scalar
-    std::vector<std::int64_t> strides = {};  ///< in elements; empty: those of a contiguous tensor
+    std::vector<std::int64_t> strides = {};  ///< in elements; empty: contiguous
 
     bool operator==(const TensorLayout&) const = default;
 };
 
-/// Returns "f32[8,3,224,224]", and " with strides (1,8)" behind it where the layout has some.
+/// Returns "f32[8,3,224,224]", followed by " with strides (1,8)" if the layout has strides.
 std::string to_string(const TensorLayout& layout);
 
-/// One storage at one version. Views are not tensors.
+/// One storage at one version. A view is not a tensor of its own.
 struct Tensor {
     std::string name;
     Bytes bytes;
     TensorKind kind = TensorKind::activation;
-    std::optional<TensorLayout> layout = {};  ///< for people: nothing is computed from the layout
+    /// Only shown to users: nothing is computed from the layout.
+    std::optional<TensorLayout> layout = {};
 };
 
-/// The kernel can write `out` into the storage of `in`; only a `run_inplace` step does.
+/// The kernel can write `out` into the storage of `in`. Only a `run_inplace` step does so.
 struct InplacePair {
     TensorId out;
     TensorId in;
@@ -54,58 +56,66 @@ struct InplacePair {
 
 /// One ATen operation of the step.
 struct Op {
-    std::string name;              ///< operator name, e.g. aten::convolution
-    Nanoseconds time;              ///< of one run, compute only
-    Bytes workspace = {};          ///< held only while it runs
-    std::vector<TensorId> inputs;  ///< all on the device when it runs; no duplicates after reading
+    std::string name;      ///< operator name, e.g. aten::convolution
+    Nanoseconds time;      ///< time of one run, compute only
+    Bytes workspace = {};  ///< held only while the op runs
+    /// All must be on the device when the op runs. Without duplicates once the file has been read.
+    std::vector<TensorId> inputs;
     std::vector<TensorId> outputs;
     Phase phase = Phase::forward;
-    std::string module = {};                ///< module path, e.g. layer1.0.conv1; empty for the root
-    std::vector<InplacePair> inplace = {};  ///< each out in outputs, each in in inputs, no tensor twice
-    std::optional<OpId> of = {};            ///< the forward op that a backward op belongs to
-    bool random = false;                    ///< draws from a generator
-    std::vector<TensorId> mutates = {};  ///< resident tensors that the first run updates (running statistics)
-    bool recomputable = true;            ///< false: runs exactly once
+    std::string module = {};  ///< module path, e.g. layer1.0.conv1; empty for the root
+    /// Each `out` is one of `outputs`, each `in` one of `inputs`. No tensor occurs twice.
+    std::vector<InplacePair> inplace = {};
+    std::optional<OpId> of = {};  ///< the forward op that a backward op belongs to
+    bool random = false;          ///< draws from a random generator
+    /// Residents that the first run updates (for example running statistics).
+    std::vector<TensorId> mutates = {};
+    bool recomputable = true;  ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
-        {};                   ///< of a run on the host; none: impossible. Optimizer ops only
+        {};                   ///< time of a run on the host; empty: impossible. Only for optimizer ops
     std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
 };
 
-/// A node of the hierarchy. A leaf holds ops directly; a block covers its own ops and those of its children.
+/// A node of the hierarchy. A leaf holds ops directly. A block covers its own ops and the ops of its
+/// children.
 struct Block {
-    std::string name;               ///< last part of the module path, or a generated one
-    std::string path;               ///< full module path, or one made from the structure
+    std::string name;               ///< last part of the module path, or a generated name
+    std::string path;               ///< full module path, or a path made from the structure
     BlockId parent;                 ///< invalid for a root
     std::vector<BlockId> children;  ///< in execution order
-    std::vector<OpId> ops;          ///< own ops, those of no child
-    BlockId twin;           ///< the backward block of a forward block and the reverse; invalid if none
-    int repeat_class = -1;  ///< equal blocks share a class; -1 when the block is unique
+    std::vector<OpId> ops;          ///< its own ops, without those of children
+    /// The backward block of a forward block, or the forward block of a backward block; invalid if none.
+    BlockId twin;
+    int repeat_class = -1;  ///< equal blocks have the same class; -1 if the block is unique
 };
 
 struct Graph {
     std::string name;
     IdVector<TensorId, Tensor> tensors;
-    IdVector<OpId, Op> ops;         ///< a valid execution order
-    std::vector<TensorId> results;  ///< on the device when the step ends
-    /// The `loss` op between the forward program and the backward program of a compiled step. Each op runs
-    /// once at most in either program, and a tensor of which the backward program has read the forward
-    /// program's copy is not made again.
+    IdVector<OpId, Op> ops;         ///< in a valid execution order
+    std::vector<TensorId> results;  ///< tensors that must be on the device when the step ends
+    /// The `loss` op between the forward program and the backward program of a compiled step. Each op runs at
+    /// most once in each of the two programs. If the backward program has read the forward program's copy of
+    /// a tensor, it does not make that tensor again.
     std::optional<OpId> boundary = {};
-    IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
+    IdVector<BlockId, Block> blocks;  ///< the hierarchy; may be empty
     std::optional<Device> device;
-    std::map<std::string, std::string> module_classes = {};  ///< e.g. Conv2d, by module path
+    std::map<std::string, std::string> module_classes = {};  ///< class by module path, e.g. Conv2d
 
-    std::shared_ptr<const nlohmann::json> provenance;  ///< free-form object: model, inputs, device, versions
-    std::shared_ptr<const nlohmann::json> replay;  ///< what the runtime needs to replay the ops; opaque here
-    std::string sha256;  ///< hex digest of the file's bytes (uncompressed); set by reading and writing
+    /// A free-form object: model, inputs, device, versions.
+    std::shared_ptr<const nlohmann::json> provenance;
+    /// The runtime's data for replaying the ops, which core does not interpret.
+    std::shared_ptr<const nlohmann::json> replay;
+    /// Hex digest of the file's bytes (uncompressed). Set by reading and by writing.
+    std::string sha256;
 };
 
-/// Checks every rule of the format: ids in range, an order that is executable, at most one producer a tensor,
-/// no negative number, sums that fit in 62 bits, in-place pairs that are pairs, results that exist, a
-/// hierarchy that is a forest.
+/// Checks every rule of the format: ids in range, an order that is executable, at most one op that makes a
+/// tensor, no negative number, sums that are not too large (2^62 bytes, 2^52 ns), valid in-place pairs,
+/// results that exist, a valid boundary, and a hierarchy that is a forest.
 Result<void> validate(const Graph& graph);
 
-/// The op that makes each tensor; invalid for residents.
+/// Returns the op that makes each tensor; invalid for residents.
 IdVector<TensorId, OpId> producers(const Graph& graph);
 
 }  // namespace rematlas

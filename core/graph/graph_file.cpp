@@ -39,7 +39,7 @@ std::vector<IdType> ids_if_any(const Fields& place, const char* key, std::size_t
     return place.has(key) ? ids_of<IdType>(place, key, count) : std::vector<IdType>{};
 }
 
-/// An op that reads a tensor twice needs it once.
+/// An op that reads a tensor twice needs it only once.
 void drop_repeats(std::vector<TensorId>& ids) {
     std::vector<TensorId> kept;
     for (TensorId id : ids) {
@@ -237,7 +237,7 @@ json op_json(OpId id, const Op& op) {
     return out;
 }
 
-/// One element a line, so that files can be read and compared by people.
+/// Writes one element per line, so that people can read and compare the files.
 template <class IdType, class T, class ToJson>
 void append_list(std::string& text, const char* key, const IdVector<IdType, T>& items, ToJson to_json) {
     text += std::string(",\n\"") + key + "\": [";

@@ -66,8 +66,8 @@ class SubproblemBuilder {
                            [&](int user) { return local_op_[user] >= 0 && local_op_[user] < part_.outside; });
     }
 
-    /// Notes the tensors that other ops read: those of the first part, before or after the second part
-    /// begins, and those of the second part.
+    /// Notes the tensors that other ops read: tensors of the first part (and whether they are still read
+    /// after the second part begins), and tensors of the second part.
     void mark_passed() {
         const std::int32_t begin = second_.empty() ? -1 : rank_[second_.front()];
         for (int t = 0; t < flat_.tensor_count; ++t) {
@@ -86,8 +86,8 @@ class SubproblemBuilder {
         }
     }
 
-    /// Adds the signal that lets the second part begin: a tensor of 0 bytes that `outside` makes and each op
-    /// of that part reads.
+    /// Adds the signal that lets the second part begin: a tensor of 0 bytes that `outside` makes and every op
+    /// of the second part reads.
     void add_signal() {
         if (second_.empty()) return;
         signal_ = flat_.tensor_count++;
@@ -135,7 +135,7 @@ class SubproblemBuilder {
         lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
     }
 
-    /// An op runs in place with all of its pairs or not at all; a result that is written over must be made
+    /// An op runs in place with all of its pairs or with none. A result that is overwritten must be made
     /// again.
     void add_inplace() {
         for (const std::int32_t op : part_.op_of) {
@@ -166,7 +166,7 @@ class SubproblemBuilder {
 
     const FlatGraph& whole_;
     const std::span<const std::int32_t> rank_, first_, second_;
-    std::vector<std::int32_t> local_op_, local_tensor_;  ///< -1: not of the subproblem
+    std::vector<std::int32_t> local_op_, local_tensor_;  ///< -1: not in the subproblem
     std::int32_t signal_ = -1;
     Subproblem part_;
     FlatGraph& flat_ = part_.flat;

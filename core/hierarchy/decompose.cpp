@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kLargestLevel = 30;
 
-/// Groups consecutive items into about sqrt(n) groups of about sqrt(n); returns the first item of each group.
+/// Groups consecutive items into about sqrt(n) groups of about sqrt(n) items. Returns the first item of each
+/// group.
 std::vector<std::size_t> group_starts(std::size_t count) {
     const auto size = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
     std::vector<std::size_t> starts;
@@ -40,7 +41,8 @@ class Decomposition {
 
     IdVector<BlockId, Block> run(const TrainingTree& tree) {
         for (std::size_t i = 0; i < graph_.ops.size(); ++i) path_of_.push_back({});
-        std::vector<BlockId> ours, theirs;  // by block of the tree; theirs: invalid without backward ops
+        std::vector<BlockId> ours, theirs;  // by block of the tree; theirs: invalid if the block has no
+                                            // backward ops
         for (std::size_t b = 0; b < tree.blocks.size(); ++b) {
             const TrainingBlock& block = tree.blocks[b];
             ours.push_back(b == 0 ? root(Phase::forward) : part_of(ours[block.parent], b));
@@ -75,7 +77,7 @@ class Decomposition {
                            [&](int op) { return graph_.ops[OpId(op)].phase == Phase::backward; });
     }
 
-    /// The root of a phase, made where it is missing.
+    /// Returns the root of a phase, which is made if it is missing.
     BlockId root(Phase phase) {
         for (BlockId id : blocks_.ids())
             if (!blocks_[id].parent.valid() && blocks_[id].name == to_string(phase)) return id;
@@ -102,7 +104,7 @@ class Decomposition {
         block_of_[op] = block;
     }
 
-    /// The block for a module path below `root`, made where it is missing.
+    /// Returns the block for a module path below `root`. The block is made if it is missing.
     BlockId block_at(BlockId root, const std::string& path, std::unordered_map<std::string, BlockId>& known) {
         if (path.empty()) return root;
         if (const auto found = known.find(path); found != known.end()) return found->second;
@@ -118,8 +120,8 @@ class Decomposition {
         return dot == std::string::npos ? "" : path.substr(0, dot);
     }
 
-    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent,
-    /// because the names of such modules are the ops' own names.
+    /// If more modules than fit on one level have only one forward op each, these ops are moved to the parent
+    /// module: the names of such modules are just the names of their ops.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
@@ -164,7 +166,7 @@ class Decomposition {
         }
     }
 
-    /// Gives a large flat level of forward ops children of its own, and its twin the matching ones.
+    /// Divides a large flat level of forward ops into children, and its twin into matching children.
     void cut_by_structure(BlockId id) {
         const std::vector<OpId> ops = blocks_[id].ops;
         if (ops.size() <= kLargestLevel || graph_.ops[ops.front()].phase != Phase::forward) return;
@@ -191,8 +193,8 @@ class Decomposition {
         if (blocks_[id].twin.valid()) cut_twin(blocks_[id].twin, parts);
     }
 
-    /// Names a part by the common beginning of its ops' modules, else by the first and the last of these
-    /// modules. The twin gets the same name.
+    /// Names a part by the common beginning of its ops' modules; if there is none, by the first and the last
+    /// of these modules. The twin gets the same name.
     void name_by_content(BlockId id) {
         const std::vector<OpId> ops = all_ops(id);
         const std::string& first = graph_.ops[ops.front()].module;
@@ -205,7 +207,7 @@ class Decomposition {
                 std::mismatch(shared.begin(), shared.end(), module.begin(), module.end()).first;
             shared.erase(differ, shared.end());
         }
-        // Whole words only: conv2_block1_1 and conv2_block1_2 share conv2_block1.
+        // Only whole words count: conv2_block1_1 and conv2_block1_2 have conv2_block1 in common.
         constexpr std::string_view between_words = "._-";
         if (shared.size() < first.size() && between_words.find(first[shared.size()]) == std::string::npos)
             shared.erase(shared.find_last_of("._-") == std::string::npos ? 0 : shared.find_last_of("._-"));
@@ -226,8 +228,8 @@ class Decomposition {
         return id;
     }
 
-    /// A backward op goes with the forward op it belongs to, else with the latest forward op it reads from,
-    /// else with the op before it.
+    /// Puts each backward op with the forward op that it belongs to, else with the latest forward op from
+    /// which it reads, else with the op before it.
     void cut_twin(BlockId twin, const std::vector<BlockId>& parts) {
         const std::vector<OpId> ops = std::move(blocks_[twin].ops);
         blocks_[twin].ops.clear();
@@ -244,7 +246,7 @@ class Decomposition {
             }
             place(op, target);
         }
-        // Children in the order of their first op; the parts were made in forward order.
+        // Sorts children by their first op; the parts were made in forward order.
         order_children(twin);
         for (BlockId child : blocks_[twin].children) order_children(child);
     }
@@ -261,8 +263,8 @@ class Decomposition {
                          [&](BlockId a, BlockId b) { return first_op(a) < first_op(b); });
     }
 
-    /// The indices at which parts begin: 0, and those before which at most one tensor of the level is alive,
-    /// through which all of the flow passes.
+    /// Returns the indices at which parts begin: 0, and those at which at most one tensor of the level is
+    /// alive, so that the whole data flow passes through this tensor.
     std::vector<std::size_t> articulation_starts(const std::vector<OpId>& ops) const {
         std::unordered_map<OpId, std::size_t> position;
         for (std::size_t i = 0; i < ops.size(); ++i) position[ops[i]] = i;
@@ -286,7 +288,7 @@ class Decomposition {
         return starts;
     }
 
-    /// Ops of the block and everything below it, ascending.
+    /// Returns the ops of the block and of all blocks below it, ascending.
     std::vector<OpId> all_ops(BlockId id) const {
         std::vector<OpId> ops = blocks_[id].ops;
         for (BlockId child : blocks_[id].children) {
@@ -297,14 +299,14 @@ class Decomposition {
         return ops;
     }
 
-    /// The shape of the tree below a block, so that a block is no repeat of its only child.
+    /// Returns the shape of the tree below a block. It distinguishes a block from its only child.
     std::string tree_shape(BlockId id) const {
         std::string shape = "(" + std::to_string(blocks_[id].ops.size());
         for (BlockId child : blocks_[id].children) shape += tree_shape(child);
         return shape + ")";
     }
 
-    /// Equal blocks have equal text: ops, bytes, workspaces and the edges by local numbers.
+    /// Returns a text that is equal for equal blocks: ops, bytes, workspaces, and edges by local numbers.
     std::string signature(BlockId id) const {
         std::string text = tree_shape(id);
         std::unordered_map<TensorId, std::size_t> number;
@@ -342,7 +344,7 @@ class Decomposition {
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
     IdVector<OpId, BlockId> block_of_;
-    IdVector<OpId, std::string> path_of_;  ///< the module path that places each op
+    IdVector<OpId, std::string> path_of_;  ///< the module path by which each op is placed
     IdVector<BlockId, Block> blocks_;
 };
 

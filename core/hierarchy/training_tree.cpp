@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view kPartitionNames[] = {"articulation", "bottom-up", "modules", "repeats"};
 
-/// An interval of the forward ops, nested.
+/// An interval of the forward ops, with nested items.
 struct Item {
     int begin = 0, end = 0;
-    std::vector<Item> inner{};  ///< empty: the item holds its ops
+    std::vector<Item> inner{};  ///< empty: the item holds its ops directly
 };
 using Items = std::vector<Item>;
 
@@ -46,7 +46,8 @@ class TreeBuilder {
         }
     }
 
-    /// The place in the forward part of the op that makes a tensor; -1: the op is not in the forward part.
+    /// Returns the place in the forward part of the op that makes the tensor; -1 if that op is not in the
+    /// forward part.
     int made_at(int tensor) const { return position_[flat_.producer[tensor]]; }
     int last_read_at(int tensor) const {
         int last = -1;
@@ -75,7 +76,7 @@ class TreeBuilder {
         return items;
     }
 
-    /// An item without inner items where there are few ops; otherwise `inside` makes the inner items.
+    /// Returns an item without inner items if it has few ops; otherwise `inside` makes the inner items.
     Item block(int begin, int end, const std::function<Items()>& inside) {
         Item item{begin, end};
         if (end - begin > options_.most_items) item.inner = inside();
@@ -84,8 +85,8 @@ class TreeBuilder {
 
     // Bottom-up ---------------------------------------------------------------------------------------------
 
-    /// Bytes read across the ends of an interval: of the tensors that its ops read from forward ops before
-    /// it, and of those that they make for forward ops behind it.
+    /// Returns the bytes that cross the ends of an interval: tensors that its ops read from earlier forward
+    /// ops, and tensors that its ops make for later forward ops.
     double interface_bytes(int begin, int end) const {
         std::set<int> crossing;
         for (int i = begin; i < end; ++i) {
@@ -99,8 +100,8 @@ class TreeBuilder {
         return bytes;
     }
 
-    /// Merges neighbours until no merged item fits a level any more, and repeats this with the merged items
-    /// until few enough are left.
+    /// Merges neighbours until no further merged item would fit on a level. Repeats this with the merged
+    /// items until there are few enough.
     Items gathered(Items items) {
         while (static_cast<int>(items.size()) > options_.most_items) {
             Items merged = merge_neighbours(items);
@@ -117,7 +118,7 @@ class TreeBuilder {
         const int n = static_cast<int>(items.size());
         std::vector<Group> groups;
         for (int i = 0; i < n; ++i) groups.push_back({i, 1, i + 1, i - 1});
-        // The cheapest merge comes first. Groups that have changed since are recognized by their counts.
+        // The cheapest merge comes first. A merge is out of date if the counts of its groups have changed.
         struct Merge {
             double cost;
             int left, right, left_count, right_count;
@@ -158,11 +159,12 @@ class TreeBuilder {
 
     // Articulation ------------------------------------------------------------------------------------------
 
-    /// Cuts where at most one tensor is read across. A tensor is the boundary of one cut. Where it goes on
-    /// past ops that make nothing for the sequence, these ops join the next item.
+    /// Cuts at points that at most one tensor crosses. Each tensor is the boundary of only one cut. If the
+    /// tensor is still needed after ops that make nothing for the sequence, these ops join the next item.
     Items sequence(int begin, int end) {
         std::vector<int> crossing(end - begin + 1, 0);
-        std::vector<std::int64_t> sum(end - begin + 1, 0);  // of crossing ids: the id itself if one crosses
+        std::vector<std::int64_t> sum(end - begin + 1, 0);  // sum of the ids of crossing tensors: the id
+                                                            // itself if only one crosses
         for (int i = begin; i < end; ++i) {
             for (const int t : flat_.outputs[tree_.forward[i]]) {
                 const int last = std::min(last_read_at(t), end - 1);
@@ -191,7 +193,7 @@ class TreeBuilder {
 
     // Modules -----------------------------------------------------------------------------------------------
 
-    /// The first `depth` words of a module path.
+    /// Returns the first `depth` words of a module path.
     static std::string_view words(std::string_view path, int depth) {
         std::size_t end = 0;
         for (; depth > 0 && end != std::string_view::npos; --depth) end = path.find('.', end + (end > 0));
@@ -218,7 +220,8 @@ class TreeBuilder {
 
     // Repeats -----------------------------------------------------------------------------------------------
 
-    /// Per op: a hash that is equal for ops which do the same in the same place of a repeated pattern.
+    /// Returns a hash per op. The hashes are equal for ops that do the same at the same place of a repeated
+    /// pattern.
     std::vector<std::size_t> tokens(int begin, int end) const {
         std::vector<std::size_t> tokens;
         for (int i = begin; i < end; ++i) {
@@ -236,8 +239,8 @@ class TreeBuilder {
         int covered() const { return period * count; }
     };
 
-    /// Of patterns that stand at least twice in a row, the one that covers the most ops; of equals the
-    /// shortest.
+    /// Returns the pattern that covers the most ops, among patterns that occur at least twice in a row; among
+    /// equals, the shortest.
     static Repeat longest_repeat(const std::vector<std::size_t>& tokens) {
         const int n = static_cast<int>(tokens.size());
         Repeat best;
@@ -283,8 +286,8 @@ class TreeBuilder {
         if (inner.empty()) bottom_.push_back(id);
     }
 
-    /// Gives each other required op to a bottom block, so that gradients go from later blocks to earlier
-    /// ones only. `of` holds places in `bottom_`.
+    /// Assigns each other required op to a bottom block, so that gradients pass only from later blocks to
+    /// earlier blocks. `of` holds indices in `bottom_`.
     void assign_backward() {
         std::vector<int> of(flat_.op_count, 0);
         for (std::size_t i = 0; i < bottom_.size(); ++i)
@@ -301,7 +304,8 @@ class TreeBuilder {
         for (const int op : tree_.forward) tree_.rank[op] = rank++;
         for (std::size_t i = bottom_.size(); i-- > 0;)
             for (const int op : tree_.blocks[bottom_[i]].backward) tree_.rank[op] = rank++;
-        // From here on a block's ops are in the order they run, those of its last child first.
+        // From here on the ops of a block are in the order in which they run; the ops of its last child come
+        // first.
         for (TrainingBlock& block : tree_.blocks)
             std::sort(block.backward.begin(), block.backward.end(),
                       [&](int a, int b) { return tree_.rank[a] < tree_.rank[b]; });
@@ -314,8 +318,8 @@ class TreeBuilder {
         return latest;
     }
 
-    /// The block of the op's forward op, else a block that makes or reads each of the forward tensors that
-    /// the op reads.
+    /// Returns the block of the op's forward op; without such an op, the last block that makes or reads each
+    /// of the forward tensors that the op reads.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];
@@ -334,7 +338,7 @@ class TreeBuilder {
     const Graph& graph_;
     const FlatGraph& flat_;
     const PartitionOptions& options_;
-    std::vector<int> position_;  ///< per op: its place in the forward part; -1: not in it
+    std::vector<int> position_;  ///< per op: its place in the forward part; -1 if it is not there
     std::vector<int> bottom_;    ///< ids of the bottom blocks, in order
     TrainingTree tree_;
 };

@@ -1,10 +1,11 @@
-// The training step as nested blocks: what hierarchical solvers work on.
+// The training step as nested blocks, on which hierarchical solvers work.
 //
 //     const TrainingTree tree = training_tree(graph, flat, {.by = Partition::bottom_up});
 //     for (const int child : tree.blocks[0].children) use(tree.blocks[child].backward);
 //
-// A block is an interval of the forward ops with the backward ops that belong to it. All forward parts in
-// order and then all backward parts in reverse order are an executable step, at each level of the tree.
+// A block is an interval of the forward ops together with the backward ops that belong to it. At each level
+// of the tree, all forward parts in order and then all backward parts in reverse order are an executable
+// step.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +17,52 @@
 
 namespace rematlas {
 
-/// Where blocks begin and end.
+/// How the limits of blocks are chosen.
 enum class Partition : std::uint8_t {
-    articulation,  ///< cuts where at most one tensor is read across (Rockmate: Zhao et al., ICML 2023)
-    bottom_up,     ///< small neighbours with small interfaces are merged (HiRemate: Gusak et al., ICML 2025)
-    modules,       ///< module paths, which people know
-    repeats        ///< patterns of ops that stand several times in a row
+    /// At points that at most one tensor crosses (Rockmate: Zhao et al., ICML 2023).
+    articulation,
+    /// By merging small neighbours with small interfaces (HiRemate: Gusak et al., ICML 2025).
+    bottom_up,
+    modules,  ///< by module paths, which users know
+    repeats   ///< by patterns of ops that are repeated several times in a row
 };
 std::string_view to_string(Partition partition);
 std::optional<Partition> partition_from(std::string_view text);
 
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
-    int most_items = 25;          ///< at most, in a level: ops of a bottom block, children of any other
-    bool single_ops = false;      ///< bottom blocks are split further, into single ops
-    bool nest_sequences = false;  ///< articulation: long sequences of blocks are nested, too
-    double size_power = 0.5;      ///< bottom-up merges first where interface bytes * ops ^ this is least
+    /// The most items in a level: ops of a bottom block, children of any other block.
+    int most_items = 25;
+    bool single_ops = false;      ///< splits bottom blocks further, into single ops
+    bool nest_sequences = false;  ///< articulation: also nests long sequences of blocks
+    /// Bottom-up merges first the neighbours with the least interface bytes * ops ^ size_power.
+    double size_power = 0.5;
 };
 
 struct TrainingBlock {
-    std::int32_t begin = 0, end = 0;  ///< interval of `TrainingTree::forward`
+    std::int32_t begin = 0, end = 0;  ///< interval in `TrainingTree::forward`
     std::int32_t parent = -1;
     std::vector<std::int32_t>
-        children;  ///< in forward order, together the whole block; empty: a bottom block
-    std::vector<std::int32_t> backward;  ///< all other required ops that belong here, by rank
+        children;  ///< in forward order, together the whole block; empty for a bottom block
+    std::vector<std::int32_t> backward;  ///< all other required ops of the block, by rank
 };
 
 struct TrainingTree {
-    std::vector<std::int32_t> forward;  ///< required forward ops that read from such ops alone, in order
-    std::vector<std::int32_t> rank;     ///< by op: its place when all forward parts run in order and then all
-                                        ///< backward parts in reverse order; -1 for ops that need not run
-    std::vector<TrainingBlock> blocks;  ///< parents before their children; the first one is the whole step
+    /// The required forward ops that read only from such ops, in order.
+    std::vector<std::int32_t> forward;
+    /// By op: its place if all forward parts run in order and then all backward parts in reverse order; -1
+    /// for ops that need not run.
+    std::vector<std::int32_t> rank;
+    std::vector<TrainingBlock> blocks;  ///< parents come before their children; the first block is the whole
+                                        ///< step
 };
 
-/// Loss and optimizer ops are among the backward ops. A backward op belongs to the block of its forward op
-/// (`Op::of`), else to the last block whose forward ops make or read all of the forward tensors that it
-/// reads. It never belongs to a block after one that it gets a gradient from. Articulation keeps sequences
-/// of any length unless `nest_sequences`; otherwise a level has `most_items` at most. Without a required
-/// forward op the tree is one block. Cost: near linear, except for `repeats` (the square of the forward
-/// ops).
+/// Returns the tree. Loss and optimizer ops count as backward ops. A backward op belongs to the block of its
+/// forward op (`Op::of`), else to the last block whose forward ops make or read all of the forward tensors
+/// that it reads. But it never belongs to a block after a block from which it gets a gradient. Articulation
+/// keeps sequences of any length unless `nest_sequences` is set; otherwise a level has at most `most_items`
+/// items. Without a required forward op the tree is one block. Cost: nearly linear, except for `repeats`
+/// (quadratic in the forward ops).
 TrainingTree training_tree(const Graph& graph, const FlatGraph& flat, const PartitionOptions& options = {});
 
 }  // namespace rematlas

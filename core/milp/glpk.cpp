@@ -16,7 +16,7 @@ struct Delete {
 };
 using GlpkProblem = std::unique_ptr<glp_prob, Delete>;
 
-/// GLPK keeps an environment for every thread that calls it and leaves freeing it to that thread.
+/// GLPK keeps an environment for each thread that calls it. The thread must free the environment itself.
 struct ThreadEnvironment {
     ~ThreadEnvironment() { glp_free_env(); }
 };
@@ -41,7 +41,7 @@ GlpkProblem make_problem(const MilpModel& model, bool relaxed) {
         glp_set_obj_coef(problem.get(), at, column.cost);
     }
     if (model.rows() > 0) glp_add_rows(problem.get(), static_cast<int>(model.rows()));
-    std::vector<int> index;  // GLPK counts from one: the first entry of both is not read
+    std::vector<int> index;  // GLPK counts from 1, so the first entries of `index` and `value` are not read
     std::vector<double> value;
     for (std::size_t row = 0; row < model.rows(); ++row) {
         const int at = static_cast<int>(row) + 1, begin = model.row_begin[row],
@@ -70,9 +70,9 @@ std::vector<double> values_of(glp_prob* problem, double (*value)(glp_prob*, int)
     return values;
 }
 
-/// Runs the simplex method in slices, so that a request to stop is seen and the bound is reported. The
-/// slices grow, because each begins anew with factors, weights and perturbation: short slices would never
-/// get anywhere where the relaxation is degenerate.
+/// Runs the simplex method in slices, so that stop requests are seen and the bound is reported. The slices
+/// get longer, because each slice starts again with new factors, weights and perturbation: with short slices
+/// a degenerate relaxation would never be solved.
 bool solve_relaxation(glp_prob* problem, const MilpLimits& limits, Clock::time_point end) {
     glp_smcp control;
     glp_init_smcp(&control);
@@ -143,7 +143,7 @@ MilpAnswer relaxed_answer(glp_prob* problem, bool solved) {
 
 Result<MilpAnswer> solve_by_glpk(const MilpModel& model, const MilpLimits& limits) {
     const Clock::time_point end = Clock::now() + limits.time;
-    const ThreadEnvironment environment;  // outlives the problem
+    const ThreadEnvironment environment;  // must outlive the problem
     glp_term_out(GLP_OFF);
     const GlpkProblem problem = make_problem(model, limits.relaxed);
     const bool solved = solve_relaxation(problem.get(), limits, end);

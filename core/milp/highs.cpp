@@ -15,7 +15,7 @@ struct Destroy {
     void operator()(void* highs) const { Highs_destroy(highs); }
 };
 
-/// Called by the library while it works.
+/// Holds the function that the library calls while it works.
 struct Watch {
     const MilpLimits& limits;
 
@@ -87,7 +87,7 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
     } else {
         Highs_getDoubleInfoValue(highs, "mip_dual_bound", &answer.bound);
         Highs_getInt64InfoValue(highs, "mip_node_count", &answer.nodes);
-        answer.nodes = std::max<std::int64_t>(answer.nodes, 0);  // -1 if there was no node
+        answer.nodes = std::max<std::int64_t>(answer.nodes, 0);  // HiGHS returns -1 if there was no node
     }
     return answer;
 }

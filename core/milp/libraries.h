@@ -1,4 +1,5 @@
-// The libraries behind solve_milp, one function each; compiled where the library was found.
+// The libraries that solve_milp uses, one function each. A function is compiled only if its library was
+// found.
 #pragma once
 
 #include "core/milp/milp.h"

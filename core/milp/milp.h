@@ -1,4 +1,4 @@
-// Mixed-integer linear programmes, solved by a library behind one small interface.
+// Solves mixed-integer linear programs by a library, behind one small interface.
 //
 //     MilpModel model;
 //     const int x = model.add_column({.lower = 0, .upper = 1, .cost = -2, .integer = true});
@@ -6,8 +6,8 @@
 //     model.add_row(-kInfinite, 3, {{{x, 2.0}, {y, 1.0}}});                     // 2x + y <= 3
 //     Result<MilpAnswer> answer = solve_milp(MilpLibrary::highs, model, {.time = 10s});
 //
-// Minimizes. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later), each present or not in a build. They
-// work with doubles: bounds hold to their tolerances (1e-9 of a row), so callers check what they are given.
+// Minimizes. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later); a build may lack either. They work
+// with doubles, so bounds hold only to their tolerances (1e-9 for a row), and callers must check the answers.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct MilpModel {
     std::vector<MilpColumn> columns;
     std::vector<double> row_lower, row_upper;
     std::vector<int> row_begin{0};  ///< row i has entries row_begin[i] .. row_begin[i + 1]
-    std::vector<int> index;         ///< columns, each at most once a row
+    std::vector<int> index;         ///< columns; each occurs at most once in a row
     std::vector<double> value;
     double offset = 0;  ///< added to the objective
 
@@ -52,50 +52,53 @@ struct MilpModel {
 enum class MilpLibrary { highs, glpk };
 std::string_view to_string(MilpLibrary library);
 
-/// The libraries that this build has, the faster first.
+/// Returns the libraries that this build has, the fastest first.
 std::span<const MilpLibrary> milp_libraries();
-/// Errors: this build lacks the library.
+/// Fails if this build lacks the library.
 Result<void> has_milp(MilpLibrary library);
 
 struct MilpNews {
-    std::span<const double> values;  ///< of an incumbent, or empty
-    double bound = -kInfinite;       ///< minus infinity when none is known yet
-    std::int64_t nodes = 0;          ///< of the branch and bound so far
+    std::span<const double> values;  ///< values of an incumbent, or empty
+    double bound = -kInfinite;       ///< minus infinity while no bound is known
+    std::int64_t nodes = 0;          ///< nodes of the branch and bound so far
 };
-using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often
+using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often during the solve
 
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock
-    /// A request to stop is seen where the library looks for it, at the latest between two nodes. In the
-    /// first relaxation GLPK looks after half as long again as it has worked so far.
+    /// A stop request is seen when the library looks for it, at the latest between two nodes. While GLPK
+    /// solves the first relaxation, it looks after each slice of work; a slice is half as long as the work
+    /// before it.
     std::stop_token stop{};
-    double relative_gap = 1e-5;       ///< (objective - bound) / objective at which the search ends
-    bool relaxed = false;             ///< as if no column were integer
+    double relative_gap = 1e-5;       ///< the search ends when (objective - bound) / objective is at most
+                                      ///< this
+    bool relaxed = false;             ///< solves as if no column were integer
     int threads = 1;                  ///< HiGHS only
     std::uint64_t seed = 0;           ///< HiGHS only
-    std::span<const double> start{};  ///< a feasible point, one value a column, or empty
+    std::span<const double> start{};  ///< a feasible point, one value per column; or empty
     MilpProgress progress{};          ///< called from the solving thread
 };
 
 enum class MilpStatus {
-    optimal,     ///< to the relative gap
-    feasible,    ///< a limit was met
-    infeasible,  ///< proven
-    unknown,     ///< a limit was met before a feasible point was found
+    optimal,     ///< optimal to within the relative gap
+    feasible,    ///< a limit ended the search
+    infeasible,  ///< proven to have no feasible point
+    unknown,     ///< a limit ended the search before a feasible point was found
 };
 
 struct MilpAnswer {
     MilpStatus status = MilpStatus::unknown;
-    std::vector<double> values;  ///< empty without a feasible point
+    std::vector<double> values;  ///< empty if there is no feasible point
     double objective = kInfinite;
-    double bound = -kInfinite;  ///< no feasible point has a smaller objective; infinite when there is none
-    std::int64_t nodes = 0;     ///< of the branch and bound
-    /// The multipliers of the rows, as the library says, if a relaxed model was solved to the end; else
-    /// empty. A multiplier is at least 0 where the row's lower side holds it.
+    /// No feasible point has a smaller objective. Infinite if there is no feasible point.
+    double bound = -kInfinite;
+    std::int64_t nodes = 0;  ///< nodes of the branch and bound
+    /// The multipliers of the rows, as returned by the library, if a relaxed model was solved to optimality;
+    /// otherwise empty. A multiplier is at least 0 if the row's lower limit is active.
     std::vector<double> multipliers = {};
 };
 
-/// Errors: this build lacks the library; the library failed on the model.
+/// Solves the model. Fails if this build lacks the library, or if the library fails on the model.
 Result<MilpAnswer> solve_milp(MilpLibrary library, const MilpModel& model, const MilpLimits& limits = {});
 
 }  // namespace rematlas

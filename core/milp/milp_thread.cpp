@@ -13,16 +13,16 @@ namespace {
 
 constexpr int kMostAbandoned = 2;
 
-/// Programmes that work on after their callers have left: the libraries do not look at their stop tokens, nor
-/// at the time, while they simplify a large programme. They get what the processors have left over, and no
-/// further programme begins while there are two, so that neither time nor memory goes to them.
+/// Programs that are still being solved after their callers have left: the libraries check neither stop
+/// tokens nor the time while they simplify a large program. Such threads run only when a processor is idle.
+/// No further program begins while there are two of them, so they cost little time and memory.
 struct Abandoned {
     std::mutex mutex;
     std::condition_variable_any changed;
     int count = 0;
 };
 Abandoned& abandoned() {
-    static auto* all = new Abandoned;  // for threads that outlive main
+    static auto* all = new Abandoned;  // never destroyed, because threads may outlive main
     return *all;
 }
 

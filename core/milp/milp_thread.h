@@ -1,11 +1,12 @@
-// A mixed-integer programme solved beside its caller, who looks in when it likes and may leave at any time.
+// Solves a mixed-integer program on another thread. The caller asks for news when it likes, and may leave at
+// any time.
 //
 //     MilpThread thread(MilpLibrary::highs, std::make_shared<const MilpModel>(model), {.time = 10s});
 //     while (!thread.news(20ms).answer) ...
 //
-// The libraries look at their stop tokens only now and then, so the thread outlives this object if it has
-// to, and shares the ownership of all that it needs. Such a thread yields to everything else. While there
-// are two of them, a new programme waits for one of them to end.
+// The libraries look at their stop tokens only from time to time. So the thread may outlive this object, and
+// it shares the ownership of everything that it needs. A thread that was left runs only when a processor is
+// idle. While there are two such threads, a new program waits until one of them ends.
 #pragma once
 
 #include <condition_variable>
@@ -17,20 +18,20 @@
 
 namespace rematlas {
 
-/// How long callers wait for news before they look at their own limits.
+/// How long callers wait for news before they check their own limits.
 constexpr auto kGlance = std::chrono::milliseconds(20);
 
 class MilpThread {
   public:
-    /// The news since the last call of `news`.
+    /// The news since the last call of `news`. The bound and the nodes are totals.
     struct News {
         std::vector<std::vector<double>> incumbents;
-        double bound = -kInfinite;                 ///< the best so far
-        std::int64_t nodes = 0;                    ///< of the branch and bound so far
-        std::optional<Result<MilpAnswer>> answer;  ///< once it has ended
+        double bound = -kInfinite;                 ///< the best bound so far
+        std::int64_t nodes = 0;                    ///< nodes of the branch and bound so far
+        std::optional<Result<MilpAnswer>> answer;  ///< set once the solve has ended
     };
 
-    /// `limits.stop`, `limits.progress` and `limits.start` are not used; `start` is a feasible point or
+    /// `limits.stop`, `limits.progress` and `limits.start` are ignored. `start` must be a feasible point, or
     /// empty.
     MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> model, MilpLimits limits,
                std::vector<double> start = {});
@@ -38,7 +39,7 @@ class MilpThread {
     MilpThread(const MilpThread&) = delete;
     MilpThread& operator=(const MilpThread&) = delete;
 
-    /// Waits until something is new, at most that long.
+    /// Waits until there is something new, but at most `at_most`.
     News news(std::chrono::nanoseconds at_most);
 
   private:

@@ -24,7 +24,8 @@ class Mapping {
     }
 
   private:
-    using Versions = std::set<TensorId>;  ///< tensors of the graph under pins
+    using Versions = std::set<TensorId>;  ///< tensors of the graph under pins that are one tensor of the
+                                          ///< original
 
     TensorId of(TensorId t) const { return step_.tensor_of[t.index()]; }
 
@@ -42,7 +43,7 @@ class Mapping {
 
     void move(const Step& step) {
         const TensorId t = step.tensor(), ours = of(t);
-        // Residents are the same in both graphs.
+        // Residents are the same in both graphs, so their steps always change something.
         const bool changes = !maker_[ours].valid()          ? true
                              : step.kind == StepKind::free  ? leaves(on_device_[ours], t)
                              : step.kind == StepKind::fetch ? comes(on_device_[ours], t)

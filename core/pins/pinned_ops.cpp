@@ -9,7 +9,8 @@
 namespace rematlas {
 namespace {
 
-/// The part of a module's path that the pattern matches, from its start up to a dot or its end. Empty: none.
+/// Returns the prefix of a module's path that the pattern matches; the prefix ends before a dot or is the
+/// whole path. Empty if the pattern matches none.
 std::string_view matched_module(std::string_view pattern, std::string_view path) {
     const auto dots = std::count(pattern.begin(), pattern.end(), '.');
     std::size_t end = 0;
@@ -30,14 +31,14 @@ std::optional<OpId> numbered_op(std::string_view pattern) {
     return OpId(id);
 }
 
-/// What one pin is about.
+/// What one pin matches.
 struct Match {
-    bool any = false;               ///< the pattern matches something that the pin can be about
-    std::vector<OpId> ops;          ///< ops that a keep pin matches, or the makers of `tensors`; ascending
-    std::vector<TensorId> tensors;  ///< tensors that a recompute pin has made again
-    bool is_result = false;         ///< some tensor was left out because it is a result of the step
-    bool is_late = false;           ///< some op was left out because it runs after the loss
-    TensorId resident;              ///< a tensor that the pattern names and no op makes
+    bool any = false;               ///< the pattern matches something that the pin can affect
+    std::vector<OpId> ops;          ///< ops that a keep pin matches, or makers of `tensors`; ascending
+    std::vector<TensorId> tensors;  ///< tensors that a recompute pin matches
+    bool is_result = false;         ///< a tensor was left out because it is a result of the step
+    bool is_late = false;           ///< an op was left out because it runs after the loss
+    TensorId resident;              ///< a tensor that the pattern matches and that no op makes
 };
 
 class Matching {
@@ -72,8 +73,8 @@ class Matching {
 
     OpId loss() const { return loss_; }
 
-    /// By tensor of `again`: whether the backward pass needs it, itself or to make another tensor of `again`
-    /// once more.
+    /// Returns for each tensor of `again` whether the backward needs it, either directly or to make another
+    /// tensor of `again` again.
     IdVector<TensorId, std::uint8_t> needed(const IdVector<TensorId, std::uint8_t>& again) const {
         IdVector<TensorId, std::uint8_t> needed(graph_.tensors.size(), 0);
         for (auto id = static_cast<std::int32_t>(graph_.ops.size()) - 1; id >= 0; --id) {
@@ -167,7 +168,7 @@ Result<Match> match_of(const Graph& graph, const Matching& matching, const Pin& 
     return pin_error(pin, "matches no module, tensor or op");
 }
 
-/// Why every schedule obeys the pin; empty where some schedules do not.
+/// Returns why every schedule obeys the pin; empty if some schedules do not.
 std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
                      const IdVector<TensorId, std::uint8_t>& needed) {
     const auto runs_once = [&](OpId op) { return !graph.ops[op].recomputable; };
@@ -187,7 +188,7 @@ std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
                : "";
 }
 
-/// Notes the idle pins. Errors: a pin asks for a second run of an op that may run only once.
+/// Notes the idle pins. Fails if a pin would need a second run of an op that may run only once.
 Result<void> look_at_needs(const Graph& graph, const Matching& matching, const Pins& pins,
                            const std::vector<Match>& matches, PinnedOps& pinned) {
     const auto needed = matching.needed(pinned.made_again);

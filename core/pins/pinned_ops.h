@@ -1,4 +1,4 @@
-// The ops and tensors of a graph that pins are about (core/schedule/pin.h says what patterns mean).
+// Finds the ops and tensors of a graph that pins match (core/schedule/pin.h defines the patterns).
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,34 @@
 
 namespace rematlas {
 
-/// A pin that every schedule obeys, so that the pin has no effect.
+/// A pin that every schedule obeys, so it has no effect.
 struct IdlePin {
     std::size_t pin;  ///< index of the pin in the list
     std::string why;  ///< "pin 'gelu=recompute' asks for nothing: ..."
 };
 
 struct PinnedOps {
-    IdVector<OpId, std::uint8_t> keep;            ///< does not run a second time
-    IdVector<TensorId, std::uint8_t> made_again;  ///< not handed over from the forward to the backward pass
-    OpId loss;  ///< the last op of the loss, where the backward pass begins; invalid without a loss
-    std::vector<IdlePin> idle;  ///< ascending
+    IdVector<OpId, std::uint8_t> keep;  ///< per op: it must not run a second time
+    /// Per tensor: it must be made again in the backward, not kept from the forward.
+    IdVector<TensorId, std::uint8_t> made_again;
+    /// The last op of the loss, after which the backward begins; invalid if there is no loss.
+    OpId loss;
+    std::vector<IdlePin> idle;  ///< in the order of the pins
 };
 
-/// Errors, each naming a pin: a pin that matches nothing, two pins that contradict each other, an op to be
-/// made again that may run only once, a recompute pin on a tensor that the forward pass does not make or
-/// that is a result, a pin on a parameter or another tensor that no op makes.
+/// Fails if a pin matches nothing, if two pins contradict each other, if an op would have to run again that
+/// may run only once, if a recompute pin names a tensor that the forward does not make or that is a result,
+/// or if a pin names a parameter or another tensor that no op makes. Errors name the pin.
 Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins);
 
-/// True when the whole of `name` matches; a `*` in the pattern stands for any characters but a dot.
+/// Says whether the pattern matches the whole name; a `*` in the pattern matches any characters except dots.
 bool matches_pattern(std::string_view pattern, std::string_view name);
 
-/// The ops that a pin is about, ascending: those that a keep pin matches, or the makers of the tensors that
-/// a recompute pin has made again. Errors: the pin matches nothing that it can be about.
+/// Returns the ops that a pin affects, ascending: the ops that a keep pin matches, or the makers of the
+/// tensors that a recompute pin matches. Fails if the pin matches nothing that it can affect.
 Result<std::vector<OpId>> ops_of_pin(const Graph& graph, const Pin& pin);
 
-/// The last op of the loss in the graph's order; invalid where there is none.
+/// Returns the last op of the loss in the graph's order; invalid if there is none.
 OpId last_loss_op(const Graph& graph);
 
 }  // namespace rematlas

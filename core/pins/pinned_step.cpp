@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Builds the graph with copies, in the original's order, each copy right before its first reader.
+/// Builds the graph with copies, in the order of the original. Each copy is right before its first reader.
 class CopyBuilder {
   public:
     CopyBuilder(const Graph& original, PinnedOps pinned)
@@ -14,7 +14,7 @@ class CopyBuilder {
         step_.pinned = std::move(pinned);
         step_.graph = original;
         step_.graph.ops = {};
-        step_.graph.blocks = {};  // solvers decompose the graph with copies themselves
+        step_.graph.blocks = {};  // solvers decompose the graph with copies again
         step_.graph.replay.reset();
         step_.graph.sha256.clear();
         for (TensorId t : original.tensors.ids()) step_.tensor_of.push_back(t);
@@ -32,7 +32,7 @@ class CopyBuilder {
         return std::move(step_);
     }
 
-    /// Per op of the graph: whether it is a copy.
+    /// Returns for each op of the graph whether it is a copy.
     const std::vector<std::uint8_t>& is_copy() const { return is_copy_; }
 
   private:
@@ -95,7 +95,7 @@ class CopyBuilder {
     PinnedStep step_;
 };
 
-/// Whether the op makes a tensor that is not pinned too, so that its run after the loss may serve either
+/// Says whether the op also makes a tensor that is not pinned. Its run after the loss may then serve either
 /// tensor.
 bool serves_both(const PinnedStep& step, const FlatGraph& original, OpId op) {
     const auto outputs = original.outputs[op.index()];
@@ -104,7 +104,7 @@ bool serves_both(const PinnedStep& step, const FlatGraph& original, OpId op) {
     });
 }
 
-/// Per op of the original: whether the loss needs it.
+/// Returns for each op of the original whether the loss needs it.
 std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
     std::vector<std::uint8_t> needed(original.op_count, 0);
     if (!loss.valid()) return needed;
@@ -116,12 +116,12 @@ std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
     return needed;
 }
 
-/// Every schedule under the pins is a schedule of this graph. A run before the end of the loss is a run of
-/// the op. A later run is a run of the copy, and of both where the op also makes a tensor that is not
-/// pinned. No schedule may become dearer by that. So the copy of an op that serves both takes no time, and
-/// neither does an op that could run for the first time after the loss; the bytes of a tensor that both make
-/// count once. Where an op that serves both has several pairs in place, its copy takes no bytes and no
-/// workspace either.
+/// Returns a graph of which every schedule under the pins is a schedule. A run before the end of the loss is
+/// a run of the op. A later run is a run of the copy, and also of the op if the op makes a tensor that is not
+/// pinned, too. This must not make any schedule dearer. So the copy of an op that serves both takes no time,
+/// and neither does an op whose first run could come after the loss. The bytes of a tensor that both make
+/// count once. If an op that serves both has several in-place pairs, its copy takes no bytes and no workspace
+/// either.
 FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
                   const std::vector<std::uint8_t>& is_copy) {
     FlatGraph flat = step.flat;
@@ -149,7 +149,7 @@ FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
     return flat;
 }
 
-/// Tracks which pinned tensors were made after the loss, while runs of the original are played.
+/// Tracks which pinned tensors were made after the loss, while runs of the original are simulated.
 class Freshness {
   public:
     Freshness(const PinnedOps& pinned, const FlatGraph& original)
@@ -173,7 +173,7 @@ class Freshness {
     bool begun_ = false;
 };
 
-/// Appends the op, and before it the makers of its stale inputs, each behind the makers of its own stale
+/// Appends the op. Before it, appends the makers of its stale inputs, each after the makers of its own stale
 /// inputs.
 void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& fresh, RunSequence& runs) {
     for (std::int32_t t : original.inputs[op]) {
@@ -183,9 +183,10 @@ void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& f
     runs.push_back(op);
 }
 
-constexpr std::int64_t kMostEvents = 400'000'000;  ///< visited while runs are left out: about a second
+constexpr std::int64_t kMostEvents = 400'000'000;  ///< most events visited while runs are left out: about a
+                                                   ///< second
 
-/// Leaves out further runs of ops that were copied, the longest first, while the sequence stays within the
+/// Leaves out repeated runs of ops that were copied, the longest first, if the sequence stays within the
 /// budget and obeys the pins.
 RunSequence without_spare(const PinnedStep& step, const FlatGraph& original, RunSequence runs, Bytes budget) {
     std::vector<std::uint8_t> copied(original.op_count, 0), seen(original.op_count, 0);
@@ -251,7 +252,7 @@ RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::
     RunSequence made;
     Freshness fresh(step.pinned, original);
     for (const std::int32_t run : runs) append_with_makers(original, step.op_of[run].value, fresh, made);
-    // Where the loss runs twice, its first run may be of use only as the beginning of the backward pass.
+    // If the loss runs twice, its first run may only be useful as the beginning of the backward.
     if (RunSequence useful = without_useless(original, made); makes_again(step.pinned, original, useful))
         made = std::move(useful);
     return without_spare(step, original, std::move(made), budget);

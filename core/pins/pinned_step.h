@@ -1,17 +1,17 @@
-// A training step under pins, as a graph that any solver can work on.
+// A training step with pins, as a graph on which any solver can work.
 //
 //     Result<PinnedStep> step = pinned_step(graph, pins);
 //     Answer answer = solver->solve({step->graph, step->flat}, budget, limits, {});
 //     RunSequence runs = on_original(*step, flatten(graph), runs_of_the_answer, budget);
 //
-// keep: the op is marked as one that runs once.
+// keep: the op is marked as an op that runs once.
 //
-// recompute: each op whose outputs are to be made again gets a copy after the loss. Ops after the loss read
-// the outputs of the copies, and ops before it read the outputs of the ops themselves. A copy also reads
-// pinned tensors from copies. A tensor of 0 bytes, made by the last op of the loss and read by each copy,
-// holds the copies back until the loss has run. An op that is not pinned and runs again after the loss reads
-// from the ops, not from the copies, so the graph allows a little less than the pins do. `on_original` makes
-// up for most of this. Bounds are proven on `relaxed`, which allows a little more.
+// recompute: each op whose outputs must be made again gets a copy after the loss. Ops after the loss read the
+// outputs of the copies; ops before it read the outputs of the ops themselves. A copy reads pinned tensors
+// from other copies. The copies must wait for the loss: the last op of the loss makes a tensor of 0 bytes
+// that each copy reads. An op that is not pinned and runs again after the loss reads from the ops, not from
+// the copies, so the graph allows slightly fewer schedules than the pins do. `on_original` compensates for
+// most of this. Bounds are proven on `relaxed`, which allows slightly more.
 #pragma once
 
 #include <span>
@@ -25,29 +25,30 @@ namespace rematlas {
 
 struct PinnedStep {
     PinnedOps pinned;
-    Graph graph;                      ///< tensors of the original keep their ids
-    FlatGraph flat;                   ///< of `graph`
-    std::vector<OpId> op_of;          ///< per op of `graph`: the op of the original that it runs
-    std::vector<TensorId> tensor_of;  ///< per tensor of `graph`: the original's; invalid: it only orders ops
+    Graph graph;              ///< tensors of the original keep their ids
+    FlatGraph flat;           ///< flat graph of `graph`
+    std::vector<OpId> op_of;  ///< per op of `graph`: the op of the original that it runs
+    /// Per tensor of `graph`: the tensor of the original; invalid for a tensor that only orders ops.
+    std::vector<TensorId> tensor_of;
     /// A relaxation: no schedule of the original under the pins takes less time or memory than the best
-    /// schedule of this graph. Without a recompute pin it is `flat`. Pinned tensors that the forward pass
-    /// makes have no bytes here, so that it makes no difference whether an op reads from an op or from its
-    /// copy.
+    /// schedule of this graph. Without a recompute pin it equals `flat`. Pinned tensors that the forward
+    /// makes have no bytes here, so it makes no difference whether an op reads from an op or from its copy.
     FlatGraph relaxed;
-    bool exact = false;  ///< no recompute pin: the schedules of `graph` are those that obey the pins
+    /// There is no recompute pin, so the schedules of `graph` are exactly the schedules that obey the pins.
+    bool exact = false;
 };
 
-/// Errors: those of `pinned_ops`. Cost: linear in the graph, for each pin.
+/// Fails as `pinned_ops` does. Cost: linear in the graph, for each pin.
 Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 
-/// Turns a run sequence of `step.graph` into one of the original that obeys the pins. Copies become runs of
-/// their ops. Pinned tensors that an op would read from before the loss are made again. Runs that are not
-/// needed any more are left out, if the sequence stays within the budget. The peak may be above the budget
-/// where the tensors cannot be made again within it.
+/// Turns a run sequence of `step.graph` into a run sequence of the original that obeys the pins. Runs of
+/// copies become runs of their ops. Pinned tensors that an op would read from before the loss are made again.
+/// Runs that are no longer needed are left out, if the sequence then stays within the budget. The peak may be
+/// above the budget if the tensors cannot be made again within it.
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
 
-/// Whether a run sequence of the original obeys the recompute pins: once the loss has run, no run reads a
+/// Says whether a run sequence of the original obeys the recompute pins: after the loss no run may read a
 /// pinned tensor that was made before.
 bool makes_again(const PinnedOps& pinned, const FlatGraph& original, std::span<const std::int32_t> runs);
 

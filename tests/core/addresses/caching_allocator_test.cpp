@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 constexpr CachingAllocatorOptions expandable{.expandable_segments = true};
 
-/// The rules once more, on plain lists that are searched from end to end.
+/// Implements the same rules on plain lists, which are searched from end to end.
 class NaiveAllocator {
   public:
     explicit NaiveAllocator(CachingAllocatorOptions options) : options_(options) {}
@@ -132,7 +132,7 @@ class NaiveAllocator {
     std::int64_t next_ = 0, base_[2] = {0, 0};
 };
 
-/// Sizes of every kind that the rules tell apart.
+/// Returns a random size near a limit at which the rules change.
 std::int64_t random_size(std::mt19937_64& random) {
     const std::int64_t around[] = {1, 512, 100 * KiB, MiB, 3 * MiB, 10 * MiB, 40 * MiB};
     const std::int64_t middle = around[random() % 7];
@@ -167,7 +167,7 @@ TEST(CachingAllocator, live_blocks_are_large_enough_aligned_and_do_not_overlap) 
     for (const bool grows : {false, true}) {
         std::mt19937_64 random(7);
         CachingAllocator model({.expandable_segments = grows});
-        std::map<std::int64_t, std::int64_t> alive;  // address, bytes asked for
+        std::map<std::int64_t, std::int64_t> alive;  // address, requested bytes
         for (int i = 0; i < 3000; ++i) {
             if (!alive.empty() && random() % 2) {
                 const auto pick =
@@ -227,7 +227,7 @@ TEST(CachingAllocator, documented_sizes) {
 TEST(CachingAllocator, an_expandable_segment_keeps_its_end_for_what_fits_nowhere_else) {
     CachingAllocator model(expandable);
     const std::int64_t hole = model.allocate(4 * MiB), wall = model.allocate(2 * MiB);
-    model.free(hole);  // free now: 4 MiB, and 14 MiB at the end
+    model.free(hole);  // free now: a hole of 4 MiB, and 14 MiB at the end
     EXPECT_EQ(model.allocate(3 * MiB), hole);
     EXPECT_EQ(model.allocate(8 * MiB), wall + 2 * MiB);
     EXPECT_EQ(model.allocate(8 * MiB), wall + 10 * MiB) << "the 6 MiB that are left grow";
@@ -251,7 +251,8 @@ TEST(CachingAllocator, peaks_of_a_schedule_hold_its_live_peak) {
     }
 }
 
-/// Then the budget of the graph bounds what the allocator hands out.
+/// If all sizes are multiples of 512 bytes, the allocator hands out exactly the live peak. So the budget of
+/// the graph also limits the allocator.
 TEST(CachingAllocator, expandable_segments_allocate_the_live_peak_of_a_graph_in_granules) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Graph graph = random_training_graph(seed, {.inplace = seed % 2 == 0});

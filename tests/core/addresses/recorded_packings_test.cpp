@@ -1,4 +1,4 @@
-// Where things are put in memory, as it was recorded: see recorded.h.
+// Compares where blocks are put in memory with recorded places: see recorded.h.
 #include <gtest/gtest.h>
 
 #include <random>

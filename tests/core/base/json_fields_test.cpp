@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The message of the error that `read` ends with, empty when there is none.
+/// Returns the message of the error that `read` throws; empty if it throws none.
 std::string complaint(const json& object, const std::function<void(const Fields&)>& read) {
     try {
         read(Fields(object, "ops[3]"));

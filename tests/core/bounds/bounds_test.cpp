@@ -1,4 +1,4 @@
-// A lower bound is never above what the brute force finds, on any kind of graph.
+// Lower bounds must not be above the optimum that brute force finds, on any kind of graph.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,9 +15,9 @@
 namespace rematlas {
 namespace {
 
-/// Counts how much of what recomputation costs was proven. Tests ask for nearly what is proven today.
+/// Measures which share of the cost of recomputation was proven. Tests require almost the share proven today.
 struct Proven {
-    int cases = 0;     ///< budgets where the optimum reruns something
+    int cases = 0;     ///< budgets at which the optimum reruns some op
     double share = 0;  ///< sum of (bound - trivial) / (optimum - trivial)
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
@@ -129,7 +129,7 @@ TEST(MinCut, says_that_it_was_stopped_and_is_then_not_above_the_least_cut) {
     EXPECT_LE(stopped.value, finished.value);
 }
 
-/// Against every subset of nodes.
+/// Compares with an enumeration of all subsets of nodes.
 TEST(MinCut, equals_enumeration_on_random_networks) {
     std::mt19937 random(7);
     for (int round = 0; round < 300; ++round) {

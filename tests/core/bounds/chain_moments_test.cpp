@@ -1,5 +1,5 @@
-// What the relaxations over a chain of moments prove is never above what the brute force finds over all
-// orders and reruns, on any kind of graph, whatever the multipliers.
+// The bounds of relaxations over a chain of moments must not be above the optimum that brute force finds over
+// all orders and reruns, on any kind of graph and for any multipliers.
 #include "core/bounds/chain_moments.h"
 
 #include <gtest/gtest.h>
@@ -29,14 +29,15 @@ constexpr ChainMomentsOptions kSettings[] = {{.moments = 1, .join = 0},
                                              {.join = 2, .suffixes = true},
                                              {.moments = 3, .join = 3, .suffixes = true}};
 
-/// A budget of a graph with the least time of any schedule within it.
+/// A budget for a graph, and the least time of any schedule within the budget.
 struct Case {
     const FlatGraph& flat;
     std::int64_t budget, optimum, required;
     std::string name;
 };
 
-/// Five budgets from the least possible to where nothing need run again.
+/// Visits about five budgets, from the least possible budget to one at which no op has to run again. Returns
+/// the number of budgets.
 template <class Visit>
 int for_each_case(const Graph& graph, const Visit& visit) {
     const FlatGraph flat = flatten(graph);
@@ -56,8 +57,8 @@ int for_each_case(const Graph& graph, const Visit& visit) {
     return cases;
 }
 
-/// Share of what recomputation costs that was proven. Tests ask for nearly what is proven today, so that a
-/// relaxation that lost a row does not pass.
+/// The share of the cost of recomputation that was proven. Tests require almost the share proven today, so
+/// that a relaxation that lost a row does not pass.
 struct ShareProven {
     int cases = 0;
     double share = 0;
@@ -69,7 +70,7 @@ struct ShareProven {
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 
-/// Multipliers of every size, most of them 0 or small.
+/// Returns multipliers of all sizes; most are 0 or small.
 std::vector<double> any_multipliers(std::size_t rows, std::mt19937_64& random) {
     std::vector<double> multipliers(rows);
     for (double& y : multipliers) {
@@ -204,7 +205,7 @@ TEST(ChainMoments, proves_that_nothing_fits_a_budget_below_what_one_op_takes) {
 }
 
 TEST(DualValue, is_exact_where_doubles_are_not) {
-    // 3 x >= 1 at a price of 2^52 + 1: the multiplier 2^52 / 3 is worth ceil(2^52 / 3).
+    // 3 x >= 1, and x costs 2^52 + 1: the multiplier 2^50 proves a bound of exactly 2^50 (plus the offset).
     MilpModel programme;
     const std::int64_t cost = (std::int64_t{1} << 52) + 1;
     const int x = programme.add_column({.lower = 0, .upper = 1, .cost = static_cast<double>(cost)});
@@ -228,7 +229,7 @@ TEST(DualValue, proves_that_there_is_no_point_also_where_nothing_costs) {
 }
 
 TEST(FirstOrderLp, comes_to_the_optimum_of_a_small_programme) {
-    // Three sets to cover three elements, any two by one set: 3/2 of the cost of one.
+    // Three sets, each of which covers two of three elements. Covering all costs 3/2 of the cost of one set.
     MilpModel programme;
     for (int i = 0; i < 3; ++i) programme.add_column({.lower = 0, .upper = 1, .cost = 1e9});
     for (int i = 0; i < 3; ++i)
@@ -244,7 +245,7 @@ TEST(FirstOrderLp, sees_that_there_is_no_point) {
     EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
 }
 
-/// What whole solutions gave: bounds, and sequences read back from them.
+/// Counts of whole solutions: solved, read back as sequences, and optimal.
 struct WholeTally {
     ShareProven proven;
     int solved = 0, read_back = 0, optimal = 0;
@@ -339,7 +340,7 @@ TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
     EXPECT_LT(copying.bound->overhead, copying.overhead);
 }
 
-/// Rotor is optimal on most of these chains and has no bound of its own.
+/// Rotor is optimal on most of these chains, but it proves no bound itself.
 TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optimal) {
     if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
     int optimal = 0, proven_before = 0, proven = 0;

@@ -1,4 +1,4 @@
-// What is proven of steps whose updates may run on the host is never above what any schedule takes.
+// The bounds for steps whose updates may run on the host must not be above the time of any schedule.
 #include "core/bounds/host_ops.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ class Draw {
     std::mt19937_64 random_;
 };
 
-/// One layer, or two that share a parameter or have one each, and updates of parameters that may run on the host.
+/// Returns a step with one layer, or with two layers that share a parameter or have one each. The updates of
+/// the parameters may run on the host.
 Graph tiny_step(std::uint64_t seed) {
     Draw draw(seed);
     Graph graph;
@@ -227,13 +228,13 @@ TEST(HostOps, AreDividedAmongTheDeviceTheHostAndTheLinks) {
                           .to_device_bytes_per_second = bytes_per_second};
         return bound_of(graph, Bytes(1000), links);
     };
-    // A part h of the update on the host, if that were possible, which begins after the product:
+    // In the relaxation a part h of the update may run on the host. It begins after the product:
     EXPECT_EQ(bound_at(1e15), 32) << "80 (1 - h) = 30 h";
     EXPECT_EQ(bound_at(2e9), 41) << "80 (1 - h) = 50 h, which the copy of the gradient takes";
     EXPECT_EQ(bound_at(1e8), 85) << "80 (1 - h) = 1000 h";
 }
 
-/// A step of two products, whose parameters and states take 300 bytes, in 150.
+/// A step of two products. Its parameter and its state take 300 bytes together.
 TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
     Graph graph;
     graph.name = "two";
@@ -259,14 +260,15 @@ TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
     graph.device =
         Device{.name = "d", .links = {.to_host_bytes_per_second = 1e9, .to_device_bytes_per_second = 1e9}};
     EXPECT_EQ(traffic_of(graph, Bytes(400), Offload::all), 0) << "all has room";
-    // Of 300 bytes at most 100 have room beside the gradient and the loss; the rest is fetched after that product.
+    // Beside the gradient and the loss at most 100 of the 300 bytes fit. The other 200 are fetched after that
+    // product.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 20 + 200);
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::activations), 0) << "residents stay";
     graph.ops[OpId(2)].host_time = Nanoseconds(60);
-    // With the update on the host the parameter comes to the device once, and the state never.
+    // If the update runs on the host, the parameter is fetched once and the state never.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 100);
     graph.ops[OpId(2)].host_time = Nanoseconds(600);
-    // A part h of it is the host's, from when the product is done: 20 + 200 (1 - h) = 20 + 600 h.
+    // A part h of the update runs on the host, after the product: 20 + 200 (1 - h) = 20 + 600 h.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 175);
 }
 

@@ -1,5 +1,5 @@
-// What is proven to be needed on the device beside a host of few bytes, against all schedules of tiny steps and against
-// schedules made at random.
+// Compares the bytes that are proven to be needed on the device, beside a host with few bytes, with all
+// schedules of tiny steps and with random schedules.
 #include "core/bounds/least_footprint.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is proven of the memory of any schedule is never above what the brute force finds.
+// Lower bounds on memory must not be above the least peak that brute force finds.
 #include "core/bounds/least_memory.h"
 
 #include <gtest/gtest.h>
@@ -61,8 +61,8 @@ TEST(LeastMemory, of_the_small_graph_is_that_of_its_best_schedule) {
     EXPECT_EQ(least_memory(flat).bytes.value, brute_force_least_peak(flat));
 }
 
-/// Two results of 7 bytes, each made from a tensor of 100: whichever is made last, the other is held beside
-/// it or would take a wide tensor itself.
+/// Two results of 7 bytes, each made from a tensor of 100 bytes. While the second result is made, the first
+/// must be held; otherwise it would have to be made again later, which takes a wide tensor beside the second.
 TEST(LeastMemory, holds_results_that_ops_before_make) {
     Graph graph;
     graph.name = "results";
@@ -174,7 +174,7 @@ TEST(LeastMemory, of_the_problems_at_tight_budgets_is_at_least_what_is_known) {
     EXPECT_GT(problems, 0);
 }
 
-/// Against every choice of what is held, in every order of the ops that may run again.
+/// Compares with an enumeration of the held tensors, while one op after another is allowed to run again.
 TEST(RebuildCut, equals_enumeration_on_small_graphs) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(seed);

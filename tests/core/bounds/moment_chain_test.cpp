@@ -11,7 +11,7 @@
 namespace rematlas {
 namespace {
 
-/// By op, all ops that must have run before it.
+/// Returns, by op, all ops that must run before it.
 std::vector<std::set<int>> ancestors_of(const FlatGraph& flat) {
     std::vector<std::set<int>> ancestors(flat.op_count);
     for (int op = 0; op < flat.op_count; ++op) {
@@ -29,7 +29,7 @@ FlatGraph random_flat(std::uint64_t seed) {
                             : random_odd_graph(seed, static_cast<int>(seed % 40)));
 }
 
-/// From nothing to the peak without reruns.
+/// Returns budgets from 0 to the peak without reruns.
 std::vector<std::int64_t> budgets(const FlatGraph& flat) {
     const std::int64_t most = keep_all_peak(flat).value;
     return {0, most / 2, most * 3 / 4, most * 7 / 8, most - 1, most};
@@ -104,8 +104,8 @@ TEST(MomentChain, of_so_many_at_most_is_a_part_of_the_chain_with_the_fullest) {
     }
 }
 
-/// A run finds the first runs of so many moments behind it as its window says: no more than are not its
-/// ancestors, no fewer than must come before it.
+/// The order of ops decides the windows of an op: `first` is the last moment that is an ancestor of the op,
+/// and `last` ends before the first moment that is the op or a descendant of it.
 TEST(MomentChain, windows_hold_what_the_order_of_ops_decides) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         const FlatGraph flat = random_flat(seed);

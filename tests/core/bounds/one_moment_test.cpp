@@ -1,4 +1,4 @@
-// The relaxation of one moment, solved a second time by trying every set of ops that may run again.
+// Compares the relaxation of one moment with an enumeration of all sets of ops that may run again.
 #include "core/bounds/one_moment.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// What a set of reruns costs: time, and the bytes that must outlive the moment.
+/// The cost of a set of reruns: its time, and the bytes that must be kept beyond the moment.
 struct Way {
     double time;
     double kept;
 };
 
-/// One moment by the definition in one_moment.h, on sets.
+/// The relaxation of one moment, by the definition in one_moment.h, computed on sets.
 class Enumeration {
   public:
     Enumeration(const FlatGraph& flat, int moment)
@@ -41,8 +41,8 @@ class Enumeration {
         for (int t : needed_) add_maker(t);
     }
 
-    /// The least extra time after the moment when sets may be mixed: the lower hull of all ways at the room
-    /// that there is.
+    /// Returns the least extra time after the moment if ways may be mixed: the lower hull of all ways, at the
+    /// available room.
     double extra_time(std::int64_t budget) const {
         if (held_ > budget) return kImpossible;
         const std::vector<Way> ways = all_ways();
@@ -73,7 +73,7 @@ class Enumeration {
     bool runs_after(int op) const {
         return flat_.required[op] && op != moment_ && ancestors(op).contains(moment_);
     }
-    /// Of these tensors those that must have been kept, or be made again.
+    /// Returns those of the tensors that must have been kept or be made again.
     std::set<int> left(std::set<int> tensors) const {
         std::erase_if(tensors,
                       [&](int t) { return at_moment_.contains(t) || runs_after(flat_.producer[t]); });
@@ -108,7 +108,7 @@ class Enumeration {
         return ways;
     }
 
-    /// No more than `most` bytes can be filled with whole tensors.
+    /// Returns how many of the `most` bytes can be filled with whole tensors.
     std::int64_t room_within(std::int64_t most) const {
         std::set<int> tensors = needed_;
         for (int op : makers_) tensors.merge(inputs_left(op));
@@ -131,14 +131,14 @@ std::int64_t time_of_required(const FlatGraph& flat) {
     return required;
 }
 
-/// A moment with its bound on the overhead.
+/// The memory without reruns at a moment, and the bound on the overhead from this moment.
 struct Moment {
     std::int64_t memory;
     double overhead;
 };
 
-/// Of all required ops during which the step without reruns is over the budget; none when there is too much
-/// to enumerate.
+/// Returns the moments of all required ops during which the step without reruns is over the budget. Returns
+/// none if there is too much to enumerate.
 std::vector<Moment> moments_over(const FlatGraph& flat, std::int64_t budget) {
     const std::vector<std::int64_t> during = memory_without_reruns(flat);
     const auto required = static_cast<double>(time_of_required(flat));
@@ -157,7 +157,8 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// How much of the best of all moments was found: one share for each comparison where there is extra time.
+/// How much of the best bound over all moments was found: the sum of one share per comparison with extra
+/// time.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;
@@ -201,7 +202,7 @@ TEST(OneMomentBound, of_the_fullest_moment_is_the_optimum_of_its_relaxation) {
     }
     EXPECT_GT(found.compared, 300);
     EXPECT_GT(found.impossible, 50);
-    // A moment that has little promise at the best price so far is not tried at its own.
+    // A moment that is not promising at the best price so far is not tried at its own best price.
     EXPECT_GT(found.share / found.compared, 0.94);
 }
 

@@ -1,4 +1,4 @@
-// What is proven, as it was recorded: see recorded.h.
+// Compares bounds with recorded bounds: see recorded.h.
 #include <gtest/gtest.h>
 
 #include "core/bounds/best_bound.h"

@@ -1,5 +1,5 @@
-// What is proven of schedules with copies is never above what any schedule takes: neither the best of tiny
-// graphs by exhaustive search, nor any of larger ones made at random.
+// The bounds for schedules with copies must not be above the time of any schedule: neither of the best
+// schedules of tiny graphs, found by exhaustive search, nor of random schedules of larger graphs.
 #include "core/bounds/two_sided_moments.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Device device_with(double to_host, double to_device) {
             .links = {.to_host_bytes_per_second = to_host, .to_device_bytes_per_second = to_device}};
 }
 
-/// How much of what any schedule takes beyond its required runs was proven.
+/// Measures how much of the least time beyond the required runs was proven.
 struct ProvenWithCopies {
     int cases = 0, met = 0, faster_with_copies = 0, slower_than_runs = 0;
     double share = 0;
@@ -52,7 +52,7 @@ struct ProvenWithCopies {
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 
-/// Multipliers of any size prove nothing wrong; those of a first-order method least of all.
+/// No multipliers may prove a wrong bound: neither random ones nor those of a first-order method.
 void expect_programmes_below(const FlatGraph& flat, std::int64_t budget, const HostLinks& links,
                              std::int64_t least, const std::string& name) {
     std::mt19937_64 random(flat.tensor_count);
@@ -74,7 +74,7 @@ void expect_programmes_below(const FlatGraph& flat, std::int64_t budget, const H
     }
 }
 
-/// Budgets from the largest footprint of an op to where nothing need leave; below the residents, too.
+/// Tries budgets from the largest footprint of an op to the peak without reruns.
 void compare_with_exhaustive_search(const Graph& graph, const HostSearch& search, std::int64_t step,
                                     ProvenWithCopies& proven) {
     const FlatGraph flat = flatten(graph);
@@ -128,7 +128,7 @@ TEST(TwoSidedMoments, are_never_above_the_best_schedule_whenever_tensors_leave) 
     EXPECT_GT(proven.mean(), 0.75);
 }
 
-/// Plays schedules made at random; the bound at what each of them takes at most is not above its time.
+/// Checks random schedules. The bound for the peak of a schedule must not be above the time of the schedule.
 void expect_random_play_above(const Graph& graph, int schedules, bool activations_only, int& copies) {
     const FlatGraph flat = flatten(graph);
     HostLinks links = fastest_of(graph.device->links);
@@ -171,7 +171,7 @@ TEST(TwoSidedMoments, need_no_links) {
     EXPECT_GT(without_links.time, required_time(flat));
 }
 
-/// Times of links that cannot keep up are seen from both sides of the moment with the most memory.
+/// If links are too slow, the bound counts their times on both sides of the moment with the most memory.
 TEST(TwoSidedMoments, prove_more_than_the_busy_time_of_each_link) {
     Graph graph = long_chain(ChainKind::equal, 24);
     for (Op& op : graph.ops) op.recomputable = false;
@@ -179,7 +179,7 @@ TEST(TwoSidedMoments, prove_more_than_the_busy_time_of_each_link) {
     const Bytes budget(cost_of(flat, keep_all_sequence(flat)).peak * 3 / 10);
     std::int64_t bytes = 0;
     for (int t = 0; t < flat.tensor_count; ++t) bytes += flat.bytes[t];
-    // Everything could be copied each way in two thirds of the step.
+    // In two thirds of the step all bytes could be copied in each direction.
     const double speed = 1.5e9 * static_cast<double>(bytes) / static_cast<double>(flat.base_time);
     const ProvenBound bound =
         best_bound(flat, budget, {.time = seconds(60), .host = HostLinks{speed, speed}});

@@ -1,4 +1,4 @@
-// Copies to the host and back: what the checker and the simulator, which share no code, make of them alike.
+// Copies to the host and back. The checker and the simulator share no code, and must agree.
 #include <gtest/gtest.h>
 
 #include "core/checking/check.h"
@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// The small graph on a device to and from which 100 bytes take 10 ns.
+/// The small graph on a device whose links copy 100 bytes in 10 ns.
 class Copies : public testing::Test {
   protected:
     void SetUp() override {
@@ -19,7 +19,8 @@ class Copies : public testing::Test {
                    .links = {.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10}};
     }
 
-    /// The time of steps that pass, which the simulator confirms; -1 with a failure where they do not.
+    /// Returns the time of valid steps, which the simulator must confirm. Fails and returns -1 if they are
+    /// not valid.
     std::int64_t time_of(const std::vector<Step>& steps) {
         Schedule schedule;
         schedule.steps = steps;
@@ -34,7 +35,7 @@ class Copies : public testing::Test {
         return report.time.value;
     }
 
-    /// What the checker says of steps that the simulator refuses too.
+    /// Returns the checker's violation for steps that the simulator must refuse, too.
     std::string refusal(const std::vector<Step>& steps) {
         Schedule schedule;
         schedule.steps = steps;
@@ -42,7 +43,7 @@ class Copies : public testing::Test {
         return violation(steps);
     }
 
-    /// The checker's first violation, or nothing.
+    /// Returns the checker's first violation; empty if there is none.
     std::string violation(const std::vector<Step>& steps) {
         Schedule schedule;
         schedule.steps = steps;
@@ -50,13 +51,13 @@ class Copies : public testing::Test {
         return report.ok() ? "" : report.violations.front();
     }
 
-    /// All that is left of the step once a, b and b's gradient are there.
+    /// Appends the rest of the step, once a, b and b's gradient exist.
     static std::vector<Step> with_backward(std::vector<Step> steps) {
         steps.insert(steps.end(), {Step::run(OpId(3)), Step::run(OpId(4))});
         return steps;
     }
 
-    /// x (10 bytes) is updated by op `b`, op 1; a copy of it takes 1 ns.
+    /// Makes op `b` (op 1) update x. A copy of x (10 bytes) takes 1 ns.
     void let_b_update_x() { graph_.ops[OpId(1)].mutates = {x}; }
 
     static constexpr TensorId x{0}, a{1}, b{2}, grad_b{3}, grad_a{4};
@@ -92,7 +93,7 @@ TEST_F(Copies, a_run_in_place_does_not_overwrite_what_is_on_its_way_to_the_host)
     EXPECT_NE(refusal({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(b), Step::run_inplace(OpId(2))})
                   .find("writes over tensor 2 (b), which is on its way to the host for 10 ns more"),
               std::string::npos);
-    // With a run of 10 ns between, the copy is done at the moment at which the loss starts; b comes back from 40 to 50.
+    // With a run of 10 ns in between, the copy is done when the loss starts. b is fetched from 40 to 50.
     EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(b),
                                      Step::run(OpId(0)), Step::run_inplace(OpId(2)), Step::fetch(b)})),
               70);
@@ -106,7 +107,7 @@ TEST_F(Copies, a_run_does_not_replace_what_is_on_its_way) {
         refusal({Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a), Step::run(OpId(0))})
             .find("makes again tensor 1 (a), which arrives for 10 ns more"),
         std::string::npos);
-    // Elsewhere in the meantime: b takes the 10 ns of the copy.
+    // Here the copy of a is done before a is made again, because b runs for 10 ns in between.
     EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::offload(a), Step::run(OpId(1)),
                                      Step::run(OpId(0)), Step::run(OpId(2))})),
               60);
@@ -149,14 +150,14 @@ TEST_F(Copies, what_is_on_its_way_to_the_host_is_not_updated) {
     EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(x), Step::run(OpId(1))})
                   .find("updates tensor 0 (x), which is on its way to the host for 10 ns more"),
               std::string::npos);
-    // Copied from 0 to 10, while a is made.
+    // x is copied from 0 to 10, while a is made.
     EXPECT_EQ(time_of(with_backward(
                   {Step::offload(x), Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(2))})),
               50);
 }
 
 TEST_F(Copies, what_reads_a_resident_finds_it_as_in_the_order_of_the_graph) {
-    let_b_update_x();  // which a reads
+    let_b_update_x();  // op `a` reads x
     EXPECT_EQ(refusal({Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(0))}),
               "step 2: op 0 (a) uses tensor 0 (x) after op 1 (b) has updated it");
     graph_.ops[OpId(1)].mutates = {};
@@ -181,7 +182,8 @@ TEST_F(Copies, residents_are_on_the_device_when_the_step_ends) {
     EXPECT_EQ(violation(gone), "at the end: tensor 0 (x), which is resident, is not on the device");
     std::vector<Step> back = gone;
     back.push_back(Step::fetch(x));
-    EXPECT_EQ(time_of(back), 52);  // two copies of 1 ns: the free waits for one, the end for the other
+    EXPECT_EQ(time_of(back), 52);  // two copies of 1 ns: the free waits for the first, the end of the step
+                                   // for the second
 }
 
 TEST_F(Copies, the_step_is_over_when_its_copies_are) {

@@ -1,5 +1,5 @@
-// Links with a latency and with speeds that depend on the other way, and the bytes that copies take on the host: checker and
-// simulator alike.
+// Links with a latency and with speeds that depend on the other direction, and the bytes of copies on the
+// host. The checker and the simulator must agree.
 #include <gtest/gtest.h>
 
 #include "core/checking/check.h"
@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// The small graph; alone, 100 bytes take 10 ns either way.
+/// The small graph. Alone, 100 bytes take 10 ns in either direction.
 class CheckLinks : public testing::Test {
   protected:
     void SetUp() override {
@@ -34,7 +34,7 @@ class CheckLinks : public testing::Test {
         return report;
     }
 
-    /// a goes out and comes back while b goes out; then the backward part.
+    /// Returns steps in which `a` is copied out, and fetched while `b` is copied out; then the backward runs.
     static std::vector<Step> both_ways() {
         return {Step::run(OpId(0)), Step::offload(a),   Step::run(OpId(1)),
                 Step::free(a),      Step::offload(b),   Step::fetch(a),
@@ -57,7 +57,7 @@ TEST_F(CheckLinks, copies_both_ways_do_not_mind_each_other_where_the_graph_does_
 TEST_F(CheckLinks, copies_both_ways_share_the_link) {
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
     graph_.device->links.to_device_contended_bytes_per_second = 4e9;
-    // From 20 on b goes out in 20 ns; by then 20 / 25 of a are back, and the rest takes 2 ns alone.
+    // `b` is copied out from 20 to 40. By then 20 / 25 of `a` is back, and the rest takes 2 ns alone.
     const CheckReport report = played(both_ways());
     EXPECT_EQ(report.time, Nanoseconds(62));
     EXPECT_EQ(report.to_host.busy, Nanoseconds(30));
@@ -74,8 +74,8 @@ TEST_F(CheckLinks, copies_both_ways_share_the_link) {
 TEST_F(CheckLinks, each_copy_has_a_latency_in_which_nothing_moves) {
     graph_.device->links.copy_latency = Nanoseconds(7);
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
-    // a is out at 10 + 17 = 27, and the free waits for it. Then both latencies end at 34; b takes 20 ns beside a, which takes 10,
-    // so that half of b is left at 44: 5 ns.
+    // `a` is out at 27 (10 + 17), and its free waits until then. Both latencies are over at 34. Beside `a`,
+    // `b` takes 20 ns instead of 10. So half of `b` is left when `a` ends at 44; it takes 5 ns alone.
     std::vector<Step> steps = both_ways();
     EXPECT_EQ(played(steps).time, Nanoseconds(44 + 20));
     EXPECT_EQ(simulate(graph_, steps)->beside[1].end, Nanoseconds(49));
@@ -95,7 +95,7 @@ TEST_F(CheckLinks, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
     EXPECT_EQ(played(both_ways()).host_peak_step, 4u);
     std::vector<Step> steps = both_ways();
     steps.insert(steps.begin() + 4, {Step::fetch(a), Step::drop(a)});
-    steps.erase(steps.begin() + 7);  // the fetch from before
+    steps.erase(steps.begin() + 7);  // the original fetch
     const CheckReport report = played(steps);
     EXPECT_EQ(report.host_peak, Bytes(100));
     EXPECT_EQ(report.time, Nanoseconds(60)) << "a drop waits for the copy back";

@@ -45,14 +45,14 @@ TEST(CheckPins, WhatIsToBeMadeAgainIsNotReadFromBeforeTheBackwardPass) {
         ElementsAre(HasSubstr("op 3 (backward_b) reads tensor 1 (a) from before the backward pass, against "
                               "the pin 'a=recompute'"),
                     HasSubstr("op 4 (backward_a)")));
-    // Made twice, but both times before the loss.
+    // `a` is made twice, but both times before the loss.
     EXPECT_THAT(broken({0, 1, 0, 2, 3, 4}, {"a", PinKind::recompute}).size(), 2u);
-    // Again for the second reader only.
+    // `a` is made again, but only for the second reader.
     EXPECT_THAT(broken({0, 1, 2, 3, 0, 4}, {"a", PinKind::recompute}), ElementsAre(HasSubstr("op 3")));
 }
 
 TEST(CheckPins, AModuleMayHandOnWhatOthersRead) {
-    // `a` is inside of part, and goes from part.first to part.second; the loss reads `b`.
+    // `a` stays inside of part: part.first makes it and part.second reads it. The loss reads `b`.
     EXPECT_THAT(broken({0, 1, 2, 3, 4}, {"part", PinKind::recompute}).size(), 2u);
     EXPECT_THAT(broken({0, 1, 2, 0, 3, 4}, {"part", PinKind::recompute}), IsEmpty());
     EXPECT_THAT(broken({0, 1, 2, 3, 4}, {"part.*", PinKind::recompute}), IsEmpty());
@@ -84,7 +84,7 @@ TEST(CheckPins, SeesTheSameTensorsAsWhoMakesSchedulesObey) {
     for (const std::string& pattern : patterns) {
         const Result<PinnedOps> pinned = pinned_ops(graph, {{pattern, PinKind::recompute}});
         if (!pinned) continue;
-        // Every op once: each read after the loss of a tensor that is to be made again breaks the pin.
+        // Every op runs once, so each op after the loss that reads a tensor to be made again breaks the pin.
         std::size_t reads = 0;
         for (OpId op : graph.ops.ids()) {
             if (op < pinned->loss || op == pinned->loss) continue;

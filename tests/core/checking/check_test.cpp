@@ -15,7 +15,7 @@ Schedule keep_all(const Graph& graph) {
     return schedule;
 }
 
-/// The first violation, or nothing.
+/// Returns the first violation; empty if there is none.
 std::string violation(const Graph& graph, const Schedule& schedule,
                       std::optional<Bytes> budget = std::nullopt) {
     const CheckReport report = check(graph, schedule, budget);

@@ -1,4 +1,4 @@
-// The checker and the simulator, which share no code, play thousands of random schedules alike.
+// The checker and the simulator share no code. They must agree on thousands of random schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool of_residents(const std::string& violation) {
            violation.find("next step") != std::string::npos;
 }
 
-/// The simulator asks what must hold at the end of cyclic steps alone, and then of residents only.
+/// Says whether the simulator checks this, too. At the end it checks only cyclic steps, and only residents.
 bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
     return !at_the_end(violation) || (cyclic && of_residents(violation));
 }
@@ -67,7 +67,8 @@ void expect_alike(const Graph& graph, const Schedule& schedule, const std::strin
     counts.shorter += report.time < once.time;
 }
 
-/// Places for what comes and goes: the same bytes at the peak, and ranges that the checker accepts.
+/// At the peak, planned addresses must hold the bytes that the simulator counts, in ranges that the checker
+/// accepts.
 TEST(Players, agree_with_planned_addresses_and_the_allocator) {
     int with_homes = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {

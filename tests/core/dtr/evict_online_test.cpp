@@ -1,4 +1,4 @@
-// Online eviction on small programs whose every step is known, and what holds on any.
+// Online eviction on small programs with known runs, and properties that hold for any program.
 #include "core/dtr/evict_online.h"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,13 @@ constexpr DtrHeuristic kHeuristics[] = {DtrHeuristic::dtr_eq, DtrHeuristic::dtr,
 constexpr DtrDeallocation kDeallocations[] = {DtrDeallocation::eager, DtrDeallocation::ignore,
                                               DtrDeallocation::banish};
 
-/// A tensor of `bytes` made in `time` from `inputs`.
+/// Adds a tensor of `bytes` bytes that is made in `time` from `inputs`.
 int made(Trace& trace, std::int64_t bytes, std::int64_t time, std::vector<int> inputs) {
     return trace.call({.time = time, .inputs = std::move(inputs)}, {{.bytes = bytes}}).front();
 }
 
-/// a -> b, c, d of 2, 3 and 4 bytes and times 1, 4 and 9; then b, c and d are read in this order.
+/// b, c and d are made from a. They have 2, 3 and 4 bytes and take times 1, 4 and 9. Then one op reads all
+/// three.
 struct Fan {
     Trace trace;
     int a = made(trace, 1, 1, {});
@@ -67,8 +68,8 @@ TEST(OnlineEviction, evicts_what_the_heuristic_says) {
         const DtrOutcome outcome = evict_online(trace, Bytes(10), {.heuristic = heuristic});
         return reruns(outcome, 6);
     };
-    // The fifth op comes at 17, when b was last used at 13, c at 14 and d just now: c / (m s) is
-    // 12 / (2 * 4), 1 / (3 * 3) and infinite; c / m is 6, 1/3 and 3/4.
+    // The fifth op is called at time 17. b was last used at 13, c at 14 and d just now. So c / (m s) is 12 /
+    // (2 * 4), 1 / (3 * 3) and infinite, and c / m is 6, 1/3 and 3/4.
     EXPECT_EQ(first_rerun(DtrHeuristic::local).front(), 2);
     EXPECT_EQ(first_rerun(DtrHeuristic::dtr).front(), 2);
     EXPECT_EQ(first_rerun(DtrHeuristic::dtr_eq).front(), 2);
@@ -133,13 +134,13 @@ TEST(OnlineEviction, takes_the_bytes_of_all_outputs_again_when_an_op_reruns_for_
     trace.pin(pair[1]);
     made(trace, 3, 1, {});
     made(trace, 0, 1, {pair[0]});
-    // The rerun holds 2 + (3 + 2) bytes, beside nothing else once the 3 bytes are evicted.
+    // The rerun holds 2 + (3 + 2) bytes, and nothing else is held once the 3 bytes are evicted.
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).status, Status::ok);
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).peak, Bytes(7));
     EXPECT_EQ(evict_online(trace, Bytes(6), {.heuristic = DtrHeuristic::lru}).status, Status::oom);
 }
 
-/// x -> y -> z with x dropped by the program after y is made.
+/// y is made from x, which the program drops. Then z is made and dropped, and y is read.
 TEST(OnlineEviction, deallocates_by_its_policy) {
     Trace trace;
     const int x = made(trace, 2, 1, {}), y = made(trace, 2, 1, {x});
@@ -154,7 +155,8 @@ TEST(OnlineEviction, deallocates_by_its_policy) {
     EXPECT_EQ(run(DtrDeallocation::eager, 99).peak, Bytes(6));
     EXPECT_EQ(run(DtrDeallocation::ignore, 99).peak, Bytes(9));
     EXPECT_EQ(run(DtrDeallocation::banish, 99).peak, Bytes(6));
-    // With 5 bytes y must go before z: eager makes x again for it, banish has pinned y as x is gone for ever.
+    // With 5 bytes y must be evicted for z. Then eager makes x again to make y again. With banish y is
+    // pinned, because x is gone for good.
     EXPECT_EQ(run(DtrDeallocation::eager, 5).status, Status::ok);
     EXPECT_EQ(run(DtrDeallocation::eager, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
     EXPECT_EQ(run(DtrDeallocation::ignore, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
@@ -184,7 +186,8 @@ TEST(OnlineEviction, keeps_outputs_of_ops_that_run_once_until_no_rerun_can_need_
     made(trace, 4, 1, {});
     const DtrOutcome outcome = evict_online(trace, Bytes(6));
     EXPECT_EQ(outcome.status, Status::ok);
-    EXPECT_EQ(outcome.peak, Bytes(6));  // 3 of the first, still needed by a rerun of the second; then 4
+    EXPECT_EQ(outcome.peak, Bytes(6));  // 3 bytes of `once`, which a rerun of y still needs, 1 of y, and 2;
+                                        // the last op needs less
     EXPECT_EQ(outcome.rematerializations, 0);
     EXPECT_EQ(evict_online(trace, Bytes(4)).status, Status::oom);
 }
@@ -205,7 +208,7 @@ TEST(OnlineEviction, gives_up_when_reruns_pass_the_limit) {
     const DtrOptions options{.heuristic = DtrHeuristic::size, .thrash = 1.5};
     const DtrOutcome outcome = evict_online(trace, Bytes(8), options);
     EXPECT_EQ(outcome.status, Status::thrash);
-    EXPECT_LE(outcome.rematerializations, 65);  // of 128 calls
+    EXPECT_LE(outcome.rematerializations, 65);  // half of the 128 calls
     EXPECT_GE(outcome.rematerializations, 64);
 }
 
@@ -222,7 +225,7 @@ TEST(OnlineEviction, stops_when_told) {
     EXPECT_EQ(asked, 3);
 }
 
-/// What must hold for every program, heuristic, policy and budget.
+/// Checks properties that hold for every program, heuristic, policy and budget.
 void expect_sound(const Trace& trace, const DtrOutcome& outcome, std::int64_t budget) {
     EXPECT_LE(outcome.peak, Bytes(budget));
     std::vector<bool> ran(trace.ops.size(), false);
@@ -264,8 +267,8 @@ TEST(OnlineEviction, keeps_every_budget_on_random_programs) {
     EXPECT_GT(reran, 500);
 }
 
-/// Section 3 of the paper: n ops on a chain with memory of the order of sqrt(n) stay O(n). The ratios of runs
-/// to calls are those of the published simulator.
+/// Section 3 of the paper: on a chain of n ops with memory of the order of sqrt(n), the number of runs stays
+/// O(n). The ratios of runs to calls must be those of the published simulator.
 TEST(OnlineEviction, runs_linearly_many_ops_on_a_chain_with_memory_of_the_order_of_its_root) {
     const auto ratio = [](DtrHeuristic heuristic, int n) {
         const Bytes budget(2 * static_cast<std::int64_t>(std::ceil(std::sqrt(n))));

@@ -1,4 +1,5 @@
-// Neighbourhoods and the choice that rests on them against the paper's definitions, written out plainly.
+// Compares neighbourhoods, and the evictions that depend on them, with plain implementations of the paper's
+// definitions.
 #include "core/dtr/evicted_neighbourhood.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = EvictedNeighbourhood::Kind;
 
-/// Definitions over sets, from the trace alone.
+/// The definitions on sets, computed only from the trace.
 class Plain {
   public:
     Plain(const Trace& trace, int ops) : trace_(trace), ops_(ops) {}
@@ -26,7 +27,8 @@ class Plain {
         return sum;
     }
 
-    /// Evicted storages on paths of evicted ones, in one direction or along any edge.
+    /// Returns the evicted storages that are reached through evicted storages, in one direction or along any
+    /// edge.
     std::set<int> reachable(int from, const std::set<int>& evicted, bool up, bool down) const {
         std::set<int> found, open{from};
         while (!open.empty()) {
@@ -76,7 +78,7 @@ class Plain {
     int ops_;
 };
 
-/// Some storages go, some come back, and the program goes on in between.
+/// Evicts and brings back random storages while the program goes on, and compares the costs.
 void compare_along_random_evictions(std::uint64_t seed, Kind kind, bool with_returns) {
     const Trace trace = random_trace(seed, 25);
     StorageGraph graph;
@@ -90,7 +92,7 @@ void compare_along_random_evictions(std::uint64_t seed, Kind kind, bool with_ret
             if (view) neighbourhood.grew(storage);
             if (!view) there.insert(storage);
         }
-        // Classes are joined when a storage goes: what a view adds later does not join them.
+        // Classes are joined when a storage is evicted: a view that is added later does not join them.
         if (kind == Kind::classes && op + 1 < static_cast<int>(trace.ops.size())) continue;
         for (int i = 0; i < (kind == Kind::classes ? 20 : 4); ++i) {
             const bool back = with_returns && random() % 3 == 0;
@@ -135,7 +137,7 @@ TEST(EvictedNeighbourhood, in_classes_keeps_a_class_whole_when_its_middle_return
     EXPECT_EQ(classes.cost(0), 2);
 }
 
-/// The score as the paper writes it.
+/// Returns the score as defined in the paper.
 double score(const Plain& plain, const Trace& trace, const std::set<int>& evicted, DtrHeuristic heuristic,
              int storage, std::int64_t staleness) {
     const Kind kind = EvictionPool::neighbourhood_of(heuristic);
@@ -235,7 +237,7 @@ TEST(EvictionPool, samples_the_root_of_its_storages) {
     EvictedNeighbourhood neighbourhood(graph, Kind::none);
     EvictionPool pool(graph, neighbourhood, {.heuristic = DtrHeuristic::size, .sample = true});
     for (int storage = 0; storage < 100; ++storage) pool.insert(storage);
-    // The largest of 10 out of 100 is the largest of all in one draw of ten.
+    // In one of ten draws, the largest of 10 storages out of 100 is the largest of all.
     int largest = 0;
     double sum = 0;
     for (int draw = 0; draw < 1000; ++draw) {

@@ -1,4 +1,4 @@
-// What a pool evicts is what a comparison of all its storages says, whatever happened before.
+// A pool must evict the storage that a comparison of all its storages finds, whatever happened before.
 #include "core/dtr/eviction_pool.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// A graph that grows and storages that go and return, by chance, beside a pool that follows. Few different
-/// sizes and times, so that scores are often equal.
+/// A random program: the graph grows, storages are evicted and return, and a pool is kept up to date. There
+/// are few different sizes and times, so that scores are often equal.
 class PoolProgram {
   public:
     PoolProgram(DtrHeuristic heuristic, bool ignore_small, std::uint64_t seed)
@@ -33,7 +33,7 @@ class PoolProgram {
         } else if (what < 9) {
             use(any());
         } else if (what < 11) {
-            const int storage = any();  // an op reads it, or has read it
+            const int storage = any();  // an op starts or stops reading it
             if (!orders_.contains(storage)) {
                 insert(storage);
             } else {
@@ -136,7 +136,7 @@ class PoolProgram {
     }
 
     int first_of_all() {
-        // Sums that were never summed before, but what classes are depends on what happened.
+        // Computes all sums anew, except for classes, which depend on what happened before.
         EvictedNeighbourhood fresh(graph_, kind_);
         for (const int storage : evicted_) fresh.evicted(storage);
         EvictedNeighbourhood& neighbourhood = kind_ == EvictedNeighbourhood::Kind::classes ? classes_ : fresh;
@@ -161,7 +161,7 @@ class PoolProgram {
     StorageGraph graph_;
     EvictedNeighbourhood neighbourhood_, classes_;
     EvictionPool pool_;
-    std::map<int, int> orders_;  // of becoming evictable: what is in the pool
+    std::map<int, int> orders_;  // per storage in the pool: its number in the order of becoming evictable
     std::map<int, std::int64_t> last_use_;
     std::map<int, bool> small_;
     std::set<int> evicted_;

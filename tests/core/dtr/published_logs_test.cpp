@@ -1,4 +1,4 @@
-// The published experiments, repeated.
+// Repeats the published experiments.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,8 +22,8 @@ std::string word(DtrOutcome::Status status) {
     return status == DtrOutcome::Status::ok ? "ok" : status == DtrOutcome::Status::oom ? "OOM" : "THRASH";
 }
 
-/// Every log, heuristic and ratio: the same end, and the overhead to the digits that were printed, also where
-/// the run ended early.
+/// For every log, heuristic and ratio the run must end with the published status. The overhead must agree to
+/// the printed digits, also if the run ended early.
 TEST(PublishedLogs, give_the_published_figures) {
     std::ifstream file(problem_folder() / "dtr" / "reference.json");
     if (!file) GTEST_SKIP() << kNoProblemFiles;
@@ -35,7 +35,7 @@ TEST(PublishedLogs, give_the_published_figures) {
         const auto peak = static_cast<double>(unbounded_peak(*trace).value);
         for (const auto& [heuristic, entries] : heuristics.items()) {
             const auto at = kPublishedNames.find(heuristic);
-            if (at == kPublishedNames.end()) continue;  // random
+            if (at == kPublishedNames.end()) continue;  // the random heuristic is not compared
             for (const auto& entry : entries) {
                 const double ratio = entry.at("ratio").get<double>();
                 const DtrOutcome outcome =

@@ -50,7 +50,7 @@ class Program {
 
     std::mt19937_64 random_;
     Trace trace_;
-    std::vector<int> live_;  // one entry a reference
+    std::vector<int> live_;  // one entry per reference
 };
 
 }  // namespace

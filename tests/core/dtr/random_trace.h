@@ -7,13 +7,14 @@
 
 namespace rematlas {
 
-/// About `calls` ops with views, several outputs, copies, repeated arguments, storages without bytes and ops
-/// without time; what keeps a reference at the end is pinned. Small integers, so that ties are common. Equal
-/// seeds give equal traces.
+/// Returns a trace of about `calls` ops with views, several outputs, copies, repeated arguments, storages
+/// without bytes and ops without time. Tensors that still have a reference at the end are pinned. Numbers are
+/// small integers, so that ties are common. Equal seeds give equal traces.
 Trace random_trace(std::uint64_t seed, int calls);
 
-/// The chain of the paper's theorem: n unit ops and their n backward ops, each of which reads the gradient
-/// and the forward tensor before its own. Tensors have one byte and are released after their last use.
+/// Returns the chain of the paper's theorem: n unit ops and their n backward ops. Each backward op reads the
+/// gradient and the forward tensor before its own. Tensors have one byte and are released after their last
+/// use.
 Trace unit_chain_trace(int n);
 
 }  // namespace rematlas

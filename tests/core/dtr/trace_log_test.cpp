@@ -1,4 +1,4 @@
-// The reader of published logs: what each instruction does, and what it says of lines that are wrong.
+// Tests the reader of published logs: the effect of each instruction, and the errors for wrong lines.
 #include "core/dtr/trace_log.h"
 
 #include <gmock/gmock.h>

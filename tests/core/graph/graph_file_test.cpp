@@ -277,7 +277,7 @@ TEST(GraphFile, a_message_that_quotes_line_breaks_is_one_line) {
 struct Hostile {
     const char* what;
     std::function<void(json&)> damage;
-    const char* named;  ///< part of the message
+    const char* named;  ///< a part of the error message
 };
 
 void PrintTo(const Hostile& hostile, std::ostream* out) {
@@ -409,7 +409,7 @@ TEST(GraphFile, unknown_fields_are_left_alone) {
 TEST(LeastPeak, is_the_largest_footprint_or_the_results) {
     const Graph graph = small_graph();
     const PeakBound bound = least_peak(flatten(graph));
-    EXPECT_EQ(bound.bytes, Bytes(10 + 400));  // backward_b: a, b, its gradient, and what it makes
+    EXPECT_EQ(bound.bytes, Bytes(10 + 400));  // backward_b holds a, b, b's gradient and its output
     EXPECT_EQ(bound.op, OpId(3));
 }
 

@@ -13,7 +13,7 @@
 namespace rematlas {
 namespace {
 
-/// The tensors that are there while run `at` is under way.
+/// Returns the tensors that are alive during the run at index `at`.
 std::set<int> alive_during(const FlatGraph& flat, const RunSequence& runs, std::size_t at) {
     std::set<int> alive;
     for (int t = 0; t < flat.tensor_count; ++t) {
@@ -34,8 +34,8 @@ std::vector<std::int32_t> forward_of(const TrainingTree& tree, const TrainingBlo
     return {tree.forward.begin() + block.begin, tree.forward.begin() + block.end};
 }
 
-// In the step that runs all forward ops and then the blocks' backward ops in reverse order, a block takes
-// what its subproblem says, and the rest is of others.
+// The step runs all forward ops, then the blocks' backward ops in reverse order. During an op of a block it
+// must hold what the block's subproblem holds and the tensors of others.
 TEST(Subproblem, TakesWhatItsOpsTakeInTheWholeStep) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -71,13 +71,13 @@ TEST(Subproblem, TakesWhatItsOpsTakeInTheWholeStep) {
 }
 
 TEST(Subproblem, SaysWhatPassesItsBoundary) {
-    const Graph graph = small_graph();  // x -> a -> b -> loss, and backward through b (reads a, b) and a
+    const Graph graph = small_graph();  // x -> a -> b -> loss; the backward of b reads a and b
     const FlatGraph flat = flatten(graph);
     const std::vector<std::int32_t> first{1}, second{2, 3};  // b; the loss and the backward of b
     const Subproblem part = subproblem(flat, keep_all_sequence(flat), first, second);
     EXPECT_EQ(part.op_of, (std::vector<std::int32_t>{1, -1, 2, 3}));
     EXPECT_EQ(part.given, std::vector<std::int32_t>{1});  // a
-    EXPECT_TRUE(part.passed_on.empty());                  // b is read by the second part alone
+    EXPECT_TRUE(part.passed_on.empty());                  // b is read only by the second part
     EXPECT_TRUE(part.received.empty());
     ASSERT_EQ(part.left.size(), 1u);
     EXPECT_EQ(part.tensor_of[part.left.front()], 4);  // the gradient of a

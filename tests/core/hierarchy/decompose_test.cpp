@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Validates as the blocks of the graph: a forest that covers every op once.
+/// Expects that the blocks pass validation, which means that they are a forest that covers every op once.
 void expect_covers(const Graph& graph) {
     Graph with_blocks = graph;
     with_blocks.blocks = decompose(graph);
@@ -64,7 +64,7 @@ TEST(Decompose, covers_every_op_of_random_graphs_once) {
     }
 }
 
-/// `layers` equal layers of three ops with module paths, and their backward ops.
+/// Returns a graph with `layers` equal layers of three ops with module paths, and their backward ops.
 Graph layered(int layers) {
     Graph graph;
     graph.name = "layered";

@@ -1,4 +1,4 @@
-// How training steps are cut into blocks, as it was recorded: see recorded.h.
+// Compares how training steps are divided into blocks with recorded blocks: see recorded.h.
 #include <gtest/gtest.h>
 
 #include "core/base/files.h"

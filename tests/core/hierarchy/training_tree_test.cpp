@@ -26,7 +26,7 @@ std::vector<Graph> graphs() {
     return all;
 }
 
-/// Forward parts in order, then backward parts in reverse order, from the bottom blocks.
+/// Returns the forward parts in order and then the backward parts in reverse order, from the bottom blocks.
 RunSequence nested_order(const TrainingTree& tree) {
     RunSequence runs = tree.forward;
     for (std::size_t b = tree.blocks.size(); b-- > 0;)
@@ -88,7 +88,7 @@ TEST(TrainingTree, ArticulationCutsWhereOneTensorIsReadAcross) {
         const TrainingBlock& block = tree.blocks[child];
         ASSERT_EQ(block.end, block.begin + 1);
         const int own = tree.forward[block.begin];
-        // Its backward ops read the input or the output of its op, and no other forward tensor.
+        // The block's backward ops read the input or the output of its op, and no other forward tensor.
         for (const int op : block.backward) {
             for (const int t : flat.inputs[op]) {
                 const auto users = flat.users[t];
@@ -100,7 +100,7 @@ TEST(TrainingTree, ArticulationCutsWhereOneTensorIsReadAcross) {
     }
 }
 
-/// The forward positions after which a block ends, by the definition: one tensor at most is read across, and
+/// Returns the forward positions after which a block ends, by the definition: at most one tensor crosses, and
 /// no tensor is the boundary of two cuts in a row.
 std::vector<int> articulations(const FlatGraph& flat, const TrainingTree& tree) {
     const int count = static_cast<int>(tree.forward.size());

@@ -1,4 +1,4 @@
-// Each library against the enumeration of all points of small programmes.
+// Compares each library with an enumeration of all points of small programs.
 #include "core/milp/milp.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Whole columns from -2 .. 0 to 1 .. 3, a few of them fixed; rows with one end, both ends, or equalities.
+/// Returns a random model: whole columns with lower limits from -2 to 0 and upper limits from 1 to 3, some of
+/// them fixed, and rows with one limit, two limits or an equality.
 MilpModel random_model(std::mt19937& random) {
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     MilpModel model;
@@ -64,7 +65,7 @@ double objective_of(const MilpModel& model, const std::vector<double>& point) {
     return sum;
 }
 
-/// All points in turn; infinite when none holds.
+/// Enumerates all points. Returns the least objective; infinite if no point keeps the rows.
 double least_objective(const MilpModel& model, std::vector<double>& best) {
     double least = kInfinite;
     std::vector<double> point;

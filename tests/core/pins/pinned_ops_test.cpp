@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// A captured GPT of three blocks, with dropout.
+/// Returns a captured GPT with three blocks and dropout.
 const Graph& three_blocks() {
     static const Graph graph =
         read_graph(std::filesystem::path(REMATLAS_SOURCE_DIR) / "resources/graphs/gpt.graph.json").take();
@@ -158,7 +158,7 @@ TEST(PinnedOps, APinThatAsksForNothingIsTold) {
     for (TensorId t : graph.tensors.ids()) {
         if (is_read[t.index()] || !maker[t].valid() || graph.ops[maker[t]].outputs.size() > 1) continue;
         const Pin pin{"#" + std::to_string(maker[t].value), PinKind::recompute};
-        if (!pinned_ops(graph, {pin})) continue;  // a result, or not of the forward pass
+        if (!pinned_ops(graph, {pin})) continue;  // a result, or not made in the forward
         EXPECT_THAT(idle_pins(graph, {pin}), ElementsAre(HasSubstr("reads nothing of it")));
         ++unread;
     }

@@ -17,7 +17,7 @@
 namespace rematlas {
 namespace {
 
-/// Pins of up to three ops of a graph, each way; possibly ones that contradict each other.
+/// Returns pins on up to three ops of a graph, of both kinds. They may contradict each other.
 Pins some_pins(const Graph& graph, std::uint64_t seed, bool may_recompute = true) {
     std::mt19937_64 random(seed);
     Pins pins;
@@ -29,7 +29,7 @@ Pins some_pins(const Graph& graph, std::uint64_t seed, bool may_recompute = true
     return pins;
 }
 
-/// The least time of a schedule of the original that obeys the pins, by exhaustive search.
+/// Returns the least time of a schedule of the original that obeys the pins, by exhaustive search.
 std::optional<Optimum> optimum_under(const Graph& graph, const PinnedOps& pinned, std::int64_t budget) {
     FlatGraph flat = flatten(graph);
     Forgotten forgotten{.op = pinned.loss.value};
@@ -94,7 +94,7 @@ TEST(PinnedStep, WhatIsReadFromBeforeTheLossIsMadeAgainForOpsThatAreNotPinnedToo
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
     ASSERT_EQ(step->graph.ops.size(), 6u);
-    // a, b, loss, then b again from the first a, the copy of a, and the backward pass.
+    // Runs a, b and the loss, then b again from the first a, then the copy of a, and the backward.
     const RunSequence runs = on_original(*step, flat, RunSequence{0, 1, 2, 1, 3, 4, 5}, Bytes(1000));
     EXPECT_TRUE(makes_again(step->pinned, flat, runs));
     EXPECT_THAT(broken_pins(graph, lower(flat, runs), {{"a", PinKind::recompute}}), testing::IsEmpty());
@@ -105,7 +105,7 @@ TEST(PinnedStep, RunsThatServeTwoReadersAreNotDoneTwiceWithinTheBudget) {
     const FlatGraph flat = flatten(graph);
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
-    // b is made again from a run of a, and the backward pass reads the copy: one run is enough for both.
+    // b is made again from a rerun of a, and the backward reads the copy: one run of a is enough for both.
     const RunSequence doubled = {0, 1, 2, 0, 1, 3, 4, 5};
     const RunSequence runs = on_original(*step, flat, doubled, Bytes(1000));
     EXPECT_EQ(std::count(runs.begin(), runs.end(), 0), 2);

@@ -67,7 +67,7 @@ TEST_F(ConfigFile, numbers_are_accepted_up_to_their_limits) {
     struct Range {
         const char *type, *key;
         double least, most;
-        double step = 1;  ///< from what is just accepted to what is not
+        double step = 1;  ///< distance from a limit to the next value, which is refused
     };
     const Range ranges[] = {{"rotor", "slots", 10, 100'000},
                             {"rotor", "max_stages", 2, 1000},
@@ -138,7 +138,7 @@ TEST_F(ConfigFile, errors_name_the_key) {
               std::string::npos);
 }
 
-/// What `published_options.md` says of a type: from its heading to the next one.
+/// Returns the section of `published_options.md` about a type: from its heading to the next one.
 std::string section_of(const std::string& document, std::string_view type) {
     const std::string heading = "\n## " + std::string(type) + "\n";
     const std::size_t begin = document.find(heading);

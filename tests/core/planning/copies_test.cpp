@@ -1,4 +1,4 @@
-// What planning makes of solvers that copy tensors to the host, and of those that do not.
+// How planning treats answers of solvers that copy tensors to the host, and of solvers that do not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 constexpr Links kLinks{.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10};
 
-/// Answers what it was given.
+/// A solver that returns a given answer.
 class Told : public Solver {
   public:
     explicit Told(Answer answer) : answer_(std::move(answer)) {}
@@ -31,7 +31,7 @@ class Told : public Solver {
     Answer answer_;
 };
 
-/// `a` is away while the loss runs.
+/// Returns steps in which `a` is only on the host while the loss runs.
 std::vector<Step> a_away() {
     return {Step::run(OpId(0)),      Step::offload(TensorId(1)), Step::run(OpId(1)), Step::free(TensorId(1)),
             Step::run(OpId(2)),      Step::fetch(TensorId(1)),   Step::run(OpId(3)), Step::free(TensorId(2)),
@@ -123,14 +123,14 @@ TEST(PlannedCopies, WhatIsProvenOfSchedulesWithoutThemIsNotSaidOfThoseWith) {
 TEST(PlannedCopies, InfeasibleIsProvenOnlyWhereCopiesDoNotHelp) {
     Graph graph = small_graph();
     const auto none_at = [&](std::int64_t budget, Offload what) {
-        // As a solver says it that counts residents and knows of no copies.
+        // The answer of a solver that counts residents and does not know about copies.
         const Infeasible answer{
             .needed = Bytes(5000), .proven = true, .smallest_found = {}, .op = {}, .dominant = {}};
         const Result<Outcome> outcome = solve_told(graph, answer, Bytes(budget), {.what = what});
         EXPECT_TRUE(outcome && outcome->infeasible());
         return *outcome->infeasible();
     };
-    // Most is held in the backward op of b: a, b, both gradients and x.
+    // The backward op of b needs the most bytes: a, b, both gradients and x.
     EXPECT_TRUE(none_at(409, Offload::activations).proven);
     EXPECT_FALSE(none_at(410, Offload::activations).proven);
     EXPECT_EQ(none_at(410, Offload::activations).over, ScheduleClass::with_activation_copies);
@@ -253,7 +253,7 @@ TEST(Offload, SaysWhatMayLeave) {
     graph.ops.push_back(update);
     graph.tensors[TensorId(0)].kind = TensorKind::parameter;
     graph.tensors.push_back(
-        {"workspace", Bytes(64), TensorKind::constant});  // of whom the step does not know
+        {"workspace", Bytes(64), TensorKind::constant});  // a tensor that no op of the step uses
     const auto leaving = [&](Offload what) {
         std::vector<int> ids;
         const IdVector<TensorId, char> allowed = may_leave(graph, {.what = what});

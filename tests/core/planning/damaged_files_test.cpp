@@ -1,5 +1,5 @@
-// Damaged files never crash a reader and never pass as valid with broken contents: a few thousand random
-// edits of each format. The targets in tests/fuzz search further, guided by coverage.
+// Damaged files must never crash a reader, and never pass as valid with broken contents: a few thousand
+// random edits of each format. The targets in tests/fuzz search further, guided by coverage.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@
 namespace rematlas {
 namespace {
 
-/// Feeds edits of `text` to `read`, which returns the error's message or nothing.
+/// Feeds random edits of `text` to `read`, which returns the message of the error, or nothing.
 void expect_survives(const std::string& text, const std::function<std::string(const std::string&)>& read) {
     ASSERT_EQ(read(text), "");
     std::uint64_t state = 1;
@@ -155,7 +155,7 @@ TEST(DamagedFiles, graph_and_schedule_with_links_and_homes) {
     });
 }
 
-/// What the fuzzers start from (tests/fuzz/seeds) is read whole, and has pins where the format has them.
+/// The seeds of the fuzzers (tests/fuzz/seeds) can be read, and have pins if their format has pins.
 TEST(DamagedFiles, seeds_of_the_fuzzers_have_pins) {
     const std::filesystem::path seeds = REMATLAS_SOURCE_DIR "/tests/fuzz/seeds";
     const Result<Schedule> schedule = read_schedule(seeds / "schedule/pins.schedule.json");

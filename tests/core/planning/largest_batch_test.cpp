@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A random graph whose activations, gradients and times grow with the batch; the rest stays.
+/// Returns a random graph whose activations, gradients and times grow with the batch; the rest is constant.
 Graph at_batch(std::uint64_t seed, std::int64_t batch, int forward_ops = 2) {
     Graph graph = random_training_graph(seed, {.forward_ops = forward_ops, .free_ops = false});
     const auto made_by = producers(graph);
@@ -34,13 +34,13 @@ Graph at_batch(std::uint64_t seed, std::int64_t batch, int forward_ops = 2) {
     return graph;
 }
 
-/// Searches end by the number of their moves.
+/// The number of moves limits searches, not the time.
 LargestBatchOptions options(std::int64_t budget) {
     static const std::unique_ptr<Solver> atlas = make_atlas({.max_moves = 20'000, .first_cycle = 2000});
     return {.budget = Bytes(budget), .max_overhead = {}, .limits = {.time = 1h}, .asked = atlas.get()};
 }
 
-/// Programmes end by their proofs.
+/// A search by integer programs ends when they are solved to optimality, not by time.
 LargestBatchOptions options_of_checkmate(std::int64_t budget, std::optional<double> max_overhead) {
     return {
         .budget = Bytes(budget), .max_overhead = max_overhead, .solver = "checkmate", .limits = {.time = 1h}};
@@ -79,7 +79,7 @@ TEST(BatchFamily, ForetellsNothingAcrossDifferentOpsOrBeyondTheRangeOfBytes) {
     EXPECT_FALSE(family.graph_at(std::int64_t{1} << 60));
 }
 
-/// Differential: try one batch after the other, exhaustively.
+/// Compares with trying one batch after another by exhaustive search.
 TEST(LargestBatch, IsTheLargestWhoseLeastPeakKeepsTheBudget) {
     int proven = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -130,8 +130,8 @@ TEST(LargestBatch, KeepsTheOverheadAllowed) {
     }
 }
 
-/// Differential: the class and all orders, exhaustively, at the answer and at the next batch.
-/// Returns how often the answer was of the class alone.
+/// Compares with exhaustive searches in the class and over all orders, at the answer and at the next batch.
+/// Returns how often the answer was proven only for the class.
 int compare_least_peaks(std::optional<double> max_overhead) {
     int found_some = 0, in_class = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -187,7 +187,7 @@ TEST(LargestBatch, OfCheckmateIsTheLargestWhoseLeastPeakInItsClassKeepsTheBudget
     EXPECT_GE(in_class, 5);
 }
 
-/// The same family without a bound on the size of the graphs: batch by batch, the least time in the class.
+/// Larger graphs. Compares with a scan, batch by batch, for the least time in the class.
 TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const double most = 1.25;
@@ -234,7 +234,7 @@ TEST(LargestBatch, SearchesWhereNothingCanBeForetold) {
     EXPECT_EQ(found->batch, expected);
 }
 
-/// A kernel that takes another workspace beyond some size.
+/// An op needs a larger workspace above some batch size.
 TEST(LargestBatch, RestsOnWhatWasCapturedNotOnWhatWasForetold) {
     const auto graph_of = [](std::int64_t batch) {
         Graph graph = at_batch(5, batch);
@@ -269,7 +269,7 @@ TEST(LargestBatch, StopsAtTheMostThatIsAskedFor) {
     EXPECT_TRUE(found->at_most);
 }
 
-/// Takes all the time that it is given, notes it, and keeps everything.
+/// A solver that uses all of the time that it is given, adds up this time, and keeps everything.
 class Slow : public Solver {
   public:
     std::string_view name() const override { return "atlas"; }

@@ -1,5 +1,5 @@
-// Which lines make use of an exported file. That they work is tried where they are run: tests/app/cli,
-// tests/runtime/python.
+// Tests which lines are given for the use of an exported file. tests/app/cli and tests/runtime/python run
+// these lines.
 #include "core/planning/lines_to_paste.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Place = LinesToPaste::Place;
 
-/// A model of Python whose step may end with an optimizer's updates.
+/// Returns a graph from a Python model. Its step may end with the updates of an optimizer.
 Graph of_python(const char* optimizer = nullptr) {
     Graph graph = *read_graph(REMATLAS_SOURCE_DIR "/resources/graphs/mlp.graph.json");
     json provenance = {{"device", "cpu"}, {"captured", "recorded"}};
@@ -30,7 +30,7 @@ Graph of_python(const char* optimizer = nullptr) {
     return graph;
 }
 
-/// Of a plan, or what stands in its place; empty: there are none.
+/// Returns the lines for a place; empty if there are none.
 std::string lines_at(Place place, const ExportedFile& exported) {
     for (const LinesToPaste& lines : lines_to_paste(exported))
         if (lines.place == place) return lines.text;

@@ -1,4 +1,5 @@
-// Any solver under pins: kept, or nothing found; never broken, never below what is proven.
+// Tests all solvers under pins: an answer obeys the pins, or nothing is found, and no answer is below its
+// bound.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,13 +41,13 @@ nlohmann::json brief() {
     return {{"max_moves", 6000}, {"first_cycle", 1000}};
 }
 
-/// Those that end by themselves, however fast the machine is.
+/// Says whether a solver ends by itself, however fast the machine is.
 bool ends_by_counts(const SolverEntry& solver) {
     constexpr std::string_view kNames[] = {"keep-all", "chen-sqrt", "chen-greedy", "revolve", "rotor", "dtr"};
     return std::find(std::begin(kNames), std::end(kNames), solver.traits.name) != std::end(kNames);
 }
 
-/// What the others find in their milliseconds is only checked.
+/// The answers that the other solvers find in milliseconds are only checked.
 TEST(Pins, EverySolverObeysThemOrFindsNothing) {
     int found = 0, recomputed = 0;
     for (const GraphOfAKind& of : graphs_of_each_kind()) {
@@ -61,7 +62,7 @@ TEST(Pins, EverySolverObeysThemOrFindsNothing) {
                                                                  .pins = pins});
                 if (!outcome) {
                     EXPECT_THAT(outcome.error().message, testing::HasSubstr("pin")) << what;
-                    break;  // of the pins, whoever solves
+                    break;  // the pins are wrong, whichever solver is used
                 }
                 if (const Infeasible* none = outcome->infeasible()) {
                     EXPECT_TRUE(none->without_pins) << what;
@@ -217,7 +218,7 @@ TEST(Pins, StandBesideCopiesToTheHost) {
     EXPECT_GT(compared, 3);
 }
 
-/// What is made again after the loss goes to the host and comes back as one tensor with what was made before.
+/// When copied, a tensor that is made again after the loss and the tensor made before it count as one tensor.
 TEST(Pins, ABlockIsRecomputedBesideCopies) {
     Graph graph = gpt_graph({.layers = 2});
     graph.device = Device{.name = "d",

@@ -1,4 +1,4 @@
-// What planning makes of solvers' answers, as it was recorded: see recorded.h.
+// Compares the plans that are made from solvers' answers with recorded plans: see recorded.h.
 #include <gtest/gtest.h>
 
 #include "core/planning/request.h"

@@ -1,4 +1,4 @@
-// The graphs under resources/graphs, captured from real models, through the whole of core.
+// Runs the graphs in resources/graphs, captured from real models, through all of core.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ TEST_P(SampleGraph, has_a_hierarchy_with_a_twin_for_each_forward_module_that_lea
     EXPECT_GE(twins, 4u);
 }
 
-/// A number of moves ends the search, and the others end by themselves.
+/// Atlas ends after a number of moves, and the other solvers end by themselves.
 TEST_P(SampleGraph, atlas_is_no_worse_than_any_solver_that_needs_no_limit) {
     const FlatGraph flat = flatten(graph_);
     const Problem problem{graph_, flat};

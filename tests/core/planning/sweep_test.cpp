@@ -78,7 +78,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         for (const bool arena : {false, true}) {
             Graph graph = random_chain(seed, 12);
-            for (Tensor& tensor : graph.tensors) tensor.bytes.value *= 64;  // as addresses are aligned
+            for (Tensor& tensor : graph.tensors) tensor.bytes.value *= 64;  // so that alignment adds no bytes
             for (Op& op : graph.ops) op.workspace.value *= 64;
             SweepOptions options = quick({"rotor"});
             options.count = 12;
@@ -109,7 +109,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
     EXPECT_GT(compared, 24);
 }
 
-/// A cheap exact curve: steep at the smallest budgets.
+/// Returns the area that a sweep leaves unknown between the curve and its bound.
 double area_with(const Graph& graph, const std::string& solver, Spacing spacing, int count) {
     SweepOptions options{
         .solvers = {solver}, .budgets = {}, .count = count, .spacing = spacing, .limits = {}};
@@ -134,8 +134,8 @@ TEST(Sweep, leaves_less_unknown_of_a_curve_by_placing_budgets_where_it_bends_tha
     }
 }
 
-/// On most: where few tensors are large the curve has few steps, and most of the area is a gap that the
-/// search left everywhere.
+/// This holds for most files. If few tensors are large, the curve has few steps, and most of the area is a
+/// gap that the search left everywhere.
 TEST(Sweep, leaves_less_unknown_of_the_curves_of_problem_files_than_even_budgets_do) {
     const auto problems = read_problem_files();
     if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
@@ -204,7 +204,7 @@ TEST(Sweep, keeps_the_budgets_that_it_is_asked_for) {
     EXPECT_EQ(budgets, (std::vector{most - Bytes(20), most - Bytes(5), most}));
 }
 
-/// Atlas ends at its first schedule, which is often worse than what the others find.
+/// Atlas ends at its first schedule, which is often worse than the schedules of the other solvers.
 TEST(Sweep, gives_atlas_what_any_other_solver_found) {
     int recomputing = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -232,7 +232,8 @@ TEST(CurveBudgets, are_the_middle_of_what_is_least_known) {
     const std::vector<CurveSample> ends{{Bytes(100), Bytes(100), 3, 2}, {Bytes(200), Bytes(200), 1, 1}};
     EXPECT_EQ(curve_area(ends), 100 * 2);
     EXPECT_EQ(next_budget(ends), Bytes(150));
-    // Found at 150 with a peak of 120: nothing better than 1.5 is needed from there on, and at least 1.25.
+    // The schedule found at 150 has a peak of 120. So from 120 on an overhead of 1.5 can be reached, and at
+    // least 1.25 is needed.
     const std::vector<CurveSample> three{ends[0], {Bytes(150), Bytes(120), 1.5, 1.25}, ends[1]};
     EXPECT_EQ(curve_area(three), 20 * (3 - 1.25) + 30 * (1.5 - 1.25) + 50 * (1.5 - 1));
     EXPECT_EQ(next_budget(three), Bytes(110));
@@ -328,7 +329,7 @@ TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
                 if (const Schedule* schedule = outcome->schedule()) {
                     ASSERT_TRUE(optimum) << name << " at " << seed;
                     EXPECT_GE(schedule->time.value, optimum->time) << name << " at " << seed;
-                    // Others are bounds over fewer schedules than the exhaustive search tries.
+                    // Other bounds are about fewer schedules than the exhaustive search tries.
                     const bool any_order =
                         schedule->bound && schedule->bound->over == ScheduleClass::any_order;
                     if (any_order && schedule->status == "optimal") {

@@ -12,7 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// The simulator counts bytes and knows no tensors; the list of tensors must come to the same sum at every step.
+/// The simulator counts bytes without tensors. The bytes of the listed tensors must add up to the simulator's
+/// at every step.
 void expect_the_simulators_bytes(const Graph& graph, const std::vector<Step>& steps) {
     const Result<Simulation> played = simulate(graph, steps);
     ASSERT_TRUE(played) << played.error().message;

@@ -46,13 +46,14 @@ TEST(LossHead, needs_exactly_what_its_tensors_have_at_the_peak) {
     const HeadedStep step = language_model_step();
     const std::optional<LossHeadMemory> found = at_peak_of(step);
     ASSERT_TRUE(found);
-    // At the backward of the softmax: its output, and the gradients on both sides of it.
+    // During the backward of the softmax: its output, the gradient of the output and the gradient of the
+    // input.
     EXPECT_EQ(found->needs, Bytes(3 * kLogits));
     EXPECT_EQ(found->peak, Bytes(80 + kWeights + kHidden + 3 * kLogits));
     EXPECT_EQ(found->peak, keep_all_peak(flatten(step.graph)));
     for (const ChunkedLossHead& one : found->in_chunks) {
         EXPECT_EQ(one.needs, Bytes(3 * kLogits / one.chunks));
-        // The gradients of weights and hidden states are there from the first chunk on.
+        // The gradients of the weights and of the hidden states are held from the first chunk on.
         EXPECT_EQ(one.peak, Bytes(80 + 2 * kWeights + 2 * kHidden + 3 * kLogits / one.chunks));
     }
     EXPECT_THAT(told(*found), HasSubstr("the loss head needs 188 KiB of the peak; in 8 chunks of tokens it "
@@ -89,13 +90,13 @@ TEST(LossHead, says_that_nobody_knows_the_callers_loss) {
     const std::optional<LossHeadMemory> found = at_peak_of(step);
     ASSERT_TRUE(found);
     EXPECT_FALSE(found->head.loss_is_inside);
-    EXPECT_EQ(found->needs, Bytes(4 * kLogits));  // with what the loss takes while it runs
+    EXPECT_EQ(found->needs, Bytes(4 * kLogits));  // with the workspace of the loss
     EXPECT_EQ(found->in_chunks[1].needs, Bytes(kLogits));
     EXPECT_THAT(told(*found), HasSubstr("where the loss is one of each token"));
 }
 
 TEST(LossHead, is_none_where_the_last_product_has_no_weights) {
-    HeadedStep step;  // scores of pairs, as of images with texts
+    HeadedStep step;  // scores of pairs, for example of images and texts
     const TensorId others = step.forward("aten::embedding", {step.tokens, step.weights}, kHidden);
     const TensorId logits = step.forward("aten::mm", {step.hidden, others}, kLogits);
     step.end(step.loss_of(logits), others);
@@ -136,7 +137,7 @@ TEST(LossHead, is_not_worth_a_word_in_a_classifier_with_few_classes) {
     step.end(step.loss_of(logits), step.weights);
     step.graph.ops[OpId(static_cast<std::int64_t>(step.graph.ops.size()) - 1)].inputs.push_back(large);
     EXPECT_TRUE(found_in(step));
-    EXPECT_FALSE(at_peak_of(step));  // chunks would save 163,000 of 13 million bytes
+    EXPECT_FALSE(at_peak_of(step));  // chunks would save only 163,000 of 13 million bytes
 }
 
 TEST(LossHead, leaves_a_head_in_chunks_alone) {

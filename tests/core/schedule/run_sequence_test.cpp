@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// The graph's order with reruns put in at random wherever they can run.
+/// Returns the graph's order with random reruns at places where they can run.
 RunSequence with_random_reruns(const FlatGraph& graph, std::uint64_t seed) {
     std::uint64_t state = seed * 2 + 1;
     const auto next = [&state](std::uint64_t n) {
@@ -55,7 +55,8 @@ TEST(RunSequence, cost_simulator_and_checker_agree_on_random_graphs) {
     }
 }
 
-/// Whether something reads what the run makes before it is made again, or the step ends with it.
+/// Says whether an output of the run is read before it is made again, or is a result that stays until the
+/// end.
 bool serves(const FlatGraph& graph, const RunSequence& runs, std::size_t at) {
     const auto among = [](auto list, int item) {
         return std::find(list.begin(), list.end(), item) != list.end();
@@ -119,7 +120,8 @@ TEST(RunSequence, an_op_runs_in_place_only_where_its_input_dies) {
     EXPECT_EQ(cost_of(flat, again).peak, 410);
 }
 
-/// a (10 bytes, a result) -> b (10 bytes, in place, 15 bytes of workspace).
+/// Returns a -> b: a is a result of 10 bytes; b has 10 bytes, can run in place, and has 15 bytes of
+/// workspace.
 Graph result_that_may_be_written_over() {
     Graph graph;
     graph.tensors = {Tensor{"a", Bytes(10)}, Tensor{"b", Bytes(10)}};

@@ -13,7 +13,7 @@ namespace {
 
 struct Pair {
     Graph graph;
-    std::vector<Step> all_kept, planned;  ///< `planned` is empty where no schedule was found
+    std::vector<Step> all_kept, planned;  ///< `planned` is empty if no schedule was found
 };
 
 Pair pair_of(std::uint64_t seed) {
@@ -91,7 +91,7 @@ TEST(ScheduleDiff, TellsWhatLiesAtThePeaks) {
         ASSERT_TRUE(found);
         Bytes change;
         for (const OpDifference& op : found->ops) change += op.at_peak_b - op.at_peak_a;
-        // The rest is what the two ops at the peaks need to run, and write in place.
+        // The rest is the workspace of the two ops at the peaks, minus the bytes that they write in place.
         const auto room = [&](const std::vector<Step>& steps, std::size_t at) {
             const Op& op = pair.graph.ops[steps[at].op()];
             Bytes extra = op.workspace;

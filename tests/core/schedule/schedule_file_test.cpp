@@ -188,7 +188,7 @@ TEST(ScheduleFile, pins_are_pairs_of_a_pattern_and_a_decision) {
     EXPECT_FALSE(read("{}"));
 }
 
-/// With everything that only version 2 can say.
+/// Returns a schedule with everything that only version 2 supports.
 Schedule schedule_with_homes() {
     Schedule schedule = some_schedule("ab");
     schedule.homes = {.on_host = {TensorId(0), TensorId(5)}, .stays = {TensorId(0)}, .cyclic = true};

@@ -1,4 +1,4 @@
-// What is computed from measurements: levels, places, gaps of knowledge, fragmentation.
+// Tests figures that are computed from measured memory: levels, places, missing events, fragmentation.
 #include "core/snapshots/measured_memory.h"
 
 #include <gmock/gmock.h>

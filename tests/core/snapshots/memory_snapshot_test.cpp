@@ -1,4 +1,4 @@
-// The reader of memory snapshots: every form that is written, and one line for each that is wrong.
+// Tests the reader of memory snapshots: every form that is written, and a one-line error for each wrong form.
 #include "core/snapshots/memory_snapshot.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(MemorySnapshot, is_the_same_in_every_form_that_is_written) {
 TEST(MemorySnapshot, keeps_equal_stacks_once) {
     const MemorySnapshot snapshot = read_snapshot(pickled(random_snapshot(1).snapshot, {.memo = false}));
     EXPECT_LE(snapshot.stacks.size(),
-              1 + 5 * 2u);  // torch's frame, and five places of the model in one of main
+              1 + 5 * 2u);  // main; and for each of five layers its frame and torch's
 }
 
 TEST(MemorySnapshot, passes_over_what_it_does_not_know) {
@@ -227,7 +227,7 @@ TEST(MemorySnapshot, nested_without_end_is_refused) {
 }
 
 TEST(MemorySnapshot, that_holds_itself_is_refused) {
-    // A list in itself, and a dictionary in itself under "segments".
+    // A list that contains itself, and a dictionary that contains itself under "segments".
     EXPECT_THAT(snapshot_refused(pickle_bytes({']', 0x94, 'h', 0, 'a', '.'})),
                 HasSubstr("holds no memory snapshot"));
     const std::string dictionary =
@@ -240,7 +240,7 @@ TEST(MemorySnapshot, fills_each_dictionary_once_and_lists_each_event_once) {
                               pickle_codes({']', 's', 'h', 0, 0x8c, 8}) + "segments" +
                               pickle_codes({']', 's', '.'});
     EXPECT_THAT(snapshot_refused(twice), HasSubstr("no new dictionary is filled"));
-    // The same event, by its number in the memo.
+    // Lists the same event again, by its number in the memo.
     const std::string events = pickled(with_events(json_list({snapshot_event("alloc", 1, 1)})), {.batch = 1});
     const std::size_t end_of_event = events.rfind("uaau");
     ASSERT_NE(end_of_event, std::string::npos);
@@ -256,7 +256,7 @@ TEST(MemorySnapshot, is_read_from_a_file_as_from_memory) {
     const std::string path = testing::TempDir() + "rematlas_memory_snapshot_test.pickle";
     const std::string whole =
         pickled(random_snapshot(2, {.events = 6000, .kept = 6000}).snapshot, {.memo = false});
-    ASSERT_GT(whole.size(), std::size_t{3} << 20);  // more than two pieces
+    ASSERT_GT(whole.size(), std::size_t{3} << 20);  // so the reader needs more than two pieces
     std::ofstream(path, std::ios::binary) << whole;
     const Result<MemorySnapshot> file = read_memory_snapshot(path);
     ASSERT_TRUE(file) << file.error().message;

@@ -1,4 +1,4 @@
-// The memory events of Chrome traces by torch.profiler.
+// Tests the reader of memory events in Chrome traces that torch.profiler wrote.
 #include "core/snapshots/profiler_trace.h"
 
 #include <gmock/gmock.h>

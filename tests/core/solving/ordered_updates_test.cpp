@@ -1,5 +1,5 @@
-// Steps that end with the updates of an optimizer: whatever a solver knows of residents, what reads a parameter runs
-// before its update.
+// Steps that end with the updates of an optimizer. Even if a solver knows nothing about residents, ops that
+// read a parameter must run before its update.
 #include "core/solving/ordered_updates.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ Op update_of(TensorId parameter, TensorId gradient) {
     return op;
 }
 
-/// Each op behind the loss may end with the gradient of a parameter that some op before reads, and is updated at
-/// once.
+/// Returns the graph with random updates. A backward op may get an update behind it: an earlier op reads a
+/// new parameter, which the update changes by an output of the backward op.
 Graph with_updates(const Graph& graph, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Graph updated = graph;
@@ -93,8 +93,8 @@ TEST(OrderedUpdates, BehindEverythingElseAreAStepThatIsValidToo) {
     }
 }
 
-/// The optimizer's own steps, op by op, as they stand in a recorded step: a state is scaled, added to and read, the
-/// parameter is updated by it, and an average follows the parameter.
+/// Returns a graph in which each update is several ops, as in the recorded step of an optimizer: a state is
+/// scaled, added to and read, the parameter is updated by it, and an average follows the parameter.
 Graph with_updates_in_pieces(const Graph& graph, std::uint64_t seed) {
     Graph updated = with_updates(graph, seed);
     std::vector<std::pair<TensorId, TensorId>> parameters;
@@ -139,7 +139,8 @@ TEST(OrderedUpdates, WhatReadsAfterAnUpdateWaitsForIt) {
 }
 
 TEST(OrderedUpdates, EverySolversAnswersAreValid) {
-    // These end by themselves. What the others find follows from the time that they are given.
+    // These solvers end by themselves. The answers of the other solvers depend on the time that they are
+    // given.
     const std::set<std::string> ending = {"keep-all", "chen-sqrt", "chen-greedy", "revolve", "rotor", "dtr"};
     int found = 0, invalid_alone = 0;
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
