@@ -24,14 +24,14 @@ class BlockViewOfLayers : public testing::TestWithParam<int> {
     }
 };
 
-/// All ops of a block, those inside its children included.
+/// Returns all ops of a block, including those inside its children.
 std::set<OpId> ops_of(const Blocks& blocks, BlockId b) {
     std::set<OpId> ops(blocks[b].ops.begin(), blocks[b].ops.end());
     for (BlockId child : blocks[b].children) ops.merge(ops_of(blocks, child));
     return ops;
 }
 
-/// The item of each op, by what the items say they stand for.
+/// Returns the item of each op, according to the blocks and ops that the items represent.
 std::map<OpId, int> items_by_op(const Blocks& blocks, const BlockView& view) {
     std::map<OpId, int> found;
     for (std::size_t i = 0; i < view.items.size(); ++i) {
@@ -140,7 +140,7 @@ TEST_F(BlockViewTest, ExpandingABlockExpandsItsTwin) {
     });
     ASSERT_NE(item, before.items.end());
     BlockId block = item->block, twin = before.items[item->twin].block;
-    expanded.insert(block);  // the twin follows without being named
+    expanded.insert(block);  // the twin is expanded too, without being inserted
     BlockView after = make_block_view(graph, blocks, expanded);
     auto is_frame = [&](BlockId b) {
         return std::any_of(after.clusters.begin(), after.clusters.end(),
@@ -189,7 +189,7 @@ TEST_F(BlockViewTest, EqualLayersAreCounted) {
     EXPECT_EQ(item->label, "h.2") << "a number alone names nothing";
 }
 
-/// The item that stands for the layers, forward or backward.
+/// Returns the item that represents the layers, forward or backward.
 const BlockViewItem* run_item(const BlockView& view, Phase phase) {
     for (const BlockViewItem& item : view.items)
         if (!item.run.empty() && item.phase == phase) return &item;
@@ -242,7 +242,7 @@ TEST_F(FoldedRuns, AnExpandedBlockPartsThem) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->run, (std::vector<BlockId>{layer(3), layer(4), layer(5)}));
     EXPECT_GE(parted.cluster_of[layer(2)], 0);
-    int alone = 0;  // two are no run
+    int alone = 0;  // two layers are no run
     for (const BlockViewItem& item : parted.items)
         alone += item.run.empty() && (item.block == layer(0) || item.block == layer(1));
     EXPECT_EQ(alone, 2);
@@ -339,7 +339,7 @@ TEST_F(BlockViewTest, TheRequestHoldsPairsLevelAndLeavesOtherRungsFree) {
     }
 }
 
-/// Two lists of modules that take turns: a.0, b.0, a.1, b.1, and their gradients.
+/// Makes a graph with two lists of modules that alternate: a.0, b.0, a.1, b.1, and their gradients.
 Graph taking_turns() {
     Graph graph = LayeredGraph::make(4);
     for (Op& op : graph.ops) {

@@ -13,12 +13,12 @@
 namespace rematlas {
 namespace {
 
-/// Items below each other, each edge from middle to middle: a layouter whose answers need no Graphviz. It
-/// counts what it was asked for.
+/// Puts items below each other, and draws each edge from middle to middle. Replaces Graphviz in tests, and
+/// counts the requests.
 class Stacker {
   public:
     int requests = 0, calls = 0;
-    std::size_t largest = 0;  ///< most items of one request
+    std::size_t largest = 0;  ///< most items in one request
 
     LayOut function() {
         return [this](std::span<const LayoutRequest> asked) -> Result<std::vector<Layout>> {
@@ -69,7 +69,7 @@ LayoutRequest whole_network(int layers) {
     return request_of(graph, blocks, expanded_to_depth(blocks, full_depth(blocks)));
 }
 
-/// Forward ops 0 .. count - 1 with their gradients beside them, in no frame at all.
+/// Makes a request with forward ops 0 .. count - 1 and their gradients beside them, without frames.
 LayoutRequest flat_ladder(int count) {
     LayoutRequest request;
     request.items.assign(2 * count, {{90, 30}});
@@ -118,7 +118,7 @@ TEST(ClusterLayout, AnotherExpandedBlockAsksForItAndTheFramesAroundItAlone) {
     for (BlockId b : blocks.ids())
         if (blocks[b].path == "h.17") layer = b;
     ASSERT_TRUE(layer.valid());
-    int around = 1;  // the sheet
+    int around = 1;  // 1 for the sheet
     for (BlockId b = layer; b.valid(); b = blocks[b].parent) {
         expand(blocks, expanded, b);
         ++around;
@@ -225,7 +225,7 @@ TEST(ClusterLayout, NothingHasAnEmptyLayout) {
     EXPECT_TRUE(layout->items.empty());
 }
 
-// With Graphviz, the picture itself.
+// The following tests lay out with Graphviz and check the positions.
 
 bool crosses(const Rect& a, const Rect& b) {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;

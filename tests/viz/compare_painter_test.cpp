@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-/// A step that runs each op once, and one that runs the first op twice more.
+/// Compares a step that runs each op once with a step that runs the first op twice more.
 class ComparePainters : public testing::Test {
   protected:
     void SetUp() override {

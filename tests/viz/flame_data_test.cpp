@@ -34,7 +34,8 @@ std::vector<std::string> names_at(const FlameData& data, const Graph& graph, int
     return names;
 }
 
-/// Boxes of a level lie beside each other, those in a box have its runs, and each run has one box of its own.
+/// Expects that boxes of a level do not overlap, that the boxes in a box have its runs, and that each run has
+/// exactly one box of its own.
 void expect_boxes_cover_the_runs(const FlameData& data) {
     std::vector<int> own(data.runs.size(), 0);
     for (std::size_t level = 0; level < data.levels.size(); ++level) {
@@ -135,7 +136,7 @@ TEST(FlameData, WhatRunsAgainHasBoxesOfItsOwn) {
     EXPECT_EQ(data.sums(again.first, again.last).again, 1);
 }
 
-/// Bytes of the outputs of all runs, and time of all runs, from the steps alone.
+/// Returns the bytes of the outputs of all runs and the time of all runs, computed from the steps.
 std::pair<Bytes, Nanoseconds> sums_of_steps(const Graph& graph, const std::vector<Step>& steps,
                                             const Simulation& simulation) {
     std::pair<Bytes, Nanoseconds> sum;

@@ -19,7 +19,7 @@ std::vector<Step> all_kept(const Graph& graph) {
     return lower(flat, keep_all_sequence(flat));
 }
 
-/// Its first op runs twice, one after the other.
+/// Returns a schedule whose first op runs twice in succession.
 std::vector<Step> with_a_rerun(const Graph& graph) {
     std::vector<Step> steps = all_kept(graph);
     steps.insert(steps.begin(), {Step::run(OpId(0)), Step::free(graph.ops[OpId(0)].outputs.front())});
@@ -100,7 +100,7 @@ TEST(LaneData, TellsHowMuchOfTheModulePathNeighboursShare) {
 
 TEST(LaneData, CopiesOnOneLinkComeOneAfterTheOther) {
     Graph graph = LayeredGraph::make(3);
-    graph.device = Device{"test", Bytes(1LL << 34), 1e8, 1e8};  // a MiB takes 10 ms, an op 1 ms
+    graph.device = Device{"test", Bytes(1LL << 34), 1e8, 1e8};  // copying a MiB takes 10 ms, an op takes 1 ms
     std::vector<Step> steps = all_kept(graph);
     for (int op : {2, 3}) {
         auto run = std::find(steps.begin(), steps.end(), Step::run(OpId(op)));
@@ -117,7 +117,8 @@ TEST(LaneData, CopiesOnOneLinkComeOneAfterTheOther) {
     EXPECT_NEAR(copies[0].end - copies[0].begin, (1 << 20) / 1e8 * 1e9, 1);
 }
 
-/// Tensor 1, of 100 bytes, is away while the loss runs: 100 ns each way, beside 10 ns for each op.
+/// In these steps tensor 1, of 100 bytes, is on the host while the loss op runs. Each copy takes 100 ns, each
+/// op 10 ns.
 std::vector<Step> away_in_the_loss() {
     const TensorId a(1);
     return {Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(a),   Step::free(a),

@@ -1,4 +1,4 @@
-// A small network as a training graph: an embedding, then layers h.0, h.1, ... of four forward ops; each op
+// A small network as a training graph: an embedding, then layers h.0, h.1, ... of four forward ops. Each op
 // has a gradient.
 #pragma once
 
@@ -10,7 +10,8 @@ namespace rematlas {
 
 class LayeredGraph {
   public:
-    /// Each op makes 1 MiB and takes 1 ms forward, 2 ms backward. All layers are equal.
+    /// Makes a graph in which all layers are equal. Each op makes 1 MiB and takes 1 ms forward and 2 ms
+    /// backward.
     static Graph make(int layers) {
         LayeredGraph builder;
         builder.graph_.name = "layered";
@@ -51,7 +52,7 @@ class LayeredGraph {
         return run("aten::add", {in, active}, module, Phase::forward);
     }
 
-    /// Every gradient reads the one before it and the input of its forward op.
+    /// Adds the backward ops. Each reads the gradient before it and the input of its forward op.
     void backward(TensorId gradient) {
         std::size_t forward_ops = graph_.ops.size() - 1;
         for (std::size_t i = forward_ops; i-- > 0;) {

@@ -1,4 +1,4 @@
-// Stand-ins for the layout program, and a request for it.
+// Stand-ins for the layout program, and a request for them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace rematlas {
 
-/// A stand-in for the worker: a shell script that lives as long as the object.
+/// A shell script that replaces the worker. The file exists as long as the object.
 class Script {
   public:
     explicit Script(const std::string& body)
@@ -31,7 +31,7 @@ class Script {
     std::string path_;
 };
 
-/// A chain of items with as many gradients beside it.
+/// Makes a request with a chain of items and as many gradients beside it.
 inline LayoutRequest ladder(int rungs) {
     LayoutRequest request;
     for (int i = 0; i < 2 * rungs; ++i) request.items.push_back({{80, 30}});

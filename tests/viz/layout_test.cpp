@@ -47,7 +47,7 @@ struct Damage {
     const char* what;
     const char* pointer;
     Json value;
-    const char* named;  ///< must be in the message
+    const char* named;  ///< text that the message must contain
 };
 
 class DamagedRequest : public testing::TestWithParam<Damage> {};

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Skips where the build has no Graphviz.
+/// Skips its tests if the build has no Graphviz.
 class LayoutWorkers : public testing::Test {
   protected:
     void SetUp() override {
@@ -166,7 +166,7 @@ TEST_F(LayoutWorkers, TooLittleMemoryIsAnError) {
     EXPECT_EQ(layout.error().message.find("not done within"), std::string::npos) << layout.error().message;
 }
 
-/// What the program prints for `input`.
+/// Returns what the program prints for `input`.
 std::string output_of(const std::string& input) {
     std::string in = testing::TempDir() + "layout_input_" + std::to_string(getpid());
     std::ofstream(in, std::ios::binary) << input;
@@ -205,7 +205,7 @@ TEST_F(LayoutWorkers, OneProgramAnswersASeries) {
     EXPECT_TRUE(nlohmann::json::parse(answers[1]).contains("error"));
 }
 
-// The rest needs no Graphviz: stand-ins misbehave in each way a program can.
+// The tests of LayoutWorkerProcess need no Graphviz. Stand-ins misbehave in every way that a program can.
 
 TEST(LayoutWorkerProcess, OneThatHangsIsEndedWhenTheTimeIsUp) {
     Script hangs("sleep 1000 & echo $! > \"$0.child\"; wait");
@@ -291,7 +291,8 @@ TEST_F(LayoutWorkers, ItemsOfTheFirstAndTheLastRowAreBeyondAllOthers) {
     for (int i = 0; i < 4; ++i) request.items.push_back({{80, 30}});
     for (LayoutRow row : {LayoutRow::first, LayoutRow::first, LayoutRow::last})
         request.items.push_back({{1, 1}, -1, row});
-    // A chain of four; the first row leads to its middle and its end, its beginning to the last row.
+    // A chain of four items. Edges lead from the first row to the third and the fourth item, and from the
+    // first item to the last row.
     request.edges = {{0, 1}, {1, 2}, {2, 3}, {4, 3}, {5, 2}, {0, 6}};
     auto layout = layout_in_worker(request);
     ASSERT_TRUE(layout) << layout.error().message;

@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// Ten runs of 1 ms each; the cursor stands on the sixth.
+/// Ten runs of 1 ms each. The cursor is at the sixth run.
 LifetimeBars ten_runs() {
     LifetimeBars bars{.spans = {.axis = LaneAxis::time, .length = 1e7}, .step = 5};
     for (int i = 0; i < 10; ++i) {

@@ -1,4 +1,5 @@
-// Pictures of measured memory: bands that add up, columns that lose no peak, and a plan laid over them.
+// Tests pictures of measured memory: the bands add up, no column loses a peak, and a plan is fitted to the
+// measurement.
 #include "viz/paint/measured_painter.h"
 
 #include <gmock/gmock.h>
@@ -124,7 +125,7 @@ TEST_F(MeasuredPictures, OfSegmentsLeaveGapsAndTellWhatIsNotShown) {
 }
 
 TEST(PlanOverMeasured, LiesOnTheStepOfThePeakAmongOthers) {
-    // Three steps with a smaller rise between them, and a plateau at the peak.
+    // Three steps with smaller rises inside them, and a plateau at the peak.
     const std::vector<std::int64_t> allocated{20, 90, 60, 70, 30, 60, 100, 100, 50, 55, 31, 95, 30};
     const std::vector<MemoryPoint> points = laid_over({1, 8, 2}, allocated);
     EXPECT_EQ(points[0].x, 4);

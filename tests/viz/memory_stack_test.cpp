@@ -15,7 +15,8 @@
 namespace rematlas {
 namespace {
 
-/// Of half the room between what is least and most; without steps where none was found.
+/// Returns a schedule whose budget is between residents and the peak without recomputation; empty if none was
+/// found.
 std::vector<Step> solved_steps(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const auto all = simulate(graph, lower(flat, keep_all_sequence(flat)));
@@ -69,10 +70,10 @@ TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
     Graph graph = LayeredGraph::make(3);
     graph.device = Device{};
     graph.device->links.to_host_bytes_per_second = graph.device->links.to_device_bytes_per_second =
-        1e18;  // done at once
+        1e18;  // copies take no time
     const FlatGraph flat = flatten(graph);
     std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
-    // What the first op makes is away while the second last step before its end runs.
+    // Before its end, the output of the first op is offloaded, freed and fetched again.
     const TensorId moved = graph.ops[OpId(0)].outputs.front();
     const auto freed = std::find(steps.begin(), steps.end(), Step::free(moved));
     ASSERT_NE(freed, steps.end());

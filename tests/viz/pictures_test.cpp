@@ -47,7 +47,8 @@ class Pictures : public testing::Test {
         return text ? *text : "";
     }
 
-    /// Recomputes the first layer's ops during the backward pass: valid, if not clever.
+    /// Returns a schedule that recomputes the ops of the first layer during the backward pass. It is valid
+    /// but not useful.
     Schedule schedule() const {
         FlatGraph flat = flatten(graph);
         RunSequence runs = keep_all_sequence(flat);
@@ -124,7 +125,7 @@ TEST_F(Pictures, TheTradeOffNamesEverySolverTheBoundAndTheLimits) {
     for (const char* text : {">atlas<", ">chen-sqrt<", ">proven lower bound<", "peak memory [MiB]",
                              "no recomputation: ", "infeasible", "+10 %"})
         EXPECT_NE(svg.find(text), std::string::npos) << text;
-    // A group a found schedule, none for the infeasible budget.
+    // Each schedule that was found is a group; the infeasible budget has none.
     EXPECT_EQ(count(svg, "<title>atlas: "), 4u);
 }
 

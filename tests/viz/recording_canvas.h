@@ -1,4 +1,4 @@
-// A canvas that remembers what was painted on it, for statements about painters.
+// A canvas that records what is painted on it, so that tests can check painters.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ class RecordingCanvas : public Canvas {
     std::vector<Line> paths;
     std::vector<Text> texts;
     std::vector<std::string> tooltips;
-    int open = 0;     ///< groups without an end
-    int clipped = 0;  ///< clips without an end
+    int open = 0;     ///< groups that were not ended
+    int clipped = 0;  ///< clips that were not ended
 
     void rectangle(const Rect& rect, std::optional<Color> fill, const std::optional<Pen>& pen,
                    double) override {
@@ -42,7 +42,7 @@ class RecordingCanvas : public Canvas {
     void text(Point at, std::string_view text, const TextStyle& style) override {
         texts.push_back({at, std::string(text), style});
     }
-    /// Every character is as wide as 0.6 of its height.
+    /// Every character is 0.6 times as wide as the text size.
     double text_width(std::string_view text, const TextStyle& style) const override {
         return 0.6 * style.size * static_cast<double>(text.size());
     }

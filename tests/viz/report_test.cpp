@@ -44,7 +44,7 @@ class Reports : public testing::Test {
         const Result<std::string> made = report_page(reported());
         return made ? *made : made.error().message;
     }
-    /// The page but for what is between the tags of its scripts.
+    /// Returns the page without the contents of its scripts.
     static std::string without_script(std::string page) {
         for (std::size_t at = 0; (at = page.find("<script", at)) != std::string::npos; ++at) {
             const std::size_t begin = page.find('>', at) + 1;
@@ -52,7 +52,7 @@ class Reports : public testing::Test {
         }
         return page;
     }
-    /// The exact number in the row of the figures with that name; -1: no such row.
+    /// Returns the exact number in the row of the figures with that name; -1 if there is no such row.
     static double figure(const std::string& page, const std::string& name) {
         std::smatch found;
         const std::regex row("<th scope=\"row\">" + name + "</th><td><data value=\"([^\"]*)\">");

@@ -1,4 +1,4 @@
-// Pictures of training runs: columns that lose no step and no peak, and the lines above them.
+// Tests pictures of training runs: no column loses a step or a peak, and lines are painted above the columns.
 #include "viz/paint/run_painter.h"
 
 #include <gmock/gmock.h>

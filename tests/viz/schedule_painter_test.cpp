@@ -31,7 +31,7 @@ class SchedulePainters : public testing::Test {
     ScheduleScene scene() const {
         return {.graph = graph, .steps = steps, .data = data, .rect = {0, 0, 1000, 400}};
     }
-    /// What lies within a lane, without the ground of the lane itself.
+    /// Returns the boxes within a lane, without the background of the lane.
     std::vector<RecordingCanvas::Box> bars(const RecordingCanvas& canvas, const ScheduleScene& s,
                                            std::size_t lane) const {
         const Rect rect = places_of(s).lanes[lane];
@@ -63,7 +63,7 @@ TEST_F(SchedulePainters, CostPointsOfThePictureAndNotSteps) {
 
 TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
     use(2500);
-    // All in one module, and so close together that forward is one bar.
+    // All ops are in one module, and so close together that the forward pass is one bar.
     for (Op& op : graph.ops) op.module = "m";
     play();
     const ScheduleScene s = scene();
@@ -80,7 +80,8 @@ TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
 
 TEST_F(SchedulePainters, ShadesByTheShareOfTheColumnsThatRunsTake) {
     use(2500);
-    // Each op of the backward pass is followed by another run of the first, which takes a fifth of both.
+    // Each op of the backward pass is followed by another run of the first op. The first op takes a fifth of
+    // the time of both.
     for (Op& op : graph.ops)
         if (op.phase == Phase::backward) op.time = Nanoseconds(4'000'000);
     std::vector<Step> with_reruns;

@@ -5,7 +5,7 @@
 namespace rematlas {
 namespace {
 
-/// The text without its sections of character data, in which everything may stand.
+/// Returns the text without its CDATA sections, which may contain any text.
 std::string without_character_data(std::string text) {
     for (std::size_t at; (at = text.find("<![CDATA[")) != std::string::npos;) {
         const std::size_t end = text.find("]]>", at);

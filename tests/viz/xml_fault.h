@@ -1,12 +1,12 @@
-// Whether a text is well-formed XML.
+// Says whether a text is well-formed XML.
 #pragma once
 
 #include <string>
 
 namespace rematlas {
 
-/// Empty when `text` is well-formed as far as tags, attributes and references go, else what is wrong. A document
-/// type in front is passed over.
+/// Returns an empty text if `text` is well-formed with respect to tags, attributes and references; otherwise
+/// says what is wrong. A document type at the beginning is skipped.
 std::string xml_fault(const std::string& text);
 
 }  // namespace rematlas

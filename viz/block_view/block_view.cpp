@@ -37,7 +37,8 @@ std::string name_of(const Block& block) {
     return !block.name.empty() ? block.name : block.path.empty() ? "model" : block.path;
 }
 
-/// The label of a block. Modules in a list are called 0, 1, 2, so the name of the list comes first.
+/// Returns the label of a block. Modules in a list are named 0, 1, 2, so the name of the list precedes
+/// theirs.
 std::string label_of(const Blocks& blocks, BlockId b) {
     std::string name = name_of(blocks[b]);
     bool numbered =
@@ -61,7 +62,8 @@ void add(DecisionShares& shares, Decision decision, Bytes bytes) {
     }
 }
 
-/// Builds the view in three passes: the items that show, the sums of each item, the edges between items.
+/// Builds the view in three passes: first the visible items, then the sums of each item, then the edges
+/// between items.
 class ViewBuilder {
   public:
     ViewBuilder(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
@@ -83,7 +85,7 @@ class ViewBuilder {
             if (blocks_[b].repeat_class >= 0) ++class_sizes_[{blocks_[b].parent, blocks_[b].repeat_class}];
         for (BlockId b : blocks_.ids())
             if (!blocks_[b].parent.valid()) show(b);
-        // Ops that no block holds show by themselves, so that every op is in the view.
+        // Ops in no block are shown as single items, so that every op is in the view.
         for (OpId op : graph_.ops.ids())
             if (view_.item_of[op] < 0) add_op(op, -1);
         sort_by_first_op();
@@ -95,7 +97,7 @@ class ViewBuilder {
     }
 
   private:
-    /// A block of a single op has nothing to expand.
+    /// A block with a single op cannot be expanded.
     bool is_expanded(BlockId b) const {
         return covered_[b] > 1 && rematlas::is_expanded(blocks_, expanded_, b);
     }
@@ -105,10 +107,10 @@ class ViewBuilder {
         return found == class_sizes_.end() ? 1 : found->second;
     }
 
-    /// Shows the blocks around which all blocks are expanded, from the outside in.
+    /// Shows `root` and, from the outside in, every block all of whose ancestors are expanded.
     void show(BlockId root) {
         struct Waiting {
-            std::vector<BlockId> blocks;  ///< one block, or a run
+            std::vector<BlockId> blocks;  ///< one block, or all blocks of a run
             int cluster;
         };
         std::vector<Waiting> waiting{{{root}, -1}};
@@ -117,7 +119,8 @@ class ViewBuilder {
             waiting.pop_back();
             const BlockId b = next.blocks.front();
             if (covered_[b] == 0) continue;
-            if (next.blocks.size() == 1 && scattered_[b]) {  // its children show in the frame around
+            if (next.blocks.size() == 1 && scattered_[b]) {  // the children of `b` are shown in the
+                                                             // surrounding frame
                 for (const BlockId child : blocks_[b].children) waiting.push_back({{child}, next.cluster});
                 continue;
             }
@@ -139,8 +142,8 @@ class ViewBuilder {
         }
     }
 
-    /// Adds the frame of an expanded block. A block that holds nothing but one expanded block shares a frame
-    /// with that block: "encoder.layers" instead of two frames.
+    /// Adds the frame of an expanded block. If a block contains nothing but one expanded block, both share
+    /// one frame: "encoder.layers" instead of two frames.
     int add_cluster(BlockId b, int parent) {
         if (parent >= 0 && blocks_[b].parent.valid()) {
             const Block& around = blocks_[blocks_[b].parent];
@@ -236,7 +239,8 @@ class ViewBuilder {
                 view_.clusters[c].phase = item.phase;
     }
 
-    /// A frame that several blocks share gets the twin of the outermost of them that has one.
+    /// Finds the twins of frames. A frame that several blocks share gets the twin of the outermost of these
+    /// blocks that has one.
     void pair_clusters() {
         for (BlockId b : blocks_.ids()) {
             const BlockId twin = blocks_[b].twin;
@@ -274,8 +278,8 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
-    /// By tensor: whether it is the new value of a buffer. The loss waits for such tensors, but does not
-    /// read them.
+    /// Says, by tensor, whether it is the new value of a buffer. The loss op waits for such tensors but does
+    /// not read them.
     std::vector<char> new_states() const {
         std::vector<char> found(graph_.tensors.size(), 0);
         for (const Op& op : graph_.ops) {
@@ -330,7 +334,7 @@ class ViewBuilder {
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
     IdVector<BlockId, char> scattered_;
-    IdVector<BlockId, char> in_run_;  ///< the block waits to be shown, alone or with its run
+    IdVector<BlockId, char> in_run_;  ///< whether the block waits to be shown, alone or with its run
     std::vector<OpId> first_op_;
     std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
 };
@@ -371,9 +375,9 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
-    // A saved tensor may be read far from the op that made it. So only an op and its own gradient are held
-    // level, or one early use would shift all the rest. An item that neither a pair nor an edge between
-    // gradients holds stays level with or below the items that it reads.
+    // A saved tensor may be read far from the op that made it. If its edge were a level rung, an early use
+    // would shift all other items. So only an op and its own gradient are kept at the same height. An item
+    // that is in no pair and has no edge between gradients is never above the items that it reads.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

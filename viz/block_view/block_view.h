@@ -1,5 +1,5 @@
-// The ladder view of a training graph. Expanded blocks show their content, and every other block stands for
-// all of its ops.
+// The ladder view of a training graph. An expanded block shows its content. Any other block is one item that
+// represents all of its ops.
 //
 //     auto blocks = decompose(graph);
 //     ExpandedBlocks expanded = expanded_to_depth(blocks, 3);
@@ -24,13 +24,14 @@ enum class Decision { keep, recompute, offload };
 
 struct Decisions {
     IdVector<OpId, int> runs;              ///< how often each op runs
-    IdVector<TensorId, Decision> tensors;  ///< offload if ever offloaded, else recompute if its op runs again
+    IdVector<TensorId, Decision> tensors;  ///< `offload` if the tensor is ever offloaded, else `recompute` if
+                                           ///< its op runs again
 };
 
-/// The decisions of a schedule. Steps that name no op or tensor of the graph are left out.
+/// Returns the decisions of a schedule. Steps whose op or tensor is not in the graph are ignored.
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps);
 
-/// Bytes by decision; without a schedule all are in `kept`.
+/// Bytes by decision. Without a schedule, all bytes are in `kept`.
 struct DecisionShares {
     Bytes kept;
     Bytes recomputed;
@@ -41,30 +42,32 @@ struct DecisionShares {
     bool operator==(const DecisionShares&) const = default;
 };
 
-/// An op (`op` valid), a collapsed block (`block` valid) or a run of equal blocks.
+/// A single op (`op` is valid), a collapsed block (`block` is valid), or a run of equal blocks.
 struct BlockViewItem {
     OpId op;
-    BlockId block;             ///< of a run, the first block
-    std::vector<BlockId> run;  ///< all blocks of a run, from the input of the network on; empty: no run
-    int cluster = -1;          ///< the innermost expanded block around it, index into `BlockView::clusters`
+    BlockId block;             ///< the block; for a run, its first block
+    std::vector<BlockId> run;  ///< all blocks of a run, from the input of the network on; empty if the item
+                               ///< is no run
+    int cluster = -1;          ///< index into `BlockView::clusters` of the innermost expanded block around
+                               ///< the item; -1: none
     int twin = -1;             ///< index of the item on the other side of the ladder; -1: none
-    std::string label;         ///< short, for the item itself
-    std::string path;          ///< full: module path and operator
+    std::string label;         ///< short text that is shown on the item
+    std::string path;          ///< full text: module path and operator
     Phase phase = Phase::forward;
     int op_count = 1;
-    int repeats = 1;      ///< number of equal blocks within the same parent, itself included
-    Nanoseconds time;     ///< of one run of all its ops
+    int repeats = 1;      ///< number of equal blocks in the same parent, including this one
+    Nanoseconds time;     ///< time of running each of its ops once
     int runs = 0;         ///< runs of its ops in the schedule; 0 without a schedule
     DecisionShares made;  ///< bytes that its ops make
 };
 
-/// All tensors that one item makes and the other reads, as one edge.
+/// All tensors that one item makes and the other reads, drawn as one edge.
 struct BlockViewEdge {
     int from = -1;
     int to = -1;
     EdgeRole role = EdgeRole::down;
     int tensors = 0;
-    DecisionShares bytes;  ///< each tensor once
+    DecisionShares bytes;  ///< bytes of the tensors, each counted once
 };
 
 /// An expanded block.
@@ -79,21 +82,24 @@ struct BlockViewCluster {
 };
 
 struct BlockView {
-    std::vector<BlockViewItem> items;        ///< in execution order of their first op
-    std::vector<BlockViewEdge> edges;        ///< by (from, to), both ascending
-    std::vector<BlockViewCluster> clusters;  ///< parents first
-    std::vector<LayoutPair> pairs;           ///< items that hold an op and its gradient, ascending
-    IdVector<OpId, int> item_of;             ///< the item that shows an op, alone or within a block
-    IdVector<BlockId, int> cluster_of;       ///< the frame of an expanded block; -1: it has none
+    std::vector<BlockViewItem> items;        ///< in the order in which their first ops run
+    std::vector<BlockViewEdge> edges;        ///< sorted by `from`, then by `to`
+    std::vector<BlockViewCluster> clusters;  ///< parents come before their children
+    std::vector<LayoutPair> pairs;           ///< pairs of items that contain an op and its gradient,
+                                             ///< ascending
+    IdVector<OpId, int> item_of;             ///< by op: the item that shows it, alone or in a block
+    IdVector<BlockId, int> cluster_of;       ///< by block: the cluster of an expanded block; -1: none
 };
 
-/// A block counts as expanded when it or its twin is in `expanded`, and shows when all blocks around it are
-/// expanded. A block of `scattered_blocks` does not show itself, but its children show in the frame around
-/// it. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
+/// Makes the view. A block counts as expanded if it or its twin is in `expanded`. It is shown if all blocks
+/// around it are expanded. A block in `scattered_blocks` is not shown; its children are shown in the
+/// surrounding frame. Every op is in exactly one item. Cost: nearly linear in the graph; 10 ms for 10,000
+/// ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions = nullptr);
 
-/// `item_sizes` has one entry per item of the view, and `title_sizes` has one entry per cluster.
+/// Makes the layout request for a view. `item_sizes` must have one entry for each item of the view,
+/// `title_sizes` one for each cluster.
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,
                              std::span<const Size> title_sizes);
 

@@ -28,7 +28,7 @@ IdVector<BlockId, int> depths(const Blocks& blocks) {
     return depth;
 }
 
-/// Whether the block is the later one of two twins. It is then expanded and folded like the other.
+/// Says whether the block is the later one of two twins. Such a block is expanded and folded like its twin.
 bool follows_twin(const Blocks& blocks, BlockId b) {
     const BlockId twin = blocks[b].twin;
     return blocks.contains(twin) && twin < b && blocks[twin].twin == b;
@@ -44,7 +44,7 @@ bool goes_on(const Blocks& blocks, BlockId before, BlockId b) {
            x.twin.valid() == y.twin.valid() && parent_of_twin(blocks, before) == parent_of_twin(blocks, b);
 }
 
-/// Marks the children from `begin` to `end`, and their twins, as one run.
+/// Marks the children from `begin` to `end` - 1, and their twins, as one run.
 void mark_run(const Blocks& blocks, BlockRuns& runs, const std::vector<BlockId>& children, std::size_t begin,
               std::size_t end) {
     if (end - begin < kShortestRun) return;
@@ -118,7 +118,7 @@ IdVector<BlockId, int> ops_covered(const Blocks& blocks) {
     IdVector<BlockId, int> counts(blocks.size(), 0);
     for (BlockId b : blocks.ids()) {
         int own = static_cast<int>(blocks[b].ops.size());
-        // A forest that passes `validate` has no cycle. The bound ends the loop in a malformed forest.
+        // A forest that passes `validate` has no cycle. The bound ends the loop if the forest is malformed.
         BlockId at = b;
         for (std::size_t i = 0; blocks.contains(at) && i < blocks.size() && own > 0;
              ++i, at = blocks[at].parent)

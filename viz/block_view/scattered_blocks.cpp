@@ -6,7 +6,7 @@ namespace rematlas {
 
 namespace {
 
-/// The ops of the block and of the blocks inside, ascending.
+/// Returns the ops of the block and of the blocks inside it, ascending.
 std::vector<OpId> ops_inside(const Graph& graph, const Blocks& blocks, BlockId block) {
     std::vector<OpId> ops;
     std::vector<BlockId> waiting{block};
@@ -22,7 +22,7 @@ std::vector<OpId> ops_inside(const Graph& graph, const Blocks& blocks, BlockId b
     return ops;
 }
 
-/// Whether a path of tensors leaves the block and comes back. `ops` are the ops of the block.
+/// Says whether a path of tensors leaves the block and comes back. `ops` are the ops of the block.
 bool comes_back(const Graph& graph, const IdVector<TensorId, OpId>& producer, const std::vector<OpId>& ops) {
     enum : char { untouched, inside, behind };
     const OpId first = ops.front(), last = ops.back();

@@ -16,7 +16,7 @@ namespace rematlas {
 
 namespace {
 
-/// The request as bytes: equal requests are equal texts.
+/// Returns the request as bytes, so that equal requests have equal texts.
 std::string shape_of(const LayoutRequest& request) {
     std::string shape;
     const auto add = [&](auto value) {
@@ -45,7 +45,7 @@ std::string shape_of(const LayoutRequest& request) {
     return shape;
 }
 
-/// Lays out with several worker programs at once, if there are enough requests.
+/// Uses several worker programs in parallel if there are enough requests.
 class LayoutTeam {
   public:
     explicit LayoutTeam(const LayoutLimits& limits) {
@@ -58,7 +58,7 @@ class LayoutTeam {
         if (members == 1) return team_.front()->lay_out(requests);
         std::vector<std::vector<LayoutRequest>> shares(members);
         for (std::size_t i = 0; i < requests.size(); ++i) shares[i % members].push_back(requests[i]);
-        // A program ends with the thread that started it, so this thread starts all of them.
+        // A program ends when the thread that started it ends, so this thread starts all programs.
         for (std::size_t m = 0; m < members; ++m)
             if (auto started = team_[m]->start(); !started) return started.error();
         std::vector<Result<std::vector<Layout>>> answers(members, std::vector<Layout>());
@@ -76,7 +76,7 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // requests per program that are worth its start
+    static constexpr std::size_t kEnough = 6;  // requests for which starting another program pays
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
 
@@ -103,7 +103,7 @@ class ClusterLayout {
         return whole();
     }
 
-    /// `boxes` has one size per cluster of the request. An empty size leaves a frame as large as its
+    /// `boxes` has one size for each cluster of the request. If a size is empty, the frame is as large as its
     /// content.
     Result<CollapsedFrames> run_collapsed(const std::vector<Size>& boxes) {
         collapsed_ = &boxes;
@@ -120,7 +120,7 @@ class ClusterLayout {
 
   private:
     using Kept = std::vector<std::shared_ptr<const Layout>>;
-    static constexpr std::size_t kTogether = 32;  ///< requests in one call
+    static constexpr std::size_t kTogether = 32;  ///< most requests in one call
 
     Result<void> lay_out_all() {
         for (int height = 0; height <= parts_.units.front().height; ++height)
@@ -130,7 +130,7 @@ class ClusterLayout {
 
     Result<void> lay_out_units(int height) {
         std::vector<LayoutRequest> missing;
-        std::unordered_map<std::string, std::size_t> place;  // in `missing`
+        std::unordered_map<std::string, std::size_t> place;  // index in `missing`
         std::vector<std::pair<std::size_t, std::string>> at_height;
         for (std::size_t u = 0; u < parts_.units.size(); ++u) {
             LayoutUnit& unit = parts_.units[u];
@@ -150,7 +150,8 @@ class ClusterLayout {
         return {};
     }
 
-    /// Lays out a few requests in each call, so that layouts from before a stop stay in the cache.
+    /// Lays out a few requests in each call, so that finished layouts are in the cache when the work is
+    /// stopped.
     Result<Kept> lay_out_missing(const std::vector<LayoutRequest>& missing,
                                  const std::unordered_map<std::string, std::size_t>& place) {
         std::vector<const std::string*> shapes(missing.size());
@@ -190,7 +191,7 @@ class ClusterLayout {
         frames_[u].emplace(parts_.units[u], std::move(layout), titles);
     }
 
-    /// Goes from the outside in, so that each box has its place before its content.
+    /// Goes from the outside in, so that each box is in its place before its content is placed.
     void put_in_place() {
         for (std::size_t u = 1; u < parts_.units.size(); ++u) {
             const LayoutUnit& unit = parts_.units[u];
@@ -241,8 +242,8 @@ class ClusterLayout {
     const LayOut& lay_out_;
     std::stop_token stop_;
     LayoutUnits parts_;
-    std::vector<std::optional<UnitFrames>> frames_;  ///< one per unit, once the unit is laid out
-    const std::vector<Size>* collapsed_ = nullptr;   ///< null: no frame is collapsed
+    std::vector<std::optional<UnitFrames>> frames_;  ///< by unit; empty until the unit is laid out
+    const std::vector<Size>* collapsed_ = nullptr;   ///< null if no frame is collapsed
 };
 
 /// Turns indices of clusters in the request with sections into indices in the request without sections.

@@ -1,10 +1,10 @@
-// A layout that is made frame by frame, so that only the new frames in it take time.
+// Lays out a graph frame by frame, so that only new frames take time.
 //
-// Each frame is laid out together with its twin, from the inside out. The frames inside are boxes of a fixed
-// size. Then all frames are put together, and edges that cross frames are joined from their parts. Equal
-// frames (the layers of a network) ask for the same layout, which a cache gives at once. So a large graph
-// takes as long as its different parts, and expanding another block takes as long as the frames around the
-// block.
+// Each frame is laid out together with its twin, inner frames first. The frames inside it are boxes of a
+// fixed size. Then all frames are put together, and edges that cross frames are joined from their parts.
+// Equal frames (the layers of a network) have the same layout, which is taken from a cache. So the time for a
+// large graph depends only on its different parts, and expanding another block takes only the time for the
+// frames around it.
 //
 //     LayoutCache cache;
 //     Result<Layout> layout = layout_by_clusters(request, cache, {.time = 5s, .stop = token});
@@ -28,11 +28,10 @@
 
 namespace rematlas {
 
-/// Layouts of small requests. Threads may share a cache.
+/// Layouts of small requests. Several threads may share a cache.
 class LayoutCache {
   public:
-    /// The cache forgets all layouts when they would have more points than `most_points`. A point takes 16
-    /// bytes.
+    /// The cache forgets all layouts before they have more than `most_points` points. A point takes 16 bytes.
     explicit LayoutCache(std::size_t most_points = 4'000'000) : most_points_(most_points) {}
 
     std::shared_ptr<const Layout> find(const std::string& shape) const;
@@ -44,12 +43,12 @@ class LayoutCache {
     std::unordered_map<std::string, std::shared_ptr<const Layout>> layouts_;
 };
 
-/// Lays out several small requests and returns their layouts, in the same order.
+/// Lays out several small requests. Returns their layouts in the same order.
 using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutRequest>)>;
 
-/// Asks `lay_out` once for each shape that the cache lacks, from the inside out, several shapes in each
-/// call. Errors: those of `lay_out`, and `stopped`; the cache keeps the layouts from before the error. Cost
-/// beside `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
+/// Has `lay_out` lay out each shape that the cache lacks, inner frames first; one call takes several shapes.
+/// Errors: those of `lay_out`, and `stopped`. The cache keeps the layouts from before the error. Cost,
+/// without `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
                                   std::stop_token stop = {});
 
@@ -58,17 +57,18 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
                                   const LayoutLimits& limits = {});
 
-/// Each frame laid out with the frames inside it collapsed. This is what a reader without Graphviz needs to
-/// expand and collapse frames.
+/// The layout of each frame with the frames inside it collapsed. With these layouts, a program without
+/// Graphviz can expand and collapse frames.
 struct CollapsedFrames {
     LayoutUnits parts;
-    std::vector<UnitFrames> frames;    ///< one per unit; not placed in the drawing yet
-    std::vector<int> cluster_of_unit;  ///< the left frame of each unit; -1: the sheet or a section
-    std::vector<int> twin_of_unit;     ///< the right frame of each unit; -1: none
+    std::vector<UnitFrames> frames;    ///< by unit; not yet placed in the drawing
+    std::vector<int> cluster_of_unit;  ///< by unit: its left frame; -1: the sheet or a section
+    std::vector<int> twin_of_unit;     ///< by unit: its right frame; -1: none
 };
 
-/// `collapsed` has the size of the box of each cluster. The sections into which a long frame is cut have no
-/// titles and are not collapsed, so the box of a section is as large as its content. Errors: as above.
+/// Lays out each frame with the frames inside it collapsed. `collapsed` has the size of each cluster's box.
+/// The sections into which a long frame is cut have no titles and are never collapsed, so the box of a
+/// section is as large as its content. Errors: those of `layout_by_clusters`.
 Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
                                           LayoutCache& cache, const LayoutLimits& limits = {});
 

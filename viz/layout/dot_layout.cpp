@@ -20,7 +20,8 @@ namespace {
 constexpr double kPointsPerInch = 72;
 constexpr std::size_t kManyItems = 2000;
 
-/// Graphviz asks for mutable strings that it never writes to.
+/// Returns the text as a mutable string. Graphviz's functions require mutable strings but never write to
+/// them.
 char* text(const char* constant) {
     return const_cast<char*>(constant);
 }
@@ -35,7 +36,7 @@ std::string inches(double points) {
     return digits;
 }
 
-/// The context that all graphs of the program share.
+/// Returns the context that all graphs of the program share.
 GVC_t* shared_context() {
     static const lt_symlist_t engines[] = {
         {text("gvplugin_dot_layout_LTX_library"), &gvplugin_dot_layout_LTX_library}, {nullptr, nullptr}};
@@ -44,7 +45,7 @@ GVC_t* shared_context() {
     return context;
 }
 
-/// One graph in Graphviz's own structures, freed in the order it wants.
+/// One graph in Graphviz's data structures. The destructor frees them in the order that Graphviz requires.
 class DotGraph {
   public:
     explicit DotGraph(const LayoutRequest& request) : request_(request), context_(shared_context()) {
@@ -128,7 +129,7 @@ class DotGraph {
         }
     }
 
-    /// An empty table of a fixed size keeps the room without any text to measure.
+    /// Keeps room for a title by an empty table of fixed size, so that no text has to be measured.
     void set_title(Agraph_t* cluster, Size title) {
         std::string table =
             "<TABLE BORDER=\"0\" CELLPADDING=\"0\" CELLSPACING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"" +
@@ -151,9 +152,9 @@ class DotGraph {
         }
     }
 
-    /// Puts the items of the row level with each other. An invisible edge joins the row to each item that no
-    /// other edge or pair holds on that side, so that the row lies beyond all other items. Graphviz's own
-    /// "rank=source" and "rank=sink" do nothing if "newrank" is set.
+    /// Puts the items of the row at the same height. The row must be beyond all other items. So an invisible
+    /// edge joins the row to each item that no other edge or pair connects on that side. Graphviz's own
+    /// "rank=source" and "rank=sink" have no effect if "newrank" is set.
     void add_row(LayoutRow row, const char* name) {
         Agraph_t* together = nullptr;
         Agnode_t* outermost = nullptr;
@@ -176,7 +177,7 @@ class DotGraph {
         }
     }
 
-    /// Notes that an edge keeps its head below its tail.
+    /// Notes that an edge keeps `head` below `tail`.
     void hold(int tail, int head) {
         const LayoutRow above = request_.items[tail].row, below = request_.items[head].row;
         if (above == LayoutRow::any) held_[head][0] = true;
@@ -201,7 +202,7 @@ class DotGraph {
         }
     }
 
-    /// An invisible rung holds the two items of each pair together.
+    /// Connects the two items of each pair by an invisible rung.
     void add_pairs() {
         for (const LayoutPair& pair : request_.pairs) {
             if (pair.left == pair.right) continue;
@@ -220,8 +221,8 @@ class DotGraph {
         const splines& all = *ED_spl(edges_[i]);
         for (int k = 0; k < all.size; ++k) {
             const bezier& piece = all.list[k];
-            // A piece goes on where the piece before ended. Graphviz routes some edges between neighbours of
-            // one rank twice; then the last route counts.
+            // A piece continues if it begins where the piece before ended. Graphviz routes some edges between
+            // neighbours of the same rank twice; the last route is used.
             bool goes_on = !points.empty() && piece.size > 0 && points.back() == point(piece.list[0]);
             if (!goes_on) points.clear();
             for (int j = goes_on ? 1 : 0; j < piece.size; ++j) points.push_back(point(piece.list[j]));
@@ -233,8 +234,8 @@ class DotGraph {
         return points;
     }
 
-    /// Whether left and right are exchanged in most pairs, so that the drawing must be mirrored: if there
-    /// are frames, `dot` does not keep to left and right.
+    /// Says whether left and right are exchanged in most pairs. Then the drawing must be mirrored. `dot` does
+    /// not keep left and right if there are frames.
     bool stands_the_wrong_way() const {
         int exchanged = 0;
         auto count = [&](int left, int right) {
@@ -266,7 +267,8 @@ class DotGraph {
     bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
-    std::vector<std::array<bool, 2>> held_;  // per item: has an edge or pair from above, has one to below
+    std::vector<std::array<bool, 2>> held_;  // per item: whether an edge or pair comes from above, whether
+                                             // one goes below
     std::vector<Agedge_t*> edges_;           // null for an edge from an item to itself
 };
 

@@ -1,4 +1,4 @@
-// The ladder drawn by Graphviz's `dot`. Only the worker program links this.
+// Draws the ladder by Graphviz's `dot`. Only the worker program links this file.
 #pragma once
 
 #include "core/base/result.h"
@@ -6,13 +6,14 @@
 
 namespace rematlas {
 
-/// Plain `dot` does not end on a graph of a forward and a backward pass, since the edge of each saved tensor
-/// spans the whole graph. So `dot` gets the backward chain with its edges reversed, and a rung may join two
-/// items of one rank: an op and its gradient then stand side by side. The function is not safe to call from
-/// two threads. It may abort the process or never return: see `layout_in_worker`.
+/// Lays out a request. Plain `dot` does not end on a graph with a forward and a backward pass, because the
+/// edges of saved tensors span the whole graph. So `dot` gets the backward chain with reversed edges. A rung
+/// may join two items of the same rank, so that an op and its gradient are side by side. The function must
+/// not be called from two threads at once. It may abort the process or never return; see `layout_in_worker`.
 Result<Layout> layout_by_dot(const LayoutRequest& request);
 
-/// Loads the parts of Graphviz that the first layout needs, so that it takes no longer than later ones.
+/// Loads the parts of Graphviz that the first layout needs, so that the first layout takes no longer than
+/// later ones.
 void load_dot();
 
 }  // namespace rematlas

@@ -16,7 +16,7 @@ Point difference(Point a, Point b) {
     return {a.x - b.x, a.y - b.y};
 }
 
-/// A curve from `a` to `b` that leaves and arrives vertically.
+/// Returns a curve from `a` to `b` that leaves and arrives vertically.
 Spline upright(Point a, Point b) {
     const double turn = (b.y - a.y) * 0.4;
     return {a, {a.x, a.y + turn}, {b.x, b.y - turn}, b};
@@ -38,7 +38,7 @@ void append(Spline& spline, const Spline& more) {
     }
 }
 
-/// A part of an edge. The flags say whether it begins or ends at the border of a box.
+/// A part of an edge. The flags say whether the part begins or ends at the border of a box.
 struct Part {
     Spline spline;
     bool from_box = false, to_box = false;
@@ -63,7 +63,7 @@ Part part_of(const UnitEdge& piece, const LayoutUnit& unit, const UnitFrames& fr
     return part;
 }
 
-/// Moves the ends of a part to the ports of the boxes where it begins and ends.
+/// Moves the ends of a part to the ports of the boxes at which the part begins and ends.
 void anchor(Spline& spline, Point begin, Point end) {
     if (spline.size() == 4) {
         spline = upright(begin, end);
@@ -86,7 +86,7 @@ Spline joined_route(const EdgePlan& plan, const std::vector<LayoutUnit>& units,
         parts.push_back(part_of(piece, units[piece.unit], frames[piece.unit]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Spline& spline = parts[i].spline;
-        // Inner parts end at ports, and an outer part goes on from the port of the inner part beside it.
+        // Inner parts end at ports. An outer part continues from the port of the neighbouring inner part.
         const Point begin = parts[i].from_box && i > 0 ? parts[i - 1].spline.back() : spline.front();
         const Point end =
             parts[i].to_box && i + 1 < parts.size() ? parts[i + 1].spline.front() : spline.back();

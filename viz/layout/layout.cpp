@@ -57,7 +57,7 @@ std::optional<int> index_in(const Json& json, int lowest, std::size_t count) {
     return static_cast<int>(value);
 }
 
-/// The list `key` of `json`, or null when it is missing, too long or not a list of lists.
+/// Returns the list `key` of `json`, or null if it is missing, too long or not a list of lists.
 const Json* rows_of(const Json& json, const char* key) {
     auto found = json.find(key);
     if (found == json.end() || !found->is_array() || found->size() > kMostEntries) return nullptr;

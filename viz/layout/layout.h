@@ -1,7 +1,7 @@
-// Requests for layouts, and the layouts, as plain values.
+// Layout requests and layouts as plain values.
 //
-// Units are points (1/72 inch); y grows downwards and the origin is the upper left corner of the drawing. A
-// request and its layout use the same indices: layout.items[i] is where request.items[i] goes.
+// Lengths are in points (1/72 inch). y grows downwards, and the origin is the upper left corner of the
+// drawing. A request and its layout use the same indices: layout.items[i] is the place of request.items[i].
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +31,7 @@ struct Rect {
     bool operator==(const Rect&) const = default;
 };
 
-/// Where an item must stand from top to bottom.
+/// The vertical position that an item must have.
 enum class LayoutRow {
     any,
     first,  ///< above all items that are not in the first row
@@ -40,28 +40,28 @@ enum class LayoutRow {
 
 struct LayoutItem {
     Size size;
-    int cluster = -1;  ///< index into `clusters`; -1: in none
+    int cluster = -1;  ///< index into `clusters`; -1: the item is in no cluster
     LayoutRow row = LayoutRow::any;
     bool operator==(const LayoutItem&) const = default;
 };
 
-/// The part of an edge in the ladder: the vertical order that the edge asks of its two ends.
+/// The role of an edge in the ladder: how its two ends must lie relative to each other, vertically.
 enum class EdgeRole {
-    down,  ///< forward chain: `to` lies below `from`
-    up,    ///< backward chain: `to` lies above `from`
-    rung,  ///< from forward to backward: `to` lies level with `from` or below it
-    free,  ///< asks for nothing
+    down,  ///< forward chain: `to` is below `from`
+    up,    ///< backward chain: `to` is above `from`
+    rung,  ///< from forward to backward: `to` is at the height of `from` or below it
+    free,  ///< no condition
 };
 
 struct LayoutEdge {
     int from = -1;
     int to = -1;
     EdgeRole role = EdgeRole::down;
-    double weight = 1;  ///< larger: shorter and straighter; rounded, 1 .. 100
+    double weight = 1;  ///< 1 .. 100, rounded; edges of larger weight become shorter and straighter
     bool operator==(const LayoutEdge&) const = default;
 };
 
-/// Two items that should stand side by side, such as an op and its gradient; `right` is never above `left`.
+/// Two items that should be side by side, such as an op and its gradient. `right` is never above `left`.
 struct LayoutPair {
     int left = -1;
     int right = -1;
@@ -70,9 +70,9 @@ struct LayoutPair {
 
 /// A frame around items and other clusters, with room for a title inside its upper edge.
 struct LayoutCluster {
-    int parent = -1;  ///< index of the enclosing cluster, smaller than the own index; -1: none
-    Size title;       ///< room kept for the title; zero: none
-    int twin = -1;    ///< index of the cluster that stands beside it, level with it; -1: none
+    int parent = -1;  ///< index of the enclosing cluster, smaller than this cluster's index; -1: none
+    Size title;       ///< room that is kept for the title; zero: no title
+    int twin = -1;    ///< index of the cluster that is beside this cluster at the same height; -1: none
     bool operator==(const LayoutCluster&) const = default;
 };
 
@@ -87,17 +87,17 @@ struct LayoutRequest {
 };
 
 struct Layout {
-    Size size;                ///< of the whole drawing
-    std::vector<Rect> items;  ///< with the sizes of the request
+    Size size;                ///< size of the whole drawing
+    std::vector<Rect> items;  ///< places; the sizes are those of the request
     /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, whatever the
-    /// role. Empty where the edge joins an item to itself.
+    /// role. Empty if the edge joins an item to itself.
     std::vector<std::vector<Point>> edges;
     std::vector<Rect> clusters;
     bool operator==(const Layout&) const = default;
 };
 
-/// Conversions to and from JSON, as the worker program reads and writes it. Errors: one line that names the
-/// field; indices out of range, sizes that are not finite or not positive, clusters in a cycle.
+/// Conversions to and from JSON, as the worker program reads and writes it. Fails, in one line that names the
+/// field, if an index is out of range, a size is not finite or not positive, or clusters form a cycle.
 nlohmann::json to_json(const LayoutRequest& request);
 nlohmann::json to_json(const Layout& layout);
 Result<LayoutRequest> layout_request_from(const nlohmann::json& json);

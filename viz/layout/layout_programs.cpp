@@ -6,8 +6,8 @@ namespace rematlas {
 
 namespace {
 
-/// A program that has answered so many requests is replaced, because the memory that Graphviz keeps and the
-/// processor time, which is limited, add up over the life of a program.
+/// A program is replaced after this many answers, because the memory that Graphviz keeps and the limited
+/// processor time add up over the life of a program.
 constexpr std::size_t kMostAnswers = 1000;
 
 }  // namespace
@@ -31,7 +31,7 @@ std::unique_ptr<LayoutProcess> LayoutPrograms::take() {
         ++taken_;
         return process;
     }
-    changed_.notify_one();  // some may have ended by themselves
+    changed_.notify_one();  // some programs may have ended by themselves
     return nullptr;
 }
 
@@ -49,18 +49,18 @@ std::size_t LayoutPrograms::waiting() const {
     return waiting_.size();
 }
 
-/// Starts programs until all are there, and again whenever one is lost.
+/// Starts programs until `count_` of them exist, and starts another one whenever one is lost.
 void LayoutPrograms::keep_up(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return waiting_.size() + taken_ < count_; })) {
         lock.unlock();
         auto started = LayoutProcess::start(limits_);
         lock.lock();
-        // If no program can be started, each layout reports that itself.
+        // If no program can be started, each layout reports the error itself.
         if (!started) return void(changed_.wait(lock, stop, [] { return false; }));
         waiting_.push_back(started.take());
     }
-    // The thread lives until the object ends, because the programs end with the thread.
+    // The thread lives until the object is destroyed, because the programs end with the thread.
 }
 
 }  // namespace rematlas

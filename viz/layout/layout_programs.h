@@ -1,4 +1,4 @@
-// Layout programs that wait for requests, so that a layout need not wait for a program to start.
+// Layout programs that wait for requests, so that a layout need not wait until a program has started.
 //
 //     auto programs = std::make_shared<LayoutPrograms>();      // once; they start in the background
 //     layout_by_clusters(request, cache, {.programs = programs});
@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// Any thread may take a program and give it back. A program that is lost is replaced by a new one. All
-/// programs end with this object, so code that lays out with them must hold the object too.
+/// Any thread may take a program and give it back. A lost program is replaced by a new one. All programs end
+/// when this object is destroyed, so code that uses them must also own the object.
 class LayoutPrograms {
   public:
     /// `limits` has the time, the memory and the path of each program. The time is processor time since the
@@ -25,9 +25,9 @@ class LayoutPrograms {
     LayoutPrograms& operator=(const LayoutPrograms&) = delete;
     ~LayoutPrograms();
 
-    /// A waiting program; null if there is none.
+    /// Returns a waiting program, or null if there is none.
     std::unique_ptr<LayoutProcess> take();
-    /// Gives back a program that has answered all of its requests. Null: the program is lost.
+    /// Gives back a program that has answered all of its requests. Null means that the program is lost.
     void give_back(std::unique_ptr<LayoutProcess> process);
 
     std::size_t waiting() const;

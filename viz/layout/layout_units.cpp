@@ -11,7 +11,7 @@ namespace rematlas {
 
 namespace {
 
-/// If the edges of more members than this pass one side of a border, then members share ports.
+/// Most ports on one side of a border. If the edges of more members pass the side, members share ports.
 constexpr int kMostPorts = 10;
 constexpr Size kPort{1, 1};
 
@@ -28,15 +28,15 @@ struct SmallEdge {
     auto operator<=>(const SmallEdge&) const = default;
 };
 
-/// A member of a unit.
+/// A member of a unit, by index.
 struct Place {
     int unit = -1, member = -1;
 };
 
-/// The unit's request while edges are still being added.
+/// The parts of a unit's request that grow while edges are added.
 struct Draft {
-    std::map<PortSide, std::set<int>> wanted;  ///< members whose edges pass that side
-    std::map<PortSide, int> first_port;        ///< the item that is the first port of that side
+    std::map<PortSide, std::set<int>> wanted;  ///< members whose edges pass that side of the border
+    std::map<PortSide, int> first_port;        ///< the first item that is a port of that side
     std::map<SmallEdge, double> edges;
     std::set<std::pair<int, int>> pairs;
 };
@@ -84,13 +84,13 @@ class UnitBuilder {
         }
     }
 
-    /// The unit around a cluster; -1 while it is not known.
+    /// Returns the unit around a cluster; -1 while it is not known.
     int unit_around(int cluster) const {
         const int parent = request_.clusters[cluster].parent;
         return parent < 0 ? 0 : unit_of_[parent];
     }
 
-    /// The twin that shares a unit with `c`, else -1. Twins share a unit if the frames around them do.
+    /// Returns the twin that shares a unit with `c`, or -1. Twins share a unit if the frames around them do.
     int twin_of(int c) const {
         const int twin = request_.clusters[c].twin;
         if (twin <= c || request_.clusters[twin].twin != c || unit_of_[twin] >= 0) return -1;
@@ -146,10 +146,11 @@ class UnitBuilder {
         return {units_[p.unit].parent, units_[p.unit].member_of_parent[side_of(p)]};
     }
 
-    /// The places of both items, from the innermost up to the unit that holds both.
+    /// Returns the places of both items, from the innermost unit out to the unit that contains both.
     std::pair<std::vector<Place>, std::vector<Place>> climb(int from, int to) const {
         std::vector<Place> a{place_of(from)}, b{place_of(to)};
-        // Units come after the units around them, so the larger index has to climb.
+        // A unit has a larger index than the units around it, so the place in the unit with the larger index
+        // climbs.
         while (a.back().unit != b.back().unit) {
             std::vector<Place>& deeper = a.back().unit > b.back().unit ? a : b;
             deeper.push_back(around(deeper.back()));
@@ -239,8 +240,9 @@ class UnitBuilder {
             add_step(b[i], {port_of(b[i], edge.role, false), b[i].member, edge.role}, 1);
     }
 
-    /// Graphviz routes the rungs between plain items of one unit. Other rungs lead straight across, and only
-    /// add a pair for the order of their ends if no pair holds the right end.
+    /// Adds a rung. Graphviz routes it if both items are direct members of the same unit. Other rungs are
+    /// drawn straight across. Such a rung only adds a pair for the order of its ends, if no pair holds the
+    /// right end.
     void add_rung(const LayoutEdge& edge) {
         const auto [a, b] = climb(edge.from, edge.to);
         const Place from = a.back(), to = b.back();
@@ -270,15 +272,15 @@ class UnitBuilder {
         Draft& draft = drafts_[u];
         for (const auto& [edge, weight] : draft.edges)
             unit.request.edges.push_back({edge.from, edge.to, edge.role, weight});
-        // A pair that has a rung of its own needs no second one.
+        // A pair whose members are joined by a rung needs no second rung.
         for (const auto& [left, right] : draft.pairs)
             if (!draft.edges.contains({left, right, EdgeRole::rung}))
                 unit.request.pairs.push_back({left, right});
         hold_loose_members(unit);
     }
 
-    /// A member that no edge and no pair holds would drift to the top and stretch the frame. So it gets a
-    /// pair with the next held member in its frame, or else with the held member before it.
+    /// Adds a pair for each member that is in no edge and no pair, because it would drift to the top and
+    /// stretch the frame. The pair is with the next held member in its frame, or else with the one before it.
     static void hold_loose_members(LayoutUnit& unit) {
         const int count = static_cast<int>(unit.members.size());
         std::vector<char> held(unit.request.items.size(), 0);
@@ -319,7 +321,7 @@ class UnitBuilder {
     std::vector<LayoutUnit>& units_ = result_.units;
     std::vector<int> unit_of_, side_of_;  ///< per cluster
     std::vector<Draft> drafts_;
-    std::vector<std::vector<Step>> steps_;  ///< one list per edge
+    std::vector<std::vector<Step>> steps_;  ///< by edge
 };
 
 }  // namespace

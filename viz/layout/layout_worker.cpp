@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Exit status of the worker when it cannot allocate.
+/// Exit status of the worker if it cannot allocate memory.
 constexpr int kOutOfMemory = 3;
 
 class Descriptor {
@@ -94,7 +94,7 @@ Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& 
     fcntl(own.get(), F_SETFL, O_NONBLOCK);
 
     std::string path = program.string(), bytes = std::to_string(limits.bytes.value);
-    // The worker has one second more than the caller waits, so that it ends by itself if the caller
+    // The worker gets one second more than the caller waits, so that it ends by itself if the caller
     // vanishes.
     std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limits.time).count() + 1);
     std::string bytes_flag = "--bytes", seconds_flag = "--seconds";
@@ -115,12 +115,13 @@ Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& 
 
 namespace {
 
-/// Collects the texts that the program writes: a length in bytes, a newline, and so many bytes.
+/// Collects the texts that the program writes. Each text is its length in bytes, a newline, and that many
+/// bytes.
 class Answers {
   public:
     void append(const char* bytes, std::size_t count) { text_.append(bytes, count); }
 
-    /// Takes all complete texts. Returns false if the bytes are no such texts.
+    /// Takes all complete texts. Returns false if the bytes do not have this form.
     bool take_complete() {
         for (;;) {
             std::size_t end = text_.find('\n', at_);
@@ -145,8 +146,8 @@ class Answers {
     std::vector<std::string> complete_;
 };
 
-/// Sends the requests and collects one answer for each, or fewer if the program hangs up. Errors: stopped,
-/// out of time, an answer in another form.
+/// Sends the requests and collects one answer for each, or fewer if the program hangs up. Fails if it is
+/// stopped, if the time is over, or if an answer has another form.
 Result<Answers> converse(int socket, std::string_view requests, std::size_t count, const LayoutLimits& limits,
                          Clock::time_point deadline) {
     Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -182,7 +183,7 @@ Result<Answers> converse(int socket, std::string_view requests, std::size_t coun
     return answers;
 }
 
-/// Why the worker ended without an answer.
+/// Says why the worker ended without an answer.
 Error explain(int status, const LayoutLimits& limits) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory)
         return Error{"layout: the graph needs more than " + format_bytes(limits.bytes) + " to lay out",
@@ -232,7 +233,7 @@ LayoutWorker::~LayoutWorker() {
     if (borrowed_) limits_.programs->give_back(std::move(process_));
 }
 
-/// Gives up the program after an error, because its state is unknown.
+/// Abandons the program after an error, because its state is unknown.
 void LayoutWorker::drop() {
     process_.reset();
     if (borrowed_) limits_.programs->give_back(nullptr);

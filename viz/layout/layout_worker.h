@@ -1,5 +1,5 @@
-// Layout by Graphviz in a process of its own, because Graphviz can neither be cancelled nor shared between
-// threads, and may abort or take gigabytes.
+// Runs Graphviz in a separate process, because it can neither be cancelled nor used by several threads, and
+// may abort or take gigabytes of memory.
 //
 //     LayoutWorker worker({.time = 5s, .stop = token});
 //     Result<std::vector<Layout>> layouts = worker.lay_out(requests);
@@ -21,18 +21,19 @@ namespace rematlas {
 class LayoutPrograms;
 
 struct LayoutLimits {
-    std::chrono::milliseconds time = std::chrono::seconds(30);  ///< wall clock; the worker is killed after it
-    Bytes bytes{std::int64_t{2} << 30};                         ///< of the worker's address space
+    std::chrono::milliseconds time = std::chrono::seconds(30);  ///< wall-clock time, after which the worker
+                                                                ///< is killed
+    Bytes bytes{std::int64_t{2} << 30};                         ///< limit of the worker's address space
     std::stop_token stop = {};                                  ///< kills the worker at once
     std::filesystem::path worker = {};                          ///< empty: `find_layout_worker()`
-    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs; one is used if it is free
+    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs; one of them is used if one is free
 };
 
-/// A running layout program. Its standard input and output are one socket. The destructor kills and reaps
-/// the program.
+/// A running layout program. Its standard input and output are one socket. The destructor kills the program
+/// and waits for its end.
 class LayoutProcess {
   public:
-    /// The program ends with the thread that called this.
+    /// Starts a program. The program ends when the calling thread ends.
     static Result<std::unique_ptr<LayoutProcess>> start(const LayoutLimits& limits);
     LayoutProcess(int pid, int socket) : pid_(pid), socket_(socket) {}
     LayoutProcess(const LayoutProcess&) = delete;
@@ -41,7 +42,7 @@ class LayoutProcess {
 
     int socket() const { return socket_; }
     bool running();
-    /// Waits a moment for a program that has hung up, then kills it. Returns the wait status.
+    /// Waits up to half a second for a program that has hung up, then kills it. Returns the wait status.
     int finish();
 
     std::size_t answered = 0;  ///< number of requests answered so far
@@ -49,13 +50,13 @@ class LayoutProcess {
   private:
     int end();
 
-    int pid_;  ///< -1: it has ended
+    int pid_;  ///< -1 if the program has ended
     int socket_;
 };
 
-/// Runs the program `rematlas-layout` from the first request until the object ends. A borrowed program is
-/// then given back. The time limit begins with the object. One thread uses an object; several objects may
-/// work at once.
+/// Runs the program `rematlas-layout` from the first request until the object is destroyed. A borrowed
+/// program is then given back. The time limit starts when the object is made. Only one thread may use an
+/// object; several objects may work at once.
 class LayoutWorker {
   public:
     explicit LayoutWorker(LayoutLimits limits = {});
@@ -64,12 +65,12 @@ class LayoutWorker {
     ~LayoutWorker();
 
     /// Starts the program without waiting for it. Without this call, the first request starts the program.
-    /// The program ends with the thread that started it, unless it is one of `LayoutLimits::programs`.
+    /// The program ends when the thread that started it ends, unless it is one of `LayoutLimits::programs`.
     Result<void> start();
 
-    /// The layouts of the requests, in their order. Errors, each one line: no worker program, stopped, out
-    /// of time, out of memory, crashed, or the program's own error about a request. An error ends the
-    /// program. Cost: 20 ms to start the program if none is running, then 2 ms for 20 items and 20 ms for
+    /// Returns the layouts of the requests, in their order. Errors, each in one line: no worker program,
+    /// stopped, out of time, out of memory, crashed, or the program's error about a request. An error ends
+    /// the program. Cost: 20 ms to start the program if none is running, then 2 ms for 20 items and 20 ms for
     /// 150.
     Result<std::vector<Layout>> lay_out(std::span<const LayoutRequest> requests);
 
@@ -79,16 +80,16 @@ class LayoutWorker {
     LayoutLimits limits_;
     std::chrono::steady_clock::time_point deadline_;
     std::unique_ptr<LayoutProcess> process_;
-    bool borrowed_ = false;  ///< the process is one of `limits_.programs`
+    bool borrowed_ = false;  ///< whether `process_` is one of `limits_.programs`
 };
 
-/// Lays out one request as a whole. Frames in frames slow Graphviz down, so such a request is better laid
-/// out by `layout_by_clusters`. Several threads may call the function at once. Errors: as above.
+/// Lays out one request as a whole. Nested frames slow Graphviz down; `layout_by_clusters` is better for
+/// them. Several threads may call the function at once. Errors: those of `LayoutWorker::lay_out`.
 Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits = {});
 
-/// The path of the worker program: $REMATLAS_LAYOUT_WORKER if set, else `rematlas-layout` beside the running
-/// program, in `bin/` beside it, in `../bin/`, or in `../lib/rematlas/` as installed. Empty if there is no
-/// worker program (a build without Graphviz).
+/// Returns the path of the worker program: $REMATLAS_LAYOUT_WORKER if set. Otherwise `rematlas-layout` is
+/// searched for in the folder of the running program, in its `bin/`, in `../bin/`, and in `../lib/rematlas/`
+/// (as installed). Returns an empty path if there is no worker program (a build without Graphviz).
 std::filesystem::path find_layout_worker();
 
 }  // namespace rematlas

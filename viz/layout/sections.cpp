@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostTogether = 60;  // most members of a frame that is not cut
 constexpr int kPerSection = 24;
 
-/// An item or a frame inside a frame.
+/// A direct member of a frame: an item or another frame.
 struct SectionMember {
     bool is_cluster = false;
     int index = -1;
@@ -44,7 +44,7 @@ class SectionCutter {
     }
 
   private:
-    /// One piece of a frame: the frame (-1: the sheet), which side of it, and which piece.
+    /// One piece of a frame: the frame (-1: the sheet), its side of the ladder, and the number of the piece.
     struct Section {
         int frame, side, number;
         auto operator<=>(const Section&) const = default;
@@ -78,7 +78,7 @@ class SectionCutter {
             });
     }
 
-    /// Cuts the sheet. Items and frames that stand in no frame are on both sides of the ladder.
+    /// Cuts the sheet. Items and frames outside all frames are on both sides of the ladder.
     void cut_sheet() {
         std::vector<SectionMember> left, right;
         for (const SectionMember& m : members_of(-1))
@@ -93,7 +93,7 @@ class SectionCutter {
         const int count = (longer + kPerSection - 1) / kPerSection;
         for (std::size_t i = 0; i < left.size(); ++i)
             assign(left[i], {frames[0], 0, static_cast<int>(i * count / left.size())});
-        // The right side runs upwards, so the last section comes first. A member without a partner goes into
+        // The right side runs upwards, so its last section comes first. A member without a partner goes into
         // the section of the member before it.
         int number = count - 1;
         for (const SectionMember& m : right) {
@@ -117,7 +117,8 @@ class SectionCutter {
         (m.is_cluster ? section_of_cluster_ : section_of_item_)[m.index] = place->second;
     }
 
-    /// Sections come right after the frame that was cut, so that parents stay first.
+    /// Returns the request with sections. Sections come right after the frame that was cut, so that parents
+    /// still come before their children.
     SectionedRequest numbered() {
         SectionedRequest result{request_, std::vector<int>(request_.clusters.size(), -1)};
         std::vector<int> place(sections_.size(), -1);
@@ -155,10 +156,11 @@ class SectionCutter {
     }
 
     const LayoutRequest& request_;
-    std::vector<std::vector<SectionMember>> members_;  ///< of the sheet, then of each cluster
+    std::vector<std::vector<SectionMember>> members_;  ///< members of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< per item: the item it stands beside, else the last it reads across
-    std::vector<char> upward_;  ///< items of the backward chain
+    std::vector<int> left_of_;  ///< by item: the item to the left in its pair; else the start of its heavy
+                                ///< rung; else the last item that a rung or free edge leads from; -1: none
+    std::vector<char> upward_;  ///< by item: whether it is in the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;
 };
@@ -167,7 +169,7 @@ class SectionCutter {
 
 SectionedRequest with_sections(const LayoutRequest& request) {
     SectionedRequest result = SectionCutter(request).cut();
-    // A very long frame has more sections than may stand together. These are cut into sections in turn.
+    // A very long frame has too many sections for one frame. Then the frame of sections is cut as well.
     for (std::size_t before = request.clusters.size(); result.request.clusters.size() > before;) {
         before = result.request.clusters.size();
         SectionedRequest further = SectionCutter(result.request).cut();

@@ -1,5 +1,5 @@
 // Cuts long frames into sections, so that no single layout grows with the graph. Only `layout_by_clusters`
-// uses this.
+// uses this file.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace rematlas {
 
-/// A request in which no frame directly holds much more than a hundred members, as far as frames can be cut.
+/// A request in which no frame has many more than a hundred direct members, as far as frames can be cut.
 struct SectionedRequest {
-    LayoutRequest request;        ///< the request with an untitled frame around each section
-    std::vector<int> cluster_of;  ///< per cluster of the original request: its index in `request`
+    LayoutRequest request;        ///< the request, with an untitled frame around each section
+    std::vector<int> cluster_of;  ///< by cluster of the original request: its index in `request`
 };
 
-/// Frames with many members are cut in the order of execution. The twin of a frame is cut with it, so that
-/// twins stay in sections that are level with each other. Cost: near linear.
+/// Cuts frames with many members in the order of execution. A frame and its twin are cut together, so that
+/// twins stay in sections at the same height. Cost: nearly linear.
 SectionedRequest with_sections(const LayoutRequest& request);
 
 }  // namespace rematlas

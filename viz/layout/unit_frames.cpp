@@ -9,7 +9,7 @@ namespace rematlas {
 namespace {
 
 constexpr double kMargin = 9;    // points between a frame and its content
-constexpr double kPassing = 14;  // above and below, where edges pass
+constexpr double kPassing = 14;  // points above and below the content, where edges pass
 constexpr double kBelowTitle = 8;
 
 }  // namespace
@@ -48,7 +48,7 @@ UnitFrames::UnitFrames(const LayoutUnit& unit, std::shared_ptr<const Layout> lay
             frames_[side].width = std::max(frames_[side].width, titles[side].width + 2 * kMargin);
 }
 
-/// Widens a frame for edges that swing out of the frame that Graphviz drew, on the side away from the twin.
+/// Widens a frame for edges that leave, on the side away from the twin, the frame that Graphviz drew.
 void UnitFrames::hold_edges(const LayoutUnit& unit) {
     if (unit.parent < 0) return;
     for (std::size_t i = 0; i < layout_->edges.size(); ++i) {

@@ -1,11 +1,12 @@
-// The layout program: a request as JSON on standard input, its layout as JSON on standard output.
+// The layout program: reads a request as JSON from standard input and writes its layout as JSON to standard
+// output.
 //
 //     rematlas-layout [--bytes N] [--seconds N] < request.json > layout.json
 //
-// Input that begins with a digit is a series instead: a length in bytes, a newline, a request of that length,
-// and so on; each is answered in the same form before the next is read. A request that is refused is answered
-// by {"error": "..."}; then the exit status of a single request is 2. `--bytes` and `--seconds` limit its own
-// address space and processor time.
+// If the input begins with a digit, it is a series of requests: a length in bytes, a newline, a request of
+// that length, and so on. Each request is answered in the same form before the next one is read. A refused
+// request is answered by {"error": "..."}; after a refused single request the exit status is 2. `--bytes` and
+// `--seconds` limit the program's address space and processor time.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -37,8 +38,8 @@ std::optional<std::size_t> number(std::string_view text) {
     return value;
 }
 
-/// A sanitizer takes terabytes of addresses for its own tables, so a program built with a sanitizer has no
-/// limit on its address space.
+/// Sanitizers reserve terabytes of address space for their own tables. So a program built with a sanitizer
+/// has no limit on its address space.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -112,7 +113,7 @@ int main(int argc, char** argv) {
     limit(RLIMIT_CORE, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer once the caller is gone
     try {
-        rematlas::load_dot();  // while there is nothing to do yet
+        rematlas::load_dot();  // loads Graphviz before the first request arrives
         int first = std::getchar();
         if (first == EOF) return usage();
         return first >= '0' && first <= '9' ? serve_series(first) : serve_one(first);

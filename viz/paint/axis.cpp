@@ -15,7 +15,7 @@ std::string decimal(double value, int decimals) {
     return text;
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `raw`.
+/// Returns the least of 1, 2 and 5 times a power of ten that is not below `raw`.
 double round_step(double raw) {
     double power = std::pow(10, std::floor(std::log10(raw)));
     for (double factor : {1.0, 2.0, 5.0, 10.0})
@@ -23,8 +23,8 @@ double round_step(double raw) {
     return 10 * power;
 }
 
-/// The same with powers of two, as sizes in memory come: 64, 128, 256 MiB. Below 8 units decimal steps read
-/// better.
+/// The same with powers of two, which are usual for memory sizes: 64, 128, 256 MiB. Below 8 units, decimal
+/// steps are easier to read.
 double round_step_of_bytes(double raw) {
     return raw < 8 ? round_step(raw) : std::exp2(std::ceil(std::log2(raw) - 1e-9));
 }
@@ -62,7 +62,8 @@ Axis bytes_axis(double low, double high, double start, double end, int count) {
                                           Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
     if (high <= low) high = low + 1;
     Axis axis{low, high, start, end, {}, {}};
-    // 2,400 MiB reads worse than 2.4 GiB, 1.2 GiB no better than 1,200 MiB.
+    // Below 1.5 of a unit the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4 GiB instead of
+    // 2,400 MiB.
     Unit unit = unit_for(high / 1.5, kUnits);
     axis.unit = unit.name;
     add_ticks(axis, round_step_of_bytes((high - low) / unit.size / count), unit.size, "", "");
@@ -88,7 +89,7 @@ Axis count_axis(double low, double high, const std::string& unit, double start, 
 
 Axis overhead_axis(double low, double high, double start, double end, int count) {
     if (high <= low) high = low + 0.01;
-    // Ticks sit at round percentages above 1.
+    // Ticks are at round percentages above 1.
     Axis axis{(low - 1) * 100, (high - 1) * 100, start, end, {}, {}};
     double step = round_step((axis.high - axis.low) / count);
     add_ticks(axis, step, 1, "+", " %");

@@ -1,4 +1,4 @@
-// Axes with round ticks, in the units people read.
+// Axes with round ticks, in units that are easy to read.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Tick {
     std::string label;
 };
 
-/// A linear scale from values to points, with its ticks and the unit that their labels are in.
+/// A linear scale from values to points, with its ticks and the unit of their labels.
 struct Axis {
     double low = 0, high = 1;   ///< values at the ends
     double start = 0, end = 1;  ///< positions of the ends, in points
@@ -25,17 +25,17 @@ struct Axis {
     double at(double value) const { return start + (value - low) / (high - low) * (end - start); }
 };
 
-/// An axis with about `count` ticks at multiples of 1, 2 or 5 (for bytes: of powers of two) in the unit that
-/// suits `high`.
+/// Returns an axis in the unit that suits `high`. It has about `count` ticks, at multiples of 1, 2 or 5 (for
+/// bytes: of powers of two).
 Axis bytes_axis(double low, double high, double start, double end, int count);
-/// Values are nanoseconds.
+/// The same for values in nanoseconds.
 Axis time_axis(double low, double high, double start, double end, int count);
-/// Values are whole numbers of something, such as runs.
+/// The same for whole numbers of things, such as runs.
 Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count);
-/// Values are overheads: 1.1 is labelled "+10 %".
+/// The same for overheads: 1.1 is labelled "+10 %".
 Axis overhead_axis(double low, double high, double start, double end, int count);
 
-/// "+7.1 %" for 1.071.
+/// Returns "+7.1 %" for 1.071.
 std::string format_overhead(double overhead);
 
 }  // namespace rematlas

@@ -16,10 +16,10 @@ using namespace palette;
 
 constexpr double kItemHeight = 40, kNarrowest = 92, kWidest = 280;
 constexpr double kTextLeft = 14, kTextRight = 9;
-constexpr double kBadgeRoom = 46;  // for "×12" or "3 runs", kept free so that a schedule needs no new layout
+constexpr double kBadgeRoom = 46;  // for "×12" or "3 runs"; kept free so that a schedule needs no new layout
 constexpr double kWidestTitle = 220;
 
-// The least `BlockScene::detail` at which each thing is shown.
+// The least `BlockScene::detail` at which each element is shown.
 constexpr double kShowRounded = 0.12, kShowShares = 0.2, kShowSheet = 0.25, kShowClusterTitle = 0.3,
                  kShowItemTitle = 0.35, kShowArrow = 0.4, kShowCaption = 0.5;
 
@@ -99,8 +99,8 @@ class BlocksPainter {
         bool marked = static_cast<int>(i) == scene_.marked_cluster;
         Color color = paper_.of(cluster.phase);
         canvas_.begin(cluster.path.empty() ? cluster.label : cluster.path);
-        // Deeper frames are darker. The colours are opaque, because canvases round transparent colours in
-        // different ways.
+        // Deeper frames are darker. Their colours are opaque, because different canvases round transparent
+        // colours differently.
         double page = std::pow(1 - 0.035, depth_of(i) + 1);
         canvas_.rectangle(place(scene_.layout.clusters[i]), paper_.pale(color, page),
                           Pen{marked ? paper_.mark : paper_.pale(color, 0.55), marked ? 2.5 : 1}, 6);
@@ -115,7 +115,7 @@ class BlocksPainter {
         return depth;
     }
 
-    /// Paints the title of a frame above the edges that pass, on a ground of its own.
+    /// Paints the title of a frame on a background, so that edges do not run through it.
     void cluster_name(std::size_t i) {
         if (!seen(scene_.layout.clusters[i])) return;
         Rect r = place(scene_.layout.clusters[i]);
@@ -131,7 +131,8 @@ class BlocksPainter {
         return scene_.marked && std::binary_search(scene_.marked->begin(), scene_.marked->end(), item);
     }
 
-    /// Whether the edge is marked because it touches a selected item. With many selected items no edge is.
+    /// Says whether the edge is marked because it touches a selected item. If many items are selected, no
+    /// edge is marked.
     bool is_touched(const BlockViewEdge& edge) const {
         return scene_.marked && scene_.marked->size() <= 8 && (is_marked(edge.from) || is_marked(edge.to));
     }
@@ -140,7 +141,7 @@ class BlocksPainter {
         const BlockViewEdge& edge = scene_.view.edges[index];
         Pen pen{paper_.line.mixed(paper_.ink, 0.1), edge_width(edge.bytes.total().value, heaviest_), {}};
         if (edge.role == EdgeRole::rung) {
-            // Rungs are the saved tensors, which decisions are about.
+            // Rungs are saved tensors, so their colour shows the decision.
             Decision decision = edge.bytes.largest();
             pen.color = (decisions_ ? paper_.of(decision) : paper_.data(kSky.shade(0.1))).faded(0.72);
             bool dashed = decisions_ && scene_.detail >= kShowClusterTitle;
@@ -155,7 +156,7 @@ class BlocksPainter {
             pen.color = paper_.text(paper_.mark);
             pen.width += 1.5;
         }
-        pen.width = std::max(pen.width, 0.7 / scene_.detail);  // visible from far away, too
+        pen.width = std::max(pen.width, 0.7 / scene_.detail);  // keeps edges visible at small zoom
         return pen;
     }
 
@@ -175,7 +176,7 @@ class BlocksPainter {
         canvas_.end();
     }
 
-    /// Paints straight lines, because from far away they look like the curve.
+    /// Paints straight lines, which look like the curve at small zoom.
     void straight(const std::vector<Point>& spline, const Pen& pen) {
         Path path;
         path.move_to(place(spline[0]));
@@ -235,7 +236,8 @@ class BlocksPainter {
         return text;
     }
 
-    /// Whether to make tooltips. Only windows paint parts, and windows do not use these tooltips.
+    /// Says whether to make tooltips. Only windows paint parts of a layout, and windows do not use these
+    /// tooltips.
     bool tooltips() const { return !scene_.part; }
 
     void item(int index) {
@@ -265,7 +267,7 @@ class BlocksPainter {
     void note(const ItemNote& note, const Rect& r) {
         if (note.aside) canvas_.rectangle(r, paper_.page.faded(0.65), {}, 5);
         if (!note.pin || scene_.detail < kShowRounded) return;
-        // A pin in the corner, its head in the colour of the decision.
+        // A pin in the corner of the item. Its head has the colour of the decision.
         const Color color =
             paper_.data(of(*note.pin == PinKind::keep ? Decision::keep : Decision::recompute));
         const Point head{r.x + 1, r.y + 1};
@@ -274,8 +276,8 @@ class BlocksPainter {
     }
 
     void box(const BlockViewItem& item, const Rect& r, const Color& color) {
-        // One sheet behind the item tells that there is more inside, and three sheets tell that the item
-        // stands for several blocks.
+        // One sheet behind the item means that the item contains more. Three sheets mean that the item
+        // represents several blocks.
         if (item.block.valid() && scene_.detail > kShowSheet)
             for (int sheet = item.run.empty() ? 1 : 3; sheet > 0; --sheet)
                 canvas_.rectangle({r.x + 3 * sheet, r.y + 3 * sheet, r.width, r.height},
@@ -284,7 +286,7 @@ class BlocksPainter {
         canvas_.rectangle(r, paper_.pale(color, page), Pen{paper_.pale(color, 0.25), 1.2}, 5);
     }
 
-    /// Paints a bar at the left side: the shares of the item's bytes by decision.
+    /// Paints a bar at the left side with the shares of the item's bytes by decision.
     void shares(const BlockViewItem& item, const Rect& r, const Color& color) {
         Rect bar{r.x + 4, r.y + 5, 4, r.height - 10};
         if (!decisions_ || item.made.total().value == 0) {
@@ -360,7 +362,7 @@ double edge_width(std::int64_t bytes, std::int64_t heaviest) {
 }
 
 Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring, const Paper& paper) {
-    // Nothing is decided about gradients, so they keep the colour of their phase.
+    // There are no decisions about gradients, so gradients keep the colour of their phase.
     bool decided = with_schedule && coloring == Coloring::decision && item.phase == Phase::forward;
     return decided ? paper.of(item.made.largest()) : paper.of(item.phase);
 }

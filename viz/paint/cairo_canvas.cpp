@@ -14,14 +14,14 @@ namespace {
 constexpr double kPixelsPerPoint = 2;
 constexpr double kLargestSide = 32'000;
 constexpr double kMostPixels = 60e6;
-constexpr double kLargestPage = 14'400;  // points a side; PDF readers take no more
+constexpr double kLargestPage = 14'400;  // points for each side; PDF readers do not accept more
 
 cairo_status_t append(void* out, const unsigned char* bytes, unsigned int n) {
     static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(bytes), n);
     return CAIRO_STATUS_SUCCESS;
 }
 
-/// Widths must not depend on the resolution, so that one layout serves all formats.
+/// Sets a font whose widths do not depend on the resolution, so that one layout can be used for all formats.
 void choose_font(cairo_t* cairo, const TextStyle& style) {
     cairo_select_font_face(cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                            style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
@@ -33,7 +33,8 @@ void choose_font(cairo_t* cairo, const TextStyle& style) {
     cairo_font_options_destroy(options);
 }
 
-/// A one-pixel surface to measure text on. Each thread has its own, because cairo contexts are not shared.
+/// Returns a one-pixel surface on which text is measured. Each thread has its own, because cairo contexts
+/// must not be shared.
 cairo_t* measuring() {
     struct Context {
         cairo_surface_t* surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
@@ -68,7 +69,7 @@ class CairoCanvas final : public PictureCanvas {
             surface_ =
                 cairo_pdf_surface_create_for_stream(append, &out_, size.width * scale, size.height * scale);
             cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_TITLE, std::string(title).c_str());
-            // The date is fixed, so that equal pictures are equal files.
+            // The date is fixed, so that equal pictures give equal files.
             cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
             cairo_ = cairo_create(surface_);
             cairo_scale(cairo_, scale, scale);

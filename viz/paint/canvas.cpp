@@ -4,13 +4,14 @@ namespace rematlas {
 
 namespace {
 
-/// The start of the UTF-8 character at or before `i`.
+/// Returns the start of the UTF-8 character at or before `i`.
 std::size_t character_start(std::string_view text, std::size_t i) {
     while (i > 0 && i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) --i;
     return i;
 }
 
-/// About `kept` bytes of the text and an ellipsis for the rest; `middle`: half of them from its end.
+/// Returns about `kept` bytes of the text, with an ellipsis for the rest. With `middle`, half of the bytes
+/// are from the end of the text.
 std::string shortened_to(std::string_view text, std::size_t kept, bool middle) {
     std::size_t tail = middle ? kept / 2 : 0;
     std::string shorter(text.substr(0, character_start(text, kept - tail)));
@@ -24,7 +25,7 @@ std::string shortened_to(std::string_view text, std::size_t kept, bool middle) {
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle) {
     if (ruler.text_width(text, style) <= width) return std::string(text);
-    if (width <= style.size) return "";  // no room for the ellipsis and a letter
+    if (width <= style.size) return "";  // there is no room for the ellipsis and a letter
     std::size_t fits = 0, too_long = text.size();
     while (fits + 1 < too_long) {
         std::size_t kept = (fits + too_long) / 2;

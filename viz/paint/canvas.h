@@ -1,8 +1,8 @@
-// What the painters draw on: one interface, so that a picture is the same in a window, as SVG, PNG and PDF.
+// The interface that painters draw on. It makes a picture the same in a window, as SVG, as PNG and as PDF.
 //
-// Units are points, in a window pixels; y grows downwards. SVG is written as text with real `<text>` and one
-// tooltip per group, so that a browser can search the picture and show more than fits on an item. PNG and
-// PDF come from cairo. The explorer has its own canvas over its painter.
+// Lengths are in points, in a window in pixels. y grows downwards. SVG has real `<text>` elements and a
+// tooltip for each group, so that a browser can search the picture and show more than fits on an item. PNG
+// and PDF are made by cairo. The explorer has its own canvas.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Color {
     static constexpr Color hex(std::uint32_t rgb, double alpha = 1) {
         return {(rgb >> 16 & 0xff) / 255.0, (rgb >> 8 & 0xff) / 255.0, (rgb & 0xff) / 255.0, alpha};
     }
-    /// The colour mixed with white: 0 leaves it, 1 is white.
+    /// Returns the colour mixed with white: 0 leaves the colour unchanged, 1 gives white.
     constexpr Color tint(double white) const {
         return {red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white, alpha};
     }
@@ -31,7 +31,7 @@ struct Color {
         return {red * (1 - black), green * (1 - black), blue * (1 - black), alpha};
     }
     constexpr Color faded(double a) const { return {red, green, blue, a}; }
-    /// The colour with a part of another: 0 leaves it, 1 is the other.
+    /// Returns the colour mixed with another: 0 leaves the colour unchanged, 1 gives the other.
     constexpr Color mixed(const Color& other, double part) const {
         return {red + (other.red - red) * part, green + (other.green - green) * part,
                 blue + (other.blue - blue) * part, alpha + (other.alpha - alpha) * part};
@@ -41,7 +41,7 @@ struct Color {
 struct Pen {
     Color color;
     double width = 1;
-    std::vector<double> dash = {};  ///< lengths on and off; empty: solid
+    std::vector<double> dash = {};  ///< lengths of strokes and gaps; empty: a solid line
 };
 
 enum class Align { left, center, right };
@@ -51,10 +51,10 @@ struct TextStyle {
     bool bold = false;
     Color color = Color::hex(0x1f2933);
     Align align = Align::left;
-    bool upward = false;  ///< turned by 90 degrees, read from below
+    bool upward = false;  ///< turned by 90 degrees, so that it is read from below
 };
 
-/// A sequence of pieces; each curve and line starts where the piece before ended.
+/// A sequence of pieces. Each curve and line starts where the piece before it ended.
 class Path {
   public:
     enum class Verb : std::uint8_t { move, line, curve, close };
@@ -77,11 +77,12 @@ class Path {
     std::vector<Piece> pieces_;
 };
 
-/// Tells how wide text will be. All rulers measure DejaVu Sans, so that one layout serves all canvases.
+/// Measures the width of text. All rulers measure DejaVu Sans, so that one layout can be used for all
+/// canvases.
 class TextRuler {
   public:
     virtual ~TextRuler() = default;
-    /// Width of one line.
+    /// Returns the width of one line.
     virtual double text_width(std::string_view text, const TextStyle& style) const = 0;
 };
 
@@ -90,44 +91,45 @@ class Canvas : public TextRuler {
     virtual void rectangle(const Rect& rect, std::optional<Color> fill, const std::optional<Pen>& pen = {},
                            double radius = 0) = 0;
     virtual void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) = 0;
-    /// `at` is on the baseline.
+    /// Writes text. `at` is on the baseline.
     virtual void text(Point at, std::string_view text, const TextStyle& style) = 0;
-    /// Begins a group, which `end` ends. The tooltip shows if the format can show tooltips.
+    /// Begins a group, which `end` ends. The tooltip is used if the format has tooltips.
     virtual void begin(std::string_view tooltip) = 0;
     virtual void end() = 0;
-    virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; not nested
+    virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; must not be nested
     virtual void unclip() = 0;
 
     void line(Point a, Point b, const Pen& pen) { path(Path().move_to(a).line_to(b), {}, pen); }
 };
 
-/// A canvas that becomes a file.
+/// A canvas whose content becomes a file.
 class PictureCanvas : public Canvas {
   public:
-    /// The bytes of the file. Nothing may be drawn after it.
+    /// Returns the bytes of the file. Nothing may be drawn afterwards.
     virtual Result<std::string> finish() = 0;
 };
 
 enum class PictureFormat { svg, png, pdf };
 
-/// The settings of a picture that stands in a page with others.
+/// The settings of a picture in a page with other pictures.
 struct SvgPlace {
     Color page = Color::hex(0xffffff);
-    std::string ids = {};  ///< prefix of the picture's ids, which must differ from the others' ids
+    std::string ids = {};  ///< prefix of the ids in the picture; must be different for each picture of the
+                           ///< page
 };
 
-/// A canvas with a white page. PNG has two pixels per point, or fewer if the picture would pass 60
-/// megapixels or cairo's limit of 32,767 pixels a side. PDF is scaled down if it would pass 14,400 points a
-/// side.
+/// Makes a canvas with a white page. PNG has two pixels per point, or fewer if the picture would exceed 60
+/// megapixels or cairo's limit of 32,767 pixels for each side. PDF is scaled down if a side would exceed
+/// 14,400 points.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
 std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
 
-/// The ruler of the canvases above, for sizes that are needed before there is a canvas.
+/// Returns the ruler of the canvases above, for sizes that are needed before a canvas exists.
 const TextRuler& picture_ruler();
 
-/// `text`, or its beginning and an ellipsis where it is wider than `width`. `middle`: both ends are kept
-/// instead.
+/// Returns `text`. If it is wider than `width`, returns its beginning and an ellipsis; with `middle`, both of
+/// its ends with the ellipsis between them.
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle = false);
 

@@ -109,8 +109,8 @@ class ComparePainter {
         canvas_.end();
     }
 
-    /// Paints the name of the peak beside the peak, or below `other` if the two would overlap. `other` is
-    /// the place of the other schedule's name. Returns the place of the name; nothing if the peak is not
+    /// Paints the name of the peak beside the peak, or below `other` if the two would overlap. `other` is the
+    /// place of the other schedule's name. Returns the place of the name, or nullopt if the peak is not
     /// shown.
     std::optional<Rect> peak(const ComparedSchedule& side, const Color& color,
                              const std::optional<Rect>& other = {}) {
@@ -171,7 +171,7 @@ ComparePlaces places_of(const CompareScene& scene) {
             at += scene.lane_height + scene.lane_gap;
             return rect;
         };
-        // The lanes of the runs that only one schedule has lie in the middle, one below the other.
+        // The lanes of the runs that only one schedule has are in the middle, one below the other.
         if (alone_first) side.alone = next();
         for (std::size_t i = 0; i < data.lanes.size(); ++i) side.lanes.push_back(next());
         if (!alone_first) side.alone = next();

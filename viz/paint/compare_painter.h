@@ -1,5 +1,5 @@
-// Paints two schedules of one graph above each other on one axis, the runs that only one of them has, and
-// the memory of both.
+// Paints two schedules of one graph above each other on one axis, the runs that only one of them has, and the
+// memory of both schedules.
 #pragma once
 
 #include <string>
@@ -14,31 +14,31 @@
 
 namespace rematlas {
 
-/// One of the two schedules. References must stay valid while it is painted.
+/// One of the two schedules. References must stay valid while the picture is painted.
 struct ComparedSchedule {
-    std::string name;   ///< "B"
-    std::string title;  ///< "B: +33 % time, peak 1.02 GiB"
+    std::string name;   ///< for example "B"
+    std::string title;  ///< for example "B: +33 % time, peak 1.02 GiB"
     const std::vector<Step>& steps;
     const LaneData& data;
-    const LaneData& alone;  ///< `bars_alone`
+    const LaneData& alone;  ///< result of `bars_alone`
     int cursor = -1;        ///< step with a line through it; -1: none
 };
 
 struct CompareScene {
     const Graph& graph;
     ComparedSchedule a, b;
-    double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
+    double from = 0, to = 0;  ///< shown part of the axis; if empty, the whole axis is shown
     Rect rect;
     double names_width = 96, right_room = 14;
     double lane_height = 16, lane_gap = 3;
     double text_size = 11;
-    const IdVector<OpId, char>* marked = nullptr;  ///< ops that are selected
+    const IdVector<OpId, char>* marked = nullptr;  ///< selected ops
     const palette::Paper& paper = palette::kLight;
 };
 
 struct ComparePlaces {
     struct Side {
-        Rect all;                 ///< name and lanes
+        Rect all;                 ///< place of the name and the lanes
         std::vector<Rect> lanes;  ///< in the order of `LaneData::lanes`
         Rect alone;
     };
@@ -49,13 +49,13 @@ struct ComparePlaces {
 
 ComparePlaces places_of(const CompareScene& scene);
 
-/// The bars of runs that the other schedule has no match for (`ScheduleDiff::in_b`, `in_a`), all in the lane
-/// of recomputation.
+/// Returns the bars of the runs for which the other schedule has no match (`ScheduleDiff::in_b`, `in_a`), all
+/// in the lane of recomputation.
 LaneData bars_alone(const LaneData& data, const std::vector<int>& match);
 
 void paint_comparison(Canvas& canvas, const CompareScene& scene);
 
-/// The height that everything but the memory needs.
+/// Returns the height that everything except the memory needs.
 double compare_height(const LaneData& a, const LaneData& b, const CompareScene& scene);
 
 }  // namespace rematlas

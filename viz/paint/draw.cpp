@@ -39,7 +39,7 @@ Result<void> write(const Result<std::string>& picture, const std::filesystem::pa
     return write_file(path, *picture);
 }
 
-/// Of a schedule that runs.
+/// Draws a schedule. Fails if the schedule cannot be simulated.
 Result<void> draw_played(const Graph& graph, const Schedule& schedule, const std::filesystem::path& path,
                          decltype(draw_schedule)& draw) {
     auto format = format_of(path);

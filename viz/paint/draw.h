@@ -1,7 +1,7 @@
-// Pictures as files: SVG, PNG or PDF by the extension of the path. No display is needed.
+// Draws pictures as files: SVG, PNG or PDF, depending on the extension of the path. No display is needed.
 //
-// Each call writes the whole file or nothing. Errors, each one line: an unknown extension, a schedule or
-// sweep that belongs to another graph, a build without cairo, no layout worker (for `draw_graph_file` only),
+// Each call writes the whole file or nothing. Errors, each in one line: an unknown extension, a schedule or
+// sweep that belongs to another graph, a build without cairo, no layout worker (only for `draw_graph_file`),
 // a file that cannot be written.
 #pragma once
 
@@ -18,40 +18,41 @@
 
 namespace rematlas {
 
-/// The ladder graph of the blocks: forward ops on the way down, their gradients on the way up, saved tensors
-/// between them. With a schedule, colours tell what is kept, recomputed and offloaded. `depth`: how many
+/// Draws the ladder graph of the blocks: forward ops downwards, their gradients upwards, saved tensors
+/// between them. With a schedule, colours show what is kept, recomputed and offloaded. `depth`: how many
 /// levels of blocks are expanded; without it, as many as stay readable (about 150 items).
 Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
                              std::optional<int> depth = std::nullopt);
 
-/// The same of a view with its layout, as they are on a screen: whatever blocks are expanded there.
+/// Draws a view with its layout, as they are on a screen.
 Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const BlockView& view,
                             const Layout& layout, const std::filesystem::path& path);
 
-/// Lanes of what runs when, above the memory over time with the budget.
+/// Draws lanes that show what runs when, above the memory over time with the budget.
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
                                 const std::filesystem::path& path);
 
-/// The runs of a schedule, or without one of the step that runs each op once, as a flame chart: a row for
-/// each level of the module path.
+/// Draws the runs of a schedule as a flame chart, with a row for each level of the module path. Without a
+/// schedule, draws the step that runs each op once.
 Result<void> draw_flame_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path);
 
-/// Two schedules above each other, what only one of them does, and the memory of both.
+/// Draws two schedules above each other, the runs that only one of them has, and the memory of both
+/// schedules.
 Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,
                                   const std::filesystem::path& path);
 
-/// The trade-off between memory and time, a curve a solver. With the graph, also its peak without
-/// recomputation and the least peak that any schedule can have.
+/// Draws the trade-off between memory and time, with a curve for each solver. With the graph, also draws its
+/// peak without recomputation and the least peak that any schedule can have.
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
                              const Graph* graph = nullptr);
 
-/// A row for each card: how much of its memory the step takes in each way, and at what cost.
+/// Draws a row for each card: how much of its memory the step takes in each way, and at what cost.
 Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path);
 
-/// Errors: an extension of no picture. For those who would else know it only after a long computation.
+/// Fails if the path has no extension of a picture. Called before a long computation whose result is drawn.
 Result<void> check_picture_path(const std::filesystem::path& path);
 
-/// True when this build can write pictures.
+/// Says whether this build can write pictures.
 bool can_draw_pictures();
 
 }  // namespace rematlas

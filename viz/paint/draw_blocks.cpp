@@ -19,7 +19,7 @@ constexpr double kHeader = 92;
 
 const TextStyle kLegend{.size = 9.5, .color = kLight.ink};
 
-/// Draws one picture; members are what its parts share.
+/// Draws one picture. The members are shared by its parts.
 class BlockPainter {
   public:
     BlockPainter(const BlockPicture& picture, PictureFormat format)
@@ -74,7 +74,7 @@ class BlockPainter {
         x = kMargin;
         double row = y + 18;
         for (double part : {0.04, 0.3, 1.0}) {
-            // Powers of two read well as sizes.
+            // Powers of two are easy to read as sizes.
             auto bytes = static_cast<std::int64_t>(
                 std::bit_floor(static_cast<std::uint64_t>(part * static_cast<double>(heaviest_))));
             if (bytes <= 0) continue;

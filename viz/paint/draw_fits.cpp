@@ -1,5 +1,4 @@
-// Draws a row for each card: the memory that the step takes as it is, with recomputation and with
-// offloading.
+// Draws a row for each card: the memory that the step takes as it is, with recomputation and with offloading.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,9 +15,9 @@ namespace {
 using namespace palette;
 
 constexpr double kFitsWidth = 1040, kFitsTop = 96, kFitsBottom = 44;
-constexpr double kCardNames = 216, kCardWords = 170;  // left and right of the bars
+constexpr double kCardNames = 216, kCardWords = 170;  // room left and right of the bars
 constexpr double kWayBar = 9, kWayGap = 3, kCardGap = 14;
-constexpr double kNoticed = 0.0005;  // a smaller difference in time counts as none
+constexpr double kNoticed = 0.0005;  // a smaller difference in time is not shown
 constexpr double kMostShown = 1.6;   // times the memory of the largest card; longer bars are cut off
 
 struct WayStyle {
@@ -38,7 +37,8 @@ double row_height(const FitsCard& card) {
     return static_cast<double>(card.ways.size()) * (kWayBar + kWayGap) + kCardGap;
 }
 
-/// The bytes that the bar of a way shows: the peak if the step fits, else the bytes that the step needs.
+/// Returns the bytes that the bar of a way shows: the peak if the step fits, else the bytes that the step
+/// needs.
 Bytes shown_bytes(const FitsWay& way) {
     return way.fits ? way.peak.value_or(Bytes()) : way.needed.value_or(way.peak.value_or(Bytes()));
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kFlameWidth = 1200, kFlameTop = 76, kFlameRow = 24, kFlameSide = 20;
 
-/// "12.3 ms   ·   735 runs, 12 of them again   ·   peak 405 MiB"
+/// Returns, for example, "step 12.3 ms   ·   735 runs, 12 of them again (1 ms)   ·   peak 405 MiB".
 std::string about_runs(const FlameData& data, const Simulation& simulation) {
     const FlameSums sums = data.device_sums(), host = data.host_sums();
     std::string about =

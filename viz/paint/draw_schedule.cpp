@@ -17,7 +17,7 @@ constexpr double kHeaderHeight = 80;
 constexpr double kLaneHeight = 30, kLaneGap = 6;
 constexpr double kMemoryHeight = 330;
 
-/// Every op once. Empty where that cannot be simulated.
+/// Returns the lanes of the step that runs every op once. They are empty if this step cannot be simulated.
 LaneData lanes_without_recomputation(const Graph& graph, LaneAxis axis) {
     FlatGraph flat = flatten(graph);
     std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
@@ -53,7 +53,7 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     canvas.text({kLeft, 58}, fitted(canvas, about, kNote, room), kNote);
 }
 
-/// Of a whole schedule, with what it refers to.
+/// The scene of a whole schedule, and the data to which it refers.
 class WholeSchedule {
   public:
     WholeSchedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation, double top,

@@ -32,7 +32,7 @@ void sweep_header(Canvas& canvas, const SweepScene& scene) {
 SweepScene whole_sweep(const Sweep& sweep, const Graph* graph, double top, const palette::Paper& paper) {
     SweepScene scene{.sweep = sweep,
                      .rect = {0, top, kSweepPage.width, kSweepPage.height - kSweepHeader},
-                     .legend_above = has_copies(sweep),  // names with copies are long
+                     .legend_above = has_copies(sweep),  // names of curves with copies are long
                      .paper = paper};
     if (!graph) return scene;
     FlatGraph flat = flatten(*graph);

@@ -1,4 +1,4 @@
-// Stands in for pictures in a build without cairo.
+// Replaces pictures in a build without cairo.
 #include "viz/paint/draw.h"
 
 namespace rematlas {

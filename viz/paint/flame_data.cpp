@@ -8,10 +8,10 @@ namespace rematlas {
 
 namespace {
 
-/// Parts of a module path that have rows of their own; what comes after them is one part.
+/// Parts of a module path that may have separate rows. The rest of the path counts as one part.
 constexpr int kMostParts = 24;
 
-/// Makes the boxes of the runs, from the uppermost ones down.
+/// Makes the boxes of the runs, the highest level first.
 class BoxMaker {
   public:
     BoxMaker(const Graph& graph, FlameData& data) : graph_(graph), data_(data) {}
@@ -45,7 +45,7 @@ class BoxMaker {
         }
     }
 
-    /// Returns its index.
+    /// Adds a box and returns its index.
     int add(const FlameBox& box) {
         const int index = static_cast<int>(data_.boxes.size());
         data_.boxes.push_back(box);
@@ -63,7 +63,8 @@ class BoxMaker {
         return graph_.ops[one.op].phase == graph_.ops[other.op].phase;
     }
 
-    /// The part of a run's module path after its first `begin` characters. Without a dot in front of it.
+    /// Returns the next part of a run's module path after the first `begin` characters, without the dot
+    /// before it.
     std::string_view part_after(int run, std::size_t begin, int parts) const {
         const std::string_view path = module(run);
         if (begin >= path.size()) return {};
@@ -72,7 +73,8 @@ class BoxMaker {
         return path.substr(begin, end == std::string_view::npos ? end : end - begin);
     }
 
-    /// `parts`: of the module path that the box's name and those above it have.
+    /// Adds the box and the boxes inside it. `parts`: number of parts of the module path in the names of this
+    /// box and the boxes above it.
     void make(FlameBox box, int parts) {
         const bool is_phase = box.level == 0;
         while (is_phase || box.first < box.last) {

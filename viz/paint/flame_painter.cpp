@@ -18,9 +18,9 @@ using namespace palette;
 
 constexpr double kRulerHeight = 22;
 constexpr double kRoomAtSides = 4;
-constexpr double kBoxGap = 0.8;     // between neighbours, and between rows
+constexpr double kBoxGap = 0.8;     // points between neighbouring boxes, and between rows
 constexpr double kLeastNamed = 18;  // points; narrower boxes have no room for a name
-constexpr double kLeastPart = 46;   // points for a part of a name
+constexpr double kLeastPart = 46;   // points; narrower boxes have no room for a shortened name
 
 class FlamePainter {
   public:
@@ -93,7 +93,7 @@ class FlamePainter {
         for (const Rect& mark : narrow_marks) canvas_.rectangle(mark, paper_.mark);
     }
 
-    /// One mark a point of the picture at most.
+    /// Adds the mark unless it shares a point of the picture with the last mark.
     static void add_mark(std::vector<Rect>& marks, const Rect& mark) {
         if (marks.empty() || mark.x >= marks.back().x + 1) marks.push_back(mark);
     }
@@ -103,7 +103,7 @@ class FlamePainter {
         return run.again ? paper_.of(Decision::recompute) : paper_.of(scene_.graph.ops[run.op].phase);
     }
 
-    /// All of its runs are of ops that are selected.
+    /// Says whether all runs of the box are runs of selected ops.
     bool is_marked(const FlameBox& box) const {
         if (marked_before_.empty()) return false;
         const int marked = marked_before_[static_cast<std::size_t>(box.last) + 1] -
@@ -116,7 +116,7 @@ class FlamePainter {
     void draw(const FlameBox& box, Rect at) {
         const bool has_gap = at.width > 3;
         if (has_gap) at.width -= kBoxGap;
-        // Modules are paler than what is above them and than the ops, so that rows can be told apart.
+        // Modules are paler than the boxes above them and than ops, so that rows can be distinguished.
         const double page =
             is_above_all(box) || box.is_run ? paper_.bar : paper_.bar + (1 - paper_.bar) * 0.4;
         canvas_.begin(tooltip(box));
@@ -125,8 +125,9 @@ class FlamePainter {
         canvas_.end();
     }
 
-    /// As a whole; else the last part of a module's name, since the box above has the others; else with
-    /// letters left out, where there is room for more than some.
+    /// Writes the whole name if it fits. Otherwise writes only the last part of a module's name, because the
+    /// box above has the other parts. If that does not fit either, letters are left out, unless the box is
+    /// too narrow for a shortened name.
     void write_name(const FlameBox& box, const Rect& at) {
         const TextStyle style{.size = scene_.text_size, .color = paper_.ink, .align = Align::center};
         const double room = at.width - 6;
@@ -141,7 +142,8 @@ class FlamePainter {
     std::string tooltip(const FlameBox& box) const {
         const FlameSums sums = scene_.data.sums(box.first, box.last);
         std::string text(module_of(scene_.data, scene_.graph, box));
-        if (is_above_all(box) && box.level > 0) text.clear();  // of the host: whatever modules it works for
+        if (is_above_all(box) && box.level > 0) text.clear();  // for the host: the box has no module of its
+                                                               // own
         if (text.empty() || box.is_run || is_above_all(box))
             text += (text.empty() ? "" : " ") + flame_name(scene_.data, scene_.graph, box);
         text += ", " + format_duration(sums.time);
@@ -179,7 +181,8 @@ class FlamePainter {
     const FlameScene& scene_;
     const Paper& paper_;
     FlamePlaces places_;
-    std::vector<int> marked_before_;  ///< of the runs before each one; empty where nothing is selected
+    std::vector<int> marked_before_;  ///< by run: number of marked runs before it; empty if nothing is
+                                      ///< selected
 };
 
 }  // namespace
@@ -250,7 +253,7 @@ std::string flame_name(const FlameData& data, const Graph& graph, const FlameBox
     }
     const std::string_view path = std::string_view(op.module).substr(0, box.name_end);
     std::size_t begin = box.name_begin;
-    // "blocks.3" says more than "3".
+    // "blocks.3" tells more than "3".
     if (begin >= 2 && begin < path.size() && begins_with_number(path.substr(begin))) {
         const std::size_t dot = path.rfind('.', begin - 2);
         begin = dot == std::string_view::npos ? 0 : dot + 1;

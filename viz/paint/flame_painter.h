@@ -1,4 +1,4 @@
-// A flame chart of the step's runs, the uppermost level above, for a window and for a file.
+// Paints a flame chart of the step's runs, with the top level above, for a window and for a file.
 #pragma once
 
 #include <optional>
@@ -13,45 +13,46 @@
 
 namespace rematlas {
 
-/// What is shown, and where. References must stay valid while it is painted.
+/// The content of a picture and its place. References must stay valid while the picture is painted.
 struct FlameScene {
     const Graph& graph;
     const FlameData& data;
-    double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
-    int first_level = 0;      ///< the uppermost one that is shown
-    Rect rect;                ///< of the ruler and the rows below it
+    double from = 0, to = 0;  ///< shown part of the axis; if empty, the whole axis is shown
+    int first_level = 0;      ///< the highest level that is shown
+    Rect rect;                ///< place of the ruler and of the rows below it
     double row_height = 18;
     double text_size = 11;
-    std::optional<std::pair<double, double>> span = {};  ///< of the axis: what is selected to be summed up
-    const IdVector<OpId, char>* marked = nullptr;        ///< ops that are selected
+    std::optional<std::pair<double, double>> span = {};  ///< part of the axis that is selected for sums
+    const IdVector<OpId, char>* marked = nullptr;        ///< selected ops
     int cursor = -1;                                     ///< step with a line through it; -1: none
     int hovered = -1, focused = -1;                      ///< boxes with a frame around them; -1: none
     const palette::Paper& paper = palette::kLight;
 };
 
-/// Where the parts of a scene lie.
+/// The places of the parts of a scene.
 struct FlamePlaces {
     Rect ruler, rows;
     Axis x;
-    int shown_levels = 0;  ///< that have room, and are there
+    int shown_levels = 0;  ///< number of levels that exist and for which there is room
 };
 
 FlamePlaces places_of(const FlameScene& scene);
 
-/// Where a box lies, cut off at the edges of the rows; without width where it is not seen.
+/// Returns the place of a box, cut off at the edges of the rows. Its width is 0 if the box is not visible.
 Rect place_of(const FlameScene& scene, int box);
 
-/// The box at a place of the picture; -1: there is none.
+/// Returns the box at a place of the picture, or -1 if there is none.
 int box_at(const FlameScene& scene, Point at);
 
-/// Boxes that are narrower than two points are shades of the columns that they lie in: the cost is that of
-/// the shown points, and one look at each box.
+/// Paints the chart. Boxes narrower than two points become shades of their columns. So the cost depends on
+/// the number of shown points, and linearly on the number of boxes.
 void paint_flame(Canvas& canvas, const FlameScene& scene);
 
-/// Room that the ruler and so many levels need.
+/// Returns the height that the ruler and this number of levels need.
 double flame_height(std::size_t levels, double row_height);
 
-/// "attn", "blocks.3", the operator of a run, "forward" or "recompute" for the boxes above.
+/// Returns the name of a box: "attn", "blocks.3", the operator of a run, or "forward" or "recompute" for
+/// top-level boxes.
 std::string flame_name(const FlameData& data, const Graph& graph, const FlameBox& box);
 
 }  // namespace rematlas

@@ -34,8 +34,8 @@ class HostPainter {
     }
 
   private:
-    /// Paints the labels of the scale. A label that the corner would cover at the left stands inside at the
-    /// right.
+    /// Paints the labels of the scale. A label that the corner at the lower left would cover is painted
+    /// inside the plot, at its right.
     void scale() {
         const double covered = scene_.rect.y + scene_.rect.height - scene_.corner_height;
         TextStyle style{.size = scene_.text_size, .color = paper_.quiet, .align = Align::right};
@@ -73,7 +73,7 @@ class HostPainter {
              style);
     }
 
-    /// Paints the label of the budget, and its line unless that lies above the plot.
+    /// Paints the label of the budget. Paints its line as well unless it is above the plot.
     void budget() {
         const double at = places_.host_y.at(static_cast<double>(scene_.host_budget->value));
         const double y = std::max(at, places_.host.y);
@@ -84,7 +84,7 @@ class HostPainter {
              filled(say("Picture", "budget %1"), {format_bytes(*scene_.host_budget)}), style);
     }
 
-    /// Text on a ground of its own, so that lines do not run through it.
+    /// Paints text on a background, so that lines do not run through the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
         const double width = canvas_.text_width(text, style);
         const double left = style.align == Align::right ? at.x - width : at.x;

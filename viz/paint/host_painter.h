@@ -5,7 +5,7 @@
 
 namespace rematlas {
 
-/// Paints in `places.host`, on the scale `places.host_y`, with the budget of the host if there is one.
+/// Paints into `places.host`, on the scale `places.host_y`, with the budget of the host if there is one.
 void paint_host(Canvas& canvas, const ScheduleScene& scene, const SchedulePlaces& places);
 
 }  // namespace rematlas

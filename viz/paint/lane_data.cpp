@@ -20,7 +20,7 @@ DrawnLane lane_of(SideQueue queue) {
     return queue == SideQueue::to_host ? DrawnLane::to_host : DrawnLane::to_device;
 }
 
-/// Parts, between dots, that two module paths begin with alike.
+/// Returns how many parts two module paths have in common at their beginnings.
 int shared_parts(std::string_view a, std::string_view b) {
     if (a == b) return LaneBar::kSameModule;
     int parts = 0;
@@ -53,7 +53,7 @@ class LaneMaker {
         data.length = std::max(data.length, end);
     }
 
-    /// After all steps.
+    /// Adds a copy or a run on the host. May be called only after all steps were added.
     void add(const Step& step, const SideTrace& beside) {
         LaneBar bar{.begin = static_cast<double>(beside.start.value),
                     .end = static_cast<double>(beside.end.value),
@@ -66,7 +66,7 @@ class LaneMaker {
         show(bar.lane);
     }
 
-    /// After all steps; equal widths leave none.
+    /// Adds a wait. May be called only after all steps were added. On the axis `steps` there are no waits.
     void add(const Wait& wait) {
         if (data.axis != LaneAxis::time) return;
         data.bars.push_back({.begin = static_cast<double>(wait.start.value),
@@ -107,7 +107,7 @@ class LaneMaker {
 
     const Graph& graph_;
     IdVector<OpId, int> ran_;
-    std::array<OpId, 3> last_;  ///< by lane of runs
+    std::array<OpId, 3> last_;  ///< by lane of runs: the last op that ran in it
     double runs_ = 0;
 };
 
@@ -154,7 +154,7 @@ const LaneBar* LaneData::bar_at(DrawnLane lane, double x) const {
                                   [](double at, const LaneBar& bar) { return at < bar.begin; });
     while (after != bars.begin()) {
         --after;
-        // The bars of a lane do not overlap.
+        // Bars of one lane do not overlap.
         if (after->lane == lane) return x <= after->end ? &*after : nullptr;
     }
     return nullptr;

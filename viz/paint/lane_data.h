@@ -13,65 +13,70 @@ namespace rematlas {
 enum class DrawnLane { forward, recompute, backward, waiting, to_host, to_device, on_host };
 enum class LaneAxis { time, steps };
 
-/// On the device.
+/// Says whether the lane has runs on the device.
 constexpr bool is_of_runs(DrawnLane lane) {
     return lane < DrawnLane::waiting;
 }
 
-/// One run of an op, on the device or on the host, one copy, or a time in which a step waits for what is under way.
+/// One bar of a lane: a run of an op on the device or on the host, a copy, or a time in which a step waits
+/// for a copy or a run on the host.
 struct LaneBar {
     double begin = 0, end = 0;  ///< nanoseconds, or a count of runs
     int step =
-        0;  ///< that runs, starts the copy or the run on the host, or waits; of a wait for the end, the last one
+        0;  ///< the step that runs, starts the copy or the run on the host, or waits; for a wait at the end,
+            ///< the last step
     DrawnLane lane = DrawnLane::forward;
     Phase phase = Phase::forward;
-    /// How many of the first parts of the module path are those of the bar before in the lane; all of them
-    /// (`kSameModule`) where the paths are equal.
+    /// How many parts of the module path, from the first on, are the same as for the bar before in the lane;
+    /// `kSameModule` if the paths are equal.
     int shared = 0;
     int copy =
-        -1;  ///< of a wait: the step whose copy or run on the host it is for; -1: a copy that an earlier step of training began
+        -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the training
+             ///< step before began
 
     static constexpr int kSameModule = 1 << 20;
 };
 
-/// Memory from x on, up to the next point.
+/// The memory from x to the next point.
 struct MemoryPoint {
     double x = 0;
     std::int64_t bytes = 0;
-    int step = 0;  ///< of the schedule
+    int step = 0;  ///< step of the schedule
 };
 
 struct LaneData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    std::vector<LaneBar> bars;  ///< by begin
-    /// By x. What lasts no time, such as the moment between a free and the next op, is there only where it
-    /// rises.
+    std::vector<LaneBar> bars;  ///< sorted by begin
+    /// Sorted by x. An event that takes no time, such as the moment between a free and the next op, has a
+    /// point only if the memory rises.
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;
     std::vector<MemoryPoint>
-        host;  ///< what the host holds, where it changes; empty where it never holds anything
+        host;  ///< bytes on the host, at each change; empty if there are never any
     std::int64_t host_peak = 0;
-    /// The lanes to show: the first three always, so that pictures can be compared; waits, copies and
-    /// runs on the host where there are any.
+    /// The lanes to show. The first three are always shown, so that pictures can be compared. Lanes for
+    /// waits, copies and runs on the host are shown if they have bars.
     std::vector<DrawnLane> lanes = {DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward};
-    std::vector<double> step_begin;  ///< per step of the schedule
+    std::vector<double> step_begin;  ///< by step of the schedule: its begin on the axis
 
-    /// The run step at x; the nearest one where nothing runs; -1 when there is none.
+    /// Returns the step of the last run that begins at or before x. If there is none, returns the step of the
+    /// first bar, or -1 without bars.
     int step_at(double x) const;
     double begin_of(int step) const;
     Bytes host_at(double x) const;
-    /// What the lane has at x; null: nothing.
+    /// Returns the bar of the lane at x, or null if there is none.
     const LaneBar* bar_at(DrawnLane lane, double x) const;
 };
 
-/// `simulation` is that of `steps`; an empty one gives empty lanes. The axis `steps` gives each run the same
-/// width, and waits none: for graphs whose ops cost nothing or very unequal times. Cost: linear in the steps.
+/// Returns the lanes of a schedule. `simulation` must be that of `steps`; if it is empty, the lanes are
+/// empty. With the axis `steps`, all runs have the same width and there are no waits; this is for graphs
+/// whose ops have no times or very different times. Cost: linear in the steps.
 LaneData lane_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                    LaneAxis axis);
 
-/// `time`, unless the step takes no time at all.
+/// Returns `time`, or `steps` if the step takes no time.
 LaneAxis natural_axis(const Simulation& simulation);
 
 }  // namespace rematlas

@@ -17,9 +17,9 @@ namespace {
 
 using namespace palette;
 
-constexpr double kNarrow = ShadedColumns::kNarrow;  // narrower stretches are shaded by coverage
+constexpr double kNarrow = ShadedColumns::kNarrow;  // points; narrower stretches are shaded by coverage
 constexpr std::size_t kMostStretches = 32;
-constexpr double kNamed = 14;  // points; narrower ones have no room for a name
+constexpr double kNamed = 14;  // points; narrower stretches have no room for a name
 
 Color lane_color(const Paper& paper, DrawnLane lane, Phase phase) {
     if (lane == DrawnLane::recompute) return paper.of(Decision::recompute);
@@ -28,7 +28,7 @@ Color lane_color(const Paper& paper, DrawnLane lane, Phase phase) {
     return paper.of(phase);
 }
 
-/// Neighbours in a lane, of one module and without a pause between them.
+/// Neighbouring runs of one module in a lane, without a pause between them.
 struct Stretch {
     double begin = 0, end = 0;
     std::vector<const LaneBar*> bars;
@@ -116,7 +116,7 @@ class LanePainter {
         canvas_.rectangle({at - 0.8, rect_.y, 0.8, rect_.height}, scene_.paper.page.faded(strength));
     }
 
-    /// Of a wait, what it is for.
+    /// Returns the module of the stretch. For a copy, or a wait for a copy, returns the name of the tensor.
     std::string_view module() const {
         if (const LaneBar& first = *stretch_.bars.front(); first.lane == DrawnLane::waiting) {
             const Step* copy = first.copy < 0 ? nullptr : &scene_.steps[static_cast<std::size_t>(first.copy)];
@@ -127,7 +127,7 @@ class LanePainter {
         return module_prefix(scene_.graph.ops[step.op()].module, level_);
     }
 
-    /// "waits for blocks.0.mlp.gelu"
+    /// Returns, for example, "waits for blocks.0.mlp.gelu".
     std::string waits_for() const {
         const int copy = stretch_.bars.front()->copy;
         if (copy < 0) return "waits for a copy of the step before";
@@ -175,7 +175,7 @@ class LanePainter {
         label(box.x, box.x + box.width, last_parts(canvas_, module(), label_style(), box.width - 6));
     }
 
-    /// Selected runs that are too narrow to be seen are drawn wider than they are.
+    /// Paints marks on selected runs that are too narrow to be visible. The marks are wider than the runs.
     void marks(const std::vector<const LaneBar*>& bars) {
         double drawn_to = -1;
         for (const LaneBar* bar : bars) {
@@ -204,14 +204,15 @@ class LanePainter {
     int level_;
     Rect rect_;
     Stretch stretch_;
-    std::optional<ShadedColumns> columns_;  ///< of stretches that are too narrow
+    std::optional<ShadedColumns> columns_;  ///< shades for stretches that are too narrow
 };
 
 }  // namespace
 
 int module_level(const LaneData& data, const Axis& x) {
     constexpr int kDeepest = 12;
-    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // bars, by parts shared
+    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // number of bars, by parts shared with the
+                                                                  // bar before
     for (const LaneBar& bar : data.bars) {
         if (bar.end < x.low || bar.begin > x.high) continue;
         auto shared = static_cast<std::size_t>(std::min(bar.shared, kDeepest));
@@ -222,7 +223,7 @@ int module_level(const LaneData& data, const Axis& x) {
     const auto& bars = any ? forward : backward;
     std::size_t stretches = bars[0] + 1;
     for (int level = 1; level < kDeepest; ++level) {
-        // What shares this many parts with its neighbour begins anew one level deeper.
+        // Bars that share exactly `level` parts with the bar before begin a new stretch one level deeper.
         stretches += bars[static_cast<std::size_t>(level)];
         if (stretches > kMostStretches) return level;
     }

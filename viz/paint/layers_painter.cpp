@@ -12,7 +12,7 @@ namespace {
 
 using namespace palette;
 
-/// Mean bytes per column of the picture. A column is one point wide.
+/// Mean bytes by column of the picture. A column is one point wide.
 using Columns = std::vector<double>;
 
 class LayersPainter {
@@ -35,8 +35,8 @@ class LayersPainter {
     }
 
   private:
-    /// Paints the area of each layer together with everything below it, the uppermost layer first. So only
-    /// the layer's own part of each area stays visible.
+    /// Paints the area of each layer including everything below it, the top layer first. So only the layer's
+    /// own part of each area stays visible.
     void areas() {
         const MemoryStack& stack = *scene_.stack;
         std::vector<MemoryPoint> upto = memory_;
@@ -75,8 +75,8 @@ class LayersPainter {
         return std::clamp(places_.x.at(x) - places_.memory.x, 0.0, static_cast<double>(width_));
     }
 
-    /// Paints the name of the layer where the layer is thickest over the width of the name, unless the layer
-    /// is too thin there.
+    /// Paints the name of the layer where the layer is thickest over the width of the name. Paints nothing if
+    /// the layer is too thin there.
     void name(const MemoryLayer& layer, const Columns& own, const Columns& below) {
         const TextStyle style{.size = scene_.text_size, .color = scene_.paper.ink, .align = Align::center};
         const std::string words = layer_name(layer);

@@ -1,17 +1,18 @@
-// The memory of a schedule as layers, one for each part of the model.
+// Paints the memory of a schedule as layers, one for each part of the model.
 #pragma once
 
 #include "viz/paint/schedule_painter.h"
 
 namespace rematlas {
 
-/// Of a part of the model, by its place among the layers that are parts; of others by their kind.
+/// Returns the colour of a layer. For a part of the model it depends on the part's position among all parts;
+/// for other layers, on their kind.
 Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Paper& paper);
 
-/// As it is written into the picture.
+/// Returns the name of the layer as it is written into the picture.
 std::string layer_name(const MemoryLayer& layer);
 
-/// The layers of `scene.stack` on each other, each with its name where there is room for it.
+/// Paints the layers of `scene.stack` above each other. Each layer has its name if there is room.
 void paint_layers(Canvas& canvas, const ScheduleScene& scene, const SchedulePlaces& places);
 
 }  // namespace rematlas

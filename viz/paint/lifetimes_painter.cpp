@@ -13,9 +13,9 @@ namespace {
 using namespace palette;
 
 constexpr double kLifeRuler = 22, kLifeRight = 10;
-constexpr double kMarkReach = 5;    // points beside a mark where a click means it
+constexpr double kMarkReach = 5;    // points beside a mark within which a click hits it
 constexpr double kLeastBar = 2;     // points
-constexpr double kMarkApart = 1.5;  // points; nearer ones are one mark
+constexpr double kMarkApart = 1.5;  // points; marks closer together are painted as one
 
 class LifetimesPainter {
   public:
@@ -120,7 +120,7 @@ class LifetimesPainter {
         canvas_.end();
     }
 
-    /// Paler than the rest, and named where there is room.
+    /// Paints the idle stretch paler than the rest, and writes its name if there is room.
     void idle(const LifetimeBar& bar, double top) {
         const double left = x(bar.idle_begin), right = x(bar.idle_end);
         if (right - left < kLeastBar) return;
@@ -130,7 +130,7 @@ class LifetimesPainter {
         style.align = Align::center;
         const double room = canvas_.text_width(words, style) + 10;
         if (room > right - left) return;
-        // Beside the cursor, where there is room on one of its sides.
+        // The name is beside the cursor if there is room on one of its sides.
         const double cut = std::clamp(cursor_x(), left, right);
         double middle = (left + right) / 2;
         if (cut - left >= room) middle = (left + cut) / 2;
@@ -157,7 +157,7 @@ class LifetimesPainter {
                      quiet_);
     }
 
-    /// At the left edge where there is none.
+    /// Returns the place of the cursor, or the left edge if there is no cursor.
     double cursor_x() const {
         return scene_.data.step < 0 ? places_.rows.x
                                     : places_.x.at(scene_.data.spans.middle(scene_.data.step));

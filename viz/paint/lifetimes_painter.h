@@ -1,4 +1,5 @@
-// Tensors as bars over time, from what makes them to what frees them, for a window and for a file.
+// Paints tensors as bars over time, from the op that makes them to the step that frees them, for a window and
+// for a file.
 #pragma once
 
 #include <string>
@@ -12,69 +13,70 @@
 
 namespace rematlas {
 
-/// A tensor from one making to its end, or the workspace of the op that runs.
+/// A tensor from one making to its end, or the workspace of the running op.
 struct LifetimeBar {
     std::string name, shape;
     TensorId tensor;  ///< invalid for a workspace
-    OpId maker;       ///< that makes the tensor, or has the workspace; invalid for what no op makes
-    Phase phase = Phase::forward;  ///< of the maker
-    bool again = false;            ///< the maker has run before
-    Bytes bytes;                   ///< that it takes at the cursor
-    int made = -1;   ///< the step that makes it or brings it back; -1: it was there from the beginning
+    OpId maker;       ///< the op that makes the tensor or has the workspace; invalid if no op does
+    Phase phase = Phase::forward;  ///< phase of `maker`
+    bool again = false;            ///< whether `maker` had run before
+    Bytes bytes;                   ///< bytes that it takes at the cursor
+    int made = -1;   ///< the step that makes it or brings it back; -1: it existed from the beginning
     int freed = -1;  ///< the step that frees it or writes over it; -1: it stays to the end
     std::vector<int> reads = {};  ///< steps that read it, ascending
-    double begin = 0, end = 0;    ///< on the axis
-    /// The longest stretch between two uses, of which the making is one. Equal ends: there is none.
+    double begin = 0, end = 0;    ///< places on the axis
+    /// Begin and end of the longest stretch between two uses; the making counts as a use. They are equal if
+    /// there is no such stretch.
     double idle_begin = 0, idle_end = 0;
 
     double idle() const { return idle_end - idle_begin; }
 };
 
-/// What is held at a step, as rows.
+/// The tensors held at a step, as rows.
 struct LifetimeBars {
     StepSpans spans;
-    int step = -1;                       ///< -1: there is no schedule
-    std::vector<LifetimeBar> bars = {};  ///< from above
-    std::size_t tensors = 0;             ///< that are held, with those that have no bar
-    Bytes total = {};                    ///< with the workspace
-    std::size_t more = 0;                ///< held, and without a bar
+    int step = -1;                       ///< -1 if there is no schedule
+    std::vector<LifetimeBar> bars = {};  ///< from top to bottom
+    std::size_t tensors = 0;             ///< number of held tensors, including those without a bar
+    Bytes total = {};                    ///< including the workspace
+    std::size_t more = 0;                ///< number of held tensors without a bar
     Bytes more_bytes = {};
 };
 
-/// What is shown, and where. References must stay valid while it is painted.
+/// The content of a picture and its place. References must stay valid while the picture is painted.
 struct LifetimesScene {
     const LifetimeBars& data;
-    double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
-    double scroll = 0;        ///< by which the rows are moved up, in points
-    Rect rect;                ///< of names, ruler and rows
+    double from = 0, to = 0;  ///< shown part of the axis; if empty, the whole axis is shown
+    double scroll = 0;        ///< how far the rows are scrolled up, in points
+    Rect rect;                ///< place of names, ruler and rows
     double names_width = 240;
     double row_height = 20;
     double text_size = 11;
-    int current = -1;  ///< the bar that stands out; -1: none
+    int current = -1;  ///< the highlighted bar; -1: none
     const palette::Paper& paper = palette::kLight;
 };
 
 struct LifetimesPlaces {
-    Rect names, ruler, rows;  ///< `names` and `rows` lie beside each other, below the ruler
+    Rect names, ruler, rows;  ///< `names` and `rows` are side by side, below the ruler
     Axis x;
 };
 
 LifetimesPlaces places_of(const LifetimesScene& scene);
 
-/// The bar in whose row a place of the picture lies; -1: none.
+/// Returns the bar whose row contains a place of the picture, or -1.
 int bar_at(const LifetimesScene& scene, Point at);
 
-/// The step whose mark in that row is the nearest, where one is within reach: the making, a read. -1: none
-/// is.
+/// Returns the step of the nearest mark in that row, which is the making or a read. Returns -1 if no mark is
+/// within reach.
 int mark_at(const LifetimesScene& scene, Point at);
 
-/// Paints the rows that are seen. Marks that share a point of the picture are one.
+/// Paints the visible rows. Marks at the same point of the picture are painted as one.
 void paint_lifetimes(Canvas& canvas, const LifetimesScene& scene);
 
-/// Room that all rows need, the one for what has no bar included.
+/// Returns the height of all rows, including the row for tensors without a bar.
 double rows_height(const LifetimeBars& data, double row_height);
 
-/// "3.1 ms", or "12 runs" where the axis counts them.
+/// Returns "3.1 ms", or "12 runs" if the axis counts runs.
 std::string idle_text(const LifetimeBars& data, const LifetimeBar& bar);
 
 }  // namespace rematlas

@@ -11,15 +11,16 @@ namespace rematlas {
 namespace {
 
 constexpr std::size_t kMostBands = 100;
-constexpr double kRisesAgain = 0.4;  ///< share of the way back to the peak
+constexpr double kRisesAgain = 0.4;  ///< share of the fall
 
 /// The indices at which the step with the peak begins, has its peak, and ends.
 struct RiseAndFall {
     std::size_t rise = 0, peak = 0, fall = 0;
 };
 
-/// The lowest level on the way from `peak` to `end`, before the level is much higher again. A rise counts
-/// only after memory has fallen by `half`, so that small ups and downs near the peak do not count.
+/// Returns the lowest level from `peak` towards `end` before memory rises much again (by `kRisesAgain` of the
+/// fall). A rise counts only after memory has fallen by `half`, so that small changes near the peak do not
+/// count.
 template <class Iterator>
 Iterator valley_before(Iterator peak, Iterator end, double half) {
     Iterator lowest = peak;
@@ -35,7 +36,7 @@ Iterator valley_before(Iterator peak, Iterator end, double half) {
 RiseAndFall around_peak(const std::vector<std::int64_t>& levels) {
     const auto [least, highest] = std::minmax_element(levels.begin(), levels.end());
     const double half = (static_cast<double>(*highest) - static_cast<double>(*least)) / 2;
-    // The first moment of the highest level, as in `peak_moment`.
+    // The first moment with the highest level, as in `peak_moment`.
     const auto top = std::find(levels.begin(), levels.end(), *highest);
     const auto before = std::make_reverse_iterator(std::next(top));
     RiseAndFall found{.peak = static_cast<std::size_t>(top - levels.begin())};
@@ -44,7 +45,8 @@ RiseAndFall around_peak(const std::vector<std::int64_t>& levels) {
     return found;
 }
 
-/// Maps `at` from the range `from` .. `to` to the range `begin` .. `end`; `end` if the first range is empty.
+/// Maps `at` from the range `from` .. `to` to the range `begin` .. `end`. Returns `end` if the first range is
+/// empty.
 double between(double at, double from, double to, double begin, double end) {
     return to > from ? begin + (at - from) / (to - from) * (end - begin) : end;
 }
@@ -58,7 +60,7 @@ std::vector<BandColumn> empty_columns(const MeasuredDevice& device, TraceMoment 
     std::vector<BandColumn> columns(count);
     const std::size_t moments = last - first;
     for (std::size_t c = 0; c < count; ++c) {
-        // The moments from `begin` to `end` are those whose `column_at` is `c`.
+        // The moments from `begin` to `end` - 1 are those whose `column_at` is `c`.
         const auto begin = first + static_cast<TraceMoment>((c * moments + count - 1) / count);
         const auto end = first + static_cast<TraceMoment>(((c + 1) * moments + count - 1) / count);
         BandColumn& column = columns[c];
@@ -73,7 +75,7 @@ std::vector<BandColumn> empty_columns(const MeasuredDevice& device, TraceMoment 
     return columns;
 }
 
-/// Adds the allocated bytes that no block of the trace accounts for to the lowest band.
+/// Adds the allocated bytes that belong to no block of the trace to the lowest band.
 void add_unnamed(const std::vector<BandColumn>& columns, std::vector<std::vector<std::int64_t>>& bytes) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
         std::int64_t named = 0;
@@ -126,7 +128,7 @@ BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::
     const std::size_t moments = last - first, count = std::clamp<std::size_t>(most, 1, moments);
     BandColumns out{.columns = empty_columns(device, first, last, count), .bytes = {}};
     out.bytes.assign(bands.names.size(), std::vector<std::int64_t>(count + 1, 0));
-    // The first column that shows this moment or a later one.
+    // Returns the first column that shows this moment or a later one.
     const auto column_from = [&](TraceMoment moment) {
         if (moment <= first) return std::size_t{0};
         if (moment >= last) return count;

@@ -1,5 +1,5 @@
-// Measured memory by the places in the user's code that allocated it, thinned out to the columns that a
-// picture can show.
+// Measured memory by the places in the user's code that allocated it, reduced to the columns that a picture
+// can show.
 //
 //     const MeasuredBands bands = measured_bands(measured, device);
 //     const BandColumns columns = columns_of(bands, from, to, 800);
@@ -14,13 +14,13 @@
 
 namespace rematlas {
 
-/// The device must outlive the object.
+/// `device` must outlive the object.
 struct MeasuredBands {
     const MeasuredDevice* device = nullptr;
-    /// Names of the bands from the bottom: memory that no event allocates, the places with the most bytes at
-    /// the peak, all other places.
+    /// Names of the bands from the bottom: memory that no event of the trace allocates, the places with the
+    /// most bytes at the peak, and all other places.
     std::vector<std::string> names = {};
-    std::vector<std::uint8_t> band_of = {};  ///< for each block
+    std::vector<std::uint8_t> band_of = {};  ///< by block
     TraceMoment peak = 0;
 
     double length() const { return static_cast<double>(device->allocated.size()); }
@@ -29,7 +29,7 @@ struct MeasuredBands {
 MeasuredBands measured_bands(const MeasuredMemory& measured, const MeasuredDevice& device,
                              std::size_t most_places = 8);
 
-/// The bytes of each band at a moment, which add up to the allocated bytes.
+/// Returns the bytes of each band at a moment. Their sum is the allocated bytes.
 std::vector<std::int64_t> bytes_by_band(const MeasuredBands& bands, TraceMoment moment);
 
 /// Neighbouring moments that share a column of the picture. The column shows the moment with the most
@@ -38,7 +38,7 @@ struct BandColumn {
     double begin = 0, end = 0;  ///< moments
     TraceMoment shown = 0;
     std::int64_t allocated = 0;
-    std::int64_t reserved = 0;  ///< the most at these moments; 0 if unknown
+    std::int64_t reserved = 0;  ///< the most at any of these moments; 0 if unknown
 };
 
 struct BandColumns {
@@ -46,15 +46,15 @@ struct BandColumns {
     std::vector<std::vector<std::int64_t>> bytes;  ///< by band, then by column
 };
 
-/// At most `most` columns for the moments from `from` to `to`. Cost: linear in the blocks and the moments
-/// shown.
+/// Returns at most `most` columns for the moments from `from` to `to`. Cost: linear in the blocks and in the
+/// shown moments.
 BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::size_t most);
 
-/// The memory of a plan, laid over measured moments. The peak of the plan lies on the measured peak, and the
-/// plan begins and ends where the measured step does. The measured step begins and ends where memory is
-/// lowest on each side of the peak, once memory has fallen by half of its range and before it rises again by
-/// two fifths of the way back. `planned` has the bytes of each step of the plan. The result is empty if the
-/// measured memory never changes.
+/// Returns the memory of a plan, fitted to measured moments. The peak of the plan is placed at the measured
+/// peak, and the plan begins and ends with the measured step. The measured step begins and ends where memory
+/// is lowest on each side of the peak: after memory has fallen by half of its range, and before it rises
+/// again by two fifths of the fall. `planned` has the bytes of each step of the plan. The result is empty if
+/// the measured memory never changes.
 std::vector<MemoryPoint> laid_over(const std::vector<std::int64_t>& planned,
                                    const std::vector<std::int64_t>& allocated);
 

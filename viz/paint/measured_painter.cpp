@@ -66,7 +66,7 @@ class MeasuredPainter {
         }
     }
 
-    /// The line along `tops`, from left to right.
+    /// Returns the line along `tops`, from left to right.
     std::vector<Point> outline(const std::vector<std::int64_t>& tops) const {
         std::vector<Point> points;
         for (std::size_t c = 0; c < tops.size(); ++c) {
@@ -118,7 +118,7 @@ class MeasuredPainter {
         canvas_.end();
     }
 
-    /// Marks the moments at which the allocator ran out of memory, from above.
+    /// Marks, at the top of the plot, the moments at which the allocator ran out of memory.
     void failures() {
         for (const OutOfMemory& failure : scene_.bands.device->failures) {
             const double x = x_of(failure.moment);
@@ -172,7 +172,7 @@ class MeasuredPainter {
             scene_.cursor ? filled(say("Picture", "alive after event %1"), {std::to_string(*scene_.cursor)})
                           : say("Picture", "alive at the peak");
         canvas_.text({rect.x, y}, title, {.size = scene_.text_size, .bold = true, .color = paper_.ink});
-        // The entries have the order of the bands in the picture, from above.
+        // The entries are in the order of the bands in the picture, from the top.
         for (std::size_t band = scene_.bands.names.size(); band-- > 0;) {
             const std::int64_t bytes = scene_.legend ? (*scene_.legend)[band] : 0;
             if (bytes == 0 || y + 4 * row > rect.y + rect.height) continue;

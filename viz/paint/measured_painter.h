@@ -1,6 +1,6 @@
-// Paints measured memory over the events of a trace: bands by place in the user's code, the allocated and
-// the reserved bytes, and the curve of a plan over them. Paints also the segments of the allocator with
-// their gaps.
+// Paints measured memory over the events of a trace: bands by place in the user's code, the allocated and the
+// reserved bytes, and the curve of a plan over them. Also paints the segments of the allocator with their
+// gaps.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@
 
 namespace rematlas {
 
-/// References must stay valid while it is painted.
+/// References must stay valid while the picture is painted.
 struct MeasuredScene {
     const MeasuredBands& bands;
-    const BandColumns& columns;  ///< of `from` to `to`
+    const BandColumns& columns;  ///< columns for `from` .. `to`
     double from = 0, to = 0;     ///< moments
     std::optional<TraceMoment> cursor = {};
     const std::vector<std::int64_t>* legend = nullptr;  ///< bytes by band, at the cursor or else at the peak
-    const std::vector<MemoryPoint>* plan = nullptr;     ///< as `laid_over` gives it
+    const std::vector<MemoryPoint>* plan = nullptr;     ///< result of `laid_over`
     Rect rect = {};
     double text_size = 11;
     const palette::Paper& paper = palette::kLight;
@@ -29,16 +29,16 @@ struct MeasuredScene {
 
 struct MeasuredPlaces {
     Rect plot;
-    Rect legend;  ///< of width 0 if there is no room
-    Axis x, y;    ///< moments, bytes
+    Rect legend;  ///< has width 0 if there is no room
+    Axis x, y;    ///< `x` in moments, `y` in bytes
 };
 
 MeasuredPlaces places_of(const MeasuredScene& scene);
 
-/// Cost: columns times bands.
+/// Paints the scene. Cost: columns times bands.
 void paint_measured(Canvas& canvas, const MeasuredScene& scene);
 
-/// The colour of a band. The same place has the same colour in all pictures of a measurement.
+/// Returns the colour of a band. The same place has the same colour in all pictures of a measurement.
 Color band_color(std::size_t band, std::size_t bands, const palette::Paper& paper);
 
 struct SegmentsScene {
@@ -48,8 +48,8 @@ struct SegmentsScene {
     const palette::Paper& paper = palette::kLight;
 };
 
-/// Paints a row for each segment, the largest first, as long as there is room. Held blocks are filled, and
-/// gaps stay empty.
+/// Paints a row for each segment, the largest first, as long as there is room. Held blocks are filled; gaps
+/// stay empty.
 void paint_segments(Canvas& canvas, const SegmentsScene& scene);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Memory over time as a staircase that a picture can show.
+// Turns memory over time into a staircase that a picture can show.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace rematlas {
 
-/// The part of `memory` that the axis `x` shows, up to `length`. If many points fall on half a point of the
-/// picture, only their extremes are kept, so that no peak is lost. Cost: linear in the points shown.
+/// Returns the part of `memory` that the axis `x` shows, up to `length`. If many points fall within half a
+/// point of the picture, only their extremes are kept, so that no peak is lost. Cost: linear in the points
+/// shown.
 std::vector<Point> staircase(const std::vector<MemoryPoint>& memory, double length, const Axis& x,
                              const Axis& y);
 
-/// The line through the points.
+/// Returns the line through the points.
 Path line_through(const std::vector<Point>& points);
 
-/// The area between the line through the points and the height `bottom`.
+/// Returns the area between the line through the points and the height `bottom`.
 Path area_under(const std::vector<Point>& points, double bottom);
 
 }  // namespace rematlas

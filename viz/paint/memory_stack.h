@@ -1,4 +1,4 @@
-// The memory of a schedule, told apart by part of the model.
+// The memory of a schedule, divided by part of the model.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 
 namespace rematlas {
 
-/// One layer: what tensors of one part of the model take.
+/// One layer: the memory of one part of the model.
 struct MemoryLayer {
     enum class Kind { resident, module, workspace };
     Kind kind = Kind::module;
     std::string name = {};                  ///< "blocks.*.attn"
-    std::vector<std::int64_t> during = {};  ///< bytes while a step runs, by step
+    std::vector<std::int64_t> during = {};  ///< by step: bytes while the step runs
 };
 
-/// Bottom first: what is there for the whole step, the parts of the model, the workspace of the op that runs.
-/// Layers that are always empty are left out.
+/// The layers from the bottom: residents, the parts of the model, and the workspace of the running op. Layers
+/// that are always empty are left out.
 using MemoryStack = std::vector<MemoryLayer>;
 
-/// The layer in which a height above the bottom lies while a step runs; -1: above all of them.
+/// Returns the layer that contains a height above the bottom while a step runs; -1 if the height is above all
+/// layers.
 int layer_at(const MemoryStack& stack, int step, Bytes height);
 
-/// `steps` are such as the simulator plays with these homes; at each step the layers together take what it
-/// says is held (`StepTrace::during`), to the byte. What an op writes over counts for the part of what is
-/// written. Cost: steps times layers.
+/// Returns the layers of a schedule. The simulator must accept `steps` with these homes. At each step the
+/// layers add up, to the byte, to the simulator's `StepTrace::during`. If an op writes over its input, the
+/// shared bytes count for the output. Cost: steps times layers.
 MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
                          const Homes& homes = {});
 

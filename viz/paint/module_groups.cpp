@@ -10,7 +10,7 @@ namespace rematlas {
 
 namespace {
 
-constexpr double kTiny = 0.02;  ///< of the whole weight; smaller modules have no part of their own
+constexpr double kTiny = 0.02;  ///< share of the whole weight; smaller modules are no separate parts
 
 struct ModuleNode {
     std::string name;  ///< class path from the root
@@ -30,8 +30,8 @@ struct ModuleNode {
     }
 };
 
-/// By op: the bytes that a forward op makes for the loss and the backward pass. If no op makes such bytes,
-/// all bytes that the op makes.
+/// Returns, by op, the bytes that a forward op makes for the loss and the backward pass. If no op makes such
+/// bytes, returns all bytes that each op makes.
 IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
     IdVector<OpId, std::int64_t> weights(graph.ops.size(), 0), made(graph.ops.size(), 0);
     const IdVector<TensorId, OpId> producer = producers(graph);
@@ -54,7 +54,7 @@ IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
     return sum > 0 ? weights : made;
 }
 
-/// The modules inside that are heavy enough for a part of their own.
+/// Returns the modules inside `node` that are heavy enough to be parts.
 std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole) {
     std::vector<ModuleNode*> heavy;
     for (const auto& [name, inner] : node.inner)
@@ -63,7 +63,7 @@ std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole
     return heavy;
 }
 
-/// Makes the modules inside parts of their own. The node stays a part if it has other weight as well.
+/// Makes the modules inside a node separate parts. The node stays a part if it has other weight as well.
 void split(ModuleNode& node, const std::vector<ModuleNode*>& inside) {
     std::int64_t rest = node.weight;
     for (ModuleNode* inner : inside) {
@@ -106,7 +106,7 @@ std::vector<ModuleNode*> split_up(ModuleNode& root, std::size_t most) {
     }
 }
 
-/// "conv*_block*" for "conv2_block11".
+/// Returns "conv*_block*" for "conv2_block11".
 std::string without_numbers(std::string_view module) {
     std::string name;
     for (const char c : module) {
@@ -163,7 +163,7 @@ struct ModuleTree {
     }
 };
 
-/// Ops that belong to no part of the model, by what they do.
+/// Kinds of ops that belong to no part of the model.
 enum class Rest : std::uint8_t { loss, optimizer, other };
 constexpr std::array<const char*, 3> kRestNames = {"loss", "optimizer", "other"};
 
@@ -193,7 +193,7 @@ void add_rest(const Graph& graph, ModuleGroups& groups) {
 ModuleGroups module_groups(const Graph& graph, std::size_t most) {
     const IdVector<OpId, std::int64_t> weights = weights_of(graph);
     auto tree = std::make_unique<ModuleTree>(graph, weights, false);
-    // Some models have flat names, such as "conv2_block1_0_conv". Then the numbers within the names are left
+    // Some models have flat names, such as "conv2_block1_0_conv". For these, numbers inside names are left
     // out as well.
     if (heavy_inside(tree->root, tree->root.weight).size() > most)
         tree = std::make_unique<ModuleTree>(graph, weights, true);

@@ -1,4 +1,4 @@
-// The parts of a model that a picture tells apart: module paths with their numbers left out.
+// The parts of a model that a picture distinguishes: module paths without their numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 namespace rematlas {
 
 struct ModuleGroups {
-    /// Names such as "blocks.*.attn", the heaviest part first. Then come "loss", "optimizer" and "other",
+    /// Names such as "blocks.*.attn", the heaviest part first. Then "loss", "optimizer" and "other" follow,
     /// for ops of these kinds that belong to no part.
     std::vector<std::string> names;
-    IdVector<OpId, int> of;  ///< index of `names`
+    IdVector<OpId, int> of;  ///< by op: index into `names`
 };
 
-/// "blocks.*.attn" for "blocks.11.attn", so that equal layers are one part.
+/// Returns "blocks.*.attn" for "blocks.11.attn", so that equal layers are one part.
 std::string module_class(std::string_view module);
 
-/// At most `most` parts of the model, and up to three more of ops that belong to none. The weight of a part
-/// is the bytes that its forward ops make for the loss and the backward pass. The heaviest part is split
-/// into its modules as long as there are not too many parts. So the parts depend on the graph alone, and
-/// they are the same in the pictures of all its schedules. Cost: linear in the ops.
+/// Returns at most `most` parts of the model, and up to three more for ops that belong to no part. The weight
+/// of a part is the bytes that its forward ops make for the loss and the backward pass. The heaviest part is
+/// split into its modules as long as there are not too many parts. So the parts depend only on the graph, and
+/// are the same in the pictures of all its schedules. Cost: linear in the ops.
 ModuleGroups module_groups(const Graph& graph, std::size_t most = 6);
 
 }  // namespace rematlas

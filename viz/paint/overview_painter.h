@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// References must stay valid while it is painted.
+/// References must stay valid while the picture is painted.
 struct OverviewScene {
     const LaneData& data;
     double from = 0, to = 0;  ///< the chosen part, on the axis of the data
@@ -15,7 +15,7 @@ struct OverviewScene {
     const palette::Paper& paper = palette::kLight;
 };
 
-/// The rectangle of the chosen part in the picture.
+/// Returns the rectangle of the chosen part in the picture.
 Rect window_of(const OverviewScene& scene);
 
 void paint_overview(Canvas& canvas, const OverviewScene& scene);

@@ -1,4 +1,4 @@
-// The painters behind `draw.h`: each makes the bytes of one picture.
+// The painters behind `draw.h`. Each returns the bytes of one picture.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace rematlas {
 
-/// Of what is said beside a picture.
+/// The style of notes beside a picture.
 inline const TextStyle kNote{.size = 10, .color = palette::kLight.quiet};
 
 struct BlockPicture {
@@ -24,21 +24,21 @@ struct BlockPicture {
     const Schedule* schedule = nullptr;
     const BlockView& view;
     const Layout& layout;
-    int depth = 0;       ///< levels expanded
-    int full_depth = 0;  ///< levels there are; 0: what is expanded is no matter of levels
+    int depth = 0;       ///< number of expanded levels
+    int full_depth = 0;  ///< number of existing levels; 0 if the view is not expanded by levels
 };
 Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat format);
 
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format);
 
-/// What is written above a picture of a schedule: the graph, the solver, the budget.
+/// Returns the title of a picture of a schedule: the graph, the solver, the budget.
 std::string schedule_title(const Graph& graph, const Schedule& schedule);
 
 Result<std::string> draw_flame(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                PictureFormat format);
 
-/// Errors: the first step of either that cannot be played.
+/// Errors: the first step of either schedule that cannot be simulated.
 Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
                                     PictureFormat format);
 
@@ -46,12 +46,12 @@ Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFo
 
 Result<std::string> draw_fits(const FitsAnswer& fits, PictureFormat format);
 
-/// How a picture looks that stands in a page: no header, since the page says what it is.
+/// The style of a picture in a page. Such a picture has no header, because the page has a title for it.
 struct PageStyle {
     const palette::Paper& paper = palette::kLight;
-    std::string ids = {};  ///< in front of the picture's ids
+    std::string ids = {};  ///< prefix of the picture's ids
 };
-/// SVG.
+/// Return the picture as SVG.
 Result<std::string> schedule_in_page(const Graph& graph, const Schedule& schedule,
                                      const Simulation& simulation, const PageStyle& style);
 Result<std::string> sweep_in_page(const Sweep& sweep, const Graph* graph, const PageStyle& style);

@@ -1,4 +1,5 @@
-// Colours that people with any colour vision can tell apart (after Okabe and Ito 2008), on light and on dark paper.
+// Colours that people with any colour vision can distinguish (after Okabe and Ito 2008), on light and on dark
+// paper.
 #pragma once
 
 #include <array>
@@ -43,22 +44,22 @@ constexpr Color of(Decision decision) {
     return kGrey;
 }
 
-/// What a picture is drawn on and written with. Data has the same hues on every paper; on a dark one they are
-/// lighter, so that each stands out from the page.
+/// The colours of the page, of texts and of lines. Data has the same hues on every paper; on dark paper they
+/// are lighter, so that they contrast with the page.
 struct Paper {
     Color page, ink, quiet, line, grid, panel;
-    Color budget;               ///< of the line that must not be passed
-    Color mark;                 ///< of what is selected; `ink` can be read on it
-    double lift;                ///< part of the ink in the colours of data
-    double bar;                 ///< part of the page in bars that names stand on
-    std::array<Color, 3> heat;  ///< little, half, much: ever further from the page
+    Color budget;               ///< colour of the line that must not be exceeded
+    Color mark;                 ///< colour of selected elements; `ink` is readable on it
+    double lift;                ///< share of the ink in the colours of data
+    double bar;                 ///< share of the page in bars that have names on them
+    std::array<Color, 3> heat;  ///< for little, half and much; the contrast to the page increases
 
     constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }
     constexpr Color of(Phase phase) const { return data(palette::of(phase)); }
     constexpr Color of(Decision decision) const { return data(palette::of(decision)); }
-    /// A colour of data with a part of the page, so that text on it can be read.
+    /// Returns a colour of data mixed with the page, so that text on it is readable.
     constexpr Color pale(const Color& color, double part) const { return color.mixed(page, part); }
-    /// A colour of data for letters: with as much of the ink as it takes to be read on the page.
+    /// Returns a colour of data for text, mixed with enough ink to be readable on the page.
     constexpr Color text(const Color& color) const { return color.mixed(ink, 0.45); }
 };
 
@@ -86,7 +87,7 @@ inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .bar = 0.5,
                                 .heat = {Color::hex(0x3a3d2c), Color::hex(0x80611a), Color::hex(0xd6660e)}};
 
-/// Curves of a plot, one for each solver and one for names that are not known.
+/// Curves of a plot, one for each solver and one for unknown names.
 inline constexpr std::array kCurves = {kBlue,
                                        kVermilion,
                                        kGreen,

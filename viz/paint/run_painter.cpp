@@ -11,12 +11,12 @@ namespace {
 
 constexpr double kRunNumbers = 84, kRunAxis = 24, kRunRight = 14, kRunLegend = 26, kRunGap = 10;
 constexpr double kTimesShare = 0.28;   // share of the height for the times
-constexpr double kRunHeadroom = 1.06;  // above the highest bar
+constexpr double kRunHeadroom = 1.06;  // height of the plot, as a multiple of the highest bar
 constexpr double kFarBudget = 2.5;     // times the highest peak; a higher budget would flatten all bars
 constexpr double kLongStep = 4;        // times the median; longer bars end there
 constexpr double kNanosecondsOfASecond = 1e9;
 
-/// The runners in the order in which users must notice them.
+/// The runners, sorted by how important it is that users notice them.
 constexpr std::array kByNotice = {StepRunner::original, StepRunner::evicted, StepRunner::recorded,
                                   StepRunner::compared, StepRunner::plan,    StepRunner::evaluated};
 
@@ -115,7 +115,8 @@ class RunPainter {
                      {paper_.line, 1.2});
     }
 
-    /// Steps behind skipped lines of the file keep their numbers.
+    /// Returns the number of the step at a tick. After skipped lines of the file it differs from the step's
+    /// index.
     std::string number_at(const Tick& tick) const {
         const auto at = static_cast<std::size_t>(std::max(0.0, tick.value));
         if (at >= scene_.run.steps.size() || scene_.run.steps[at].number == at) return tick.label;
@@ -151,7 +152,7 @@ class RunPainter {
         }
     }
 
-    /// Paints a line for each stretch of steps whose plans foretell the same peak.
+    /// Paints a line for each stretch of steps whose plans predict the same peak.
     void planned() {
         const Pen pen{paper_.ink, 1.4};
         for (std::size_t i = 0; i < scene_.columns.size();) {

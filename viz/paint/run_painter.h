@@ -1,5 +1,5 @@
-// Paints the steps of a training run: the peak of each step with the budget and the peak that the plan
-// foretold, and the time of each step.
+// Paints the steps of a training run: the peak of each step, with the budget and the peak that the plan
+// predicted, and the time of each step.
 //
 //     const std::vector<RunColumn> columns = run_columns(run, from, to, 800);
 //     paint_run(canvas, {.run = run, .columns = columns, .from = from, .to = to, .rect = rect});
@@ -18,21 +18,23 @@ namespace rematlas {
 
 /// Neighbouring steps that share a column of the picture.
 struct RunColumn {
-    std::size_t begin = 0, end = 0;         ///< steps
+    std::size_t begin = 0, end = 0;         ///< steps `begin` to `end` - 1
     std::size_t shown = 0;                  ///< the step with the highest peak
-    StepRunner by = StepRunner::evaluated;  ///< the runner to notice first: the original before a plan
+    StepRunner by = StepRunner::evaluated;  ///< the most important runner to notice: for example, the
+                                            ///< original before a plan
     double slowest = 0;                     ///< seconds
-    std::optional<Bytes> planned = {};      ///< the highest planned peak; absent without a plan
+    std::optional<Bytes> planned = {};      ///< the highest planned peak; absent if no step has a plan
 };
 
-/// At most `most` columns for the steps from `from` to `to`, and one more at each end. A column begins at a
-/// multiple of its length, so that columns keep their steps while a run grows. Cost: linear in the steps.
+/// Returns at most `most` columns for the steps from `from` to `to`, and one more at each end. A column
+/// begins at a multiple of its length, so that columns keep their steps while a run grows. Cost: linear in
+/// the steps.
 std::vector<RunColumn> run_columns(const RunSteps& run, double from, double to, std::size_t most);
 
-/// References must stay valid while it is painted.
+/// References must stay valid while the picture is painted.
 struct RunScene {
     const RunSteps& run;
-    const std::vector<RunColumn>& columns;   ///< of `from` to `to`
+    const std::vector<RunColumn>& columns;   ///< columns for `from` .. `to`
     double from = 0, to = 1;                 ///< steps
     std::optional<std::size_t> cursor = {};  ///< a step
     Rect rect = {};
@@ -43,17 +45,17 @@ struct RunScene {
 struct RunPlaces {
     Rect peaks, times;
     Axis steps, bytes;
-    /// Nanoseconds. Single steps may take much longer than most steps; their bars end at the top.
+    /// In nanoseconds. Single steps may take much longer than most steps; their bars end at the top.
     Axis time;
 };
 
 RunPlaces places_of(const RunScene& scene);
 
-/// Cost: linear in the columns.
+/// Paints the scene. Cost: linear in the columns.
 void paint_run(Canvas& canvas, const RunScene& scene);
 
 Color color_of(StepRunner runner, const palette::Paper& paper);
-/// The name of a runner for users, in the language of pictures.
+/// Returns the name of a runner for users, in the language of pictures.
 std::string runner_words(StepRunner runner);
 
 }  // namespace rematlas

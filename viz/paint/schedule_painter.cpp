@@ -22,10 +22,10 @@ using namespace palette;
 constexpr double kTopRoom = 4;         // the grid reaches a little above the lanes
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
-constexpr double kMostAbove = 2.2;  // of the height, over what the schedule itself needs
-constexpr double kHostGap = 10;     // between the memory of the device and that of the host
-constexpr double kHostPart = 0.3;   // of both together
-constexpr double kLeastHost = 22;   // points of height; where there are fewer, the device has them all
+constexpr double kMostAbove = 2.2;  // limit of the scale, as a multiple of the schedule's own peak
+constexpr double kHostGap = 10;     // points between the memory of the device and that of the host
+constexpr double kHostPart = 0.3;   // share of the host in the height of both
+constexpr double kLeastHost = 22;   // points of height; if there are fewer, the host's memory is not shown
 
 class SchedulePainter {
   public:
@@ -73,7 +73,7 @@ class SchedulePainter {
             std::string label = scene_.axis_titles ? tick.label : with_unit(tick.label, places_.x.unit);
             double half = canvas_.text_width(label, style) / 2;
             if (x - half < free_from || x + half > scene_.rect.x + scene_.rect.width) continue;
-            // At the left edge it stays right of what is below the names.
+            // At the left edge the label must not cover the text below the names.
             double middle = scene_.axis_titles ? x : std::max(x, left_ - 4 + half);
             canvas_.text({middle, bottom_ + style.size + 7}, label, style);
             free_from = middle + half + 8;
@@ -139,7 +139,8 @@ class SchedulePainter {
         canvas_.end();
     }
 
-    /// Behind, in grey: what recomputation saves is the room between the two curves.
+    /// Paints, behind everything else, the memory without recomputation in grey. The area between the two
+    /// curves is what recomputation saves.
     void plain_curve() {
         const std::vector<Point> points =
             staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
@@ -182,14 +183,14 @@ class SchedulePainter {
         return {left - 3, at.y - style.size, width + 6, style.size + 3};
     }
 
-    /// Text on a ground of its own, so that lines do not run through it.
+    /// Paints text on a background, so that lines do not run through the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
         notes_.push_back(place_of_note(at, text, style));
         canvas_.rectangle(notes_.back(), paper_.panel.faded(0.85), {}, 2);
         canvas_.text(at, text, style);
     }
 
-    /// A little lower where it would lie on notes that are there.
+    /// Paints a note, a little lower if it would overlap existing notes.
     void note_beside(Point at, const std::string& text, const TextStyle& style) {
         const auto crosses = [](const Rect& a, const Rect& b) {
             return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -201,7 +202,7 @@ class SchedulePainter {
         }
     }
 
-    /// One mark a point of the picture at most.
+    /// Marks the evictions, at most one for each point of the picture.
     void evictions() {
         constexpr double kHeight = 8;
         const Color color = paper_.of(Decision::recompute);
@@ -222,7 +223,7 @@ class SchedulePainter {
         double y = places_.y.at(static_cast<double>(scene_.budget.value));
         const bool cut_off = y < memory_.y;
         if (!cut_off) canvas_.line({left_, y}, {right_, y}, {paper_.budget, 1.2, {7, 4}});
-        // On the side away from the peak, whose name is on the same height.
+        // The label is on the side away from the peak, because the peak's name has the same height.
         bool left = peak_x() && *peak_x() > (left_ + right_) / 2;
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
@@ -236,7 +237,7 @@ class SchedulePainter {
         return filled(say("Picture", "budget %1"), {format_bytes(scene_.budget)});
     }
 
-    /// Nothing where the peak is not in what is shown.
+    /// Returns the place of the peak, or nullopt if the peak is not in the shown part.
     std::optional<double> peak_x() const {
         const LaneData& data = scene_.data;
         if (data.step_begin.empty()) return {};
@@ -248,7 +249,7 @@ class SchedulePainter {
         return places_.x.at(at);
     }
 
-    /// Where it is only as far as there is room.
+    /// Returns the text at the peak, with the place of the peak as far as there is room.
     std::string peak_text(const TextStyle& style, double room) const {
         auto step = static_cast<std::size_t>(scene_.data.peak_step);
         std::string peak = filled(say("Picture", "peak %1"), {format_bytes(Bytes(scene_.data.peak))}),
@@ -269,20 +270,20 @@ class SchedulePainter {
         if (!at) return;
         Point p{*at, places_.y.at(static_cast<double>(scene_.data.peak))};
         double above = std::min(p.y, places_.y.at(static_cast<double>(scene_.budget.value)));
-        if (p.y - above > 26) above = p.y;  // the budget is far away: stay with the peak
+        if (p.y - above > 26) above = p.y;  // the budget is far away, so the name stays at the peak
         bool left = p.x > (left_ + right_) / 2;
         Color color = paper_.text(paper_.data(kBlue));
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
                         .color = color,
                         .align = left ? Align::right : Align::left};
-        // The budget's name stands at the end that the text goes to.
+        // The name of the budget is at the end to which the text leads.
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
         if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
         const double width = canvas_.text_width(text, style),
                      other_room = (left ? right_ - p.x : p.x - left_) - 20;
-        if (width > room && width <= other_room) {  // the two names would lie on each other
+        if (width > room && width <= other_room) {  // the two names would overlap
             left = !left;
             style.align = left ? Align::right : Align::left;
         }
@@ -316,9 +317,9 @@ class SchedulePainter {
     SchedulePlaces places_;
     const Rect& memory_;
     double left_, right_, bottom_;
-    double floor_;  ///< of the device's memory
+    double floor_;  ///< bottom of the device's memory
     TextStyle tick_, note_;
-    std::vector<Rect> notes_;  ///< where they are
+    std::vector<Rect> notes_;  ///< places of the notes
 };
 
 }  // namespace
@@ -372,8 +373,9 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     int count = std::max(2, static_cast<int>(places.plot.width / 105));
     places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
                                                  : count_axis(from, to, "runs", left, right, count);
-    // Headroom for the names of the peak and of the budget. The step without recomputation, and the budget of
-    // a large card, may be so much more that nothing could be told apart below: both are cut off then.
+    // The scale has headroom for the names of the peak and of the budget. The step without recomputation, and
+    // the budget of a large card, may be so much higher that the schedule's own curve would be flat. Both are
+    // cut off then.
     const double own = static_cast<double>(scene.data.peak);
     const double plain = scene.plain ? static_cast<double>(scene.plain->peak) : 0;
     const double above = std::max(plain, static_cast<double>(scene.budget.value));

@@ -1,4 +1,5 @@
-// The lanes of a schedule above its memory over time, on the device and on the host, for a window and for a file.
+// Paints the lanes of a schedule above its memory over time, on the device and on the host, for a window and
+// for a file.
 #pragma once
 
 #include <cstdint>
@@ -16,59 +17,61 @@
 
 namespace rematlas {
 
-/// What is shown, and where. References must stay valid while it is painted.
+/// The content of a picture and its place. References must stay valid while the picture is painted.
 struct ScheduleScene {
     const Graph& graph;
     const std::vector<Step>& steps;
     const LaneData& data;
-    /// The step without recomputation, as a grey curve behind; shown where it needs more memory.
+    /// The step without recomputation, as a grey curve in the background. It is shown where it needs more
+    /// memory.
     const LaneData* plain = nullptr;
-    /// The memory by part of the model, instead of as one curve.
+    /// With a stack, the memory is shown by part of the model instead of as one curve.
     const MemoryStack* stack = nullptr;
-    /// Steps by which online eviction made room: marks above the memory.
+    /// Steps by which online eviction made room. They are marked above the memory.
     const std::vector<std::int32_t>* evicted = nullptr;
-    Bytes budget = {};  ///< 0: none
+    Bytes budget = {};  ///< 0: no budget
     std::optional<Bytes> host_budget = {};
-    Bytes resident = {};  ///< there for the whole step
+    Bytes resident = {};  ///< bytes held during the whole step
 
-    double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
+    double from = 0, to = 0;  ///< shown part of the axis; if empty, the whole axis is shown
 
-    Rect rect;                 ///< of everything, names and axis included
-    double names_width = 96;   ///< left of the lanes
-    double corner_height = 0;  ///< at the lower left, that something else covers: no numbers stand there
+    Rect rect;                 ///< place of everything, including names and axis
+    double names_width = 96;   ///< width left of the lanes
+    double corner_height = 0;  ///< height at the lower left that something else covers, so that no numbers
+                               ///< are painted there
     double right_room = 14;
     double lane_height = 20, lane_gap = 4;
     double text_size = 11;
-    bool axis_titles = false;  ///< names and units of the axes beside them, not at each number
+    bool axis_titles = false;  ///< whether names and units are beside the axes, instead of at each number
 
-    const IdVector<OpId, char>* marked = nullptr;  ///< ops that are selected
+    const IdVector<OpId, char>* marked = nullptr;  ///< selected ops
     int cursor = -1;                               ///< step with a line through it; -1: none
     int hovered = -1;                              ///< step with a frame around it; -1: none
     const palette::Paper& paper = palette::kLight;
 };
 
-/// Where the parts of a scene lie.
+/// The places of the parts of a scene.
 struct SchedulePlaces {
-    Rect plot;                ///< lanes and memory
-    std::vector<Rect> lanes;  ///< as `LaneData::lanes`
+    Rect plot;                ///< place of the lanes and the memory
+    std::vector<Rect> lanes;  ///< in the order of `LaneData::lanes`
     Rect memory;
-    Rect host;  ///< below it, of what the host holds; without height where it never holds anything
-    Axis x, y;  ///< in the axis of the data, and in bytes
+    Rect host;  ///< memory of the host, below `memory`; has height 0 if the host never holds anything
+    Axis x, y;  ///< `x` in the axis of the data, `y` in bytes
     Axis host_y;
 };
 
 SchedulePlaces places_of(const ScheduleScene& scene);
 
-/// Runs that are narrower than a point are joined: neighbours without a pause become one bar, and where many
-/// share a column of the picture, its shade tells how much of it they take. So the cost is that of the shown
-/// points, and one look at each bar.
+/// Paints a schedule. Runs narrower than a point are joined: neighbours without a pause become one bar. If
+/// many runs share a column of the picture, its shade shows how much of it they take. So the cost depends on
+/// the number of shown points, and linearly on the number of bars.
 void paint_schedule(Canvas& canvas, const ScheduleScene& scene);
 
-/// Room that the lanes and the memory need for a plot of the device's memory of a height.
+/// Returns the height of the lanes and the memory if the device's memory has the height `memory_height`.
 double schedule_height(const LaneData& data, double lane_height, double lane_gap, double memory_height,
                        bool axis_titles);
 
-/// "forward", "copy to host".
+/// Returns the name of a lane, such as "forward" or "copy to host".
 std::string lane_name(DrawnLane lane);
 
 }  // namespace rematlas

@@ -8,7 +8,7 @@ namespace rematlas {
 namespace {
 
 constexpr int kShades = 12;
-constexpr double kThin = 0.45;  // most part of the page in what carries no name
+constexpr double kThin = 0.45;  // largest share of the page in colours without names on them
 
 }  // namespace
 

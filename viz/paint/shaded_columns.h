@@ -1,5 +1,6 @@
-// What is too narrow to be drawn in a row of a picture: each column of the row, a point wide, gets a shade
-// that tells how much of it is taken. So a row costs no more rectangles than it has columns.
+// Shades for things that are too narrow to be drawn in a row of a picture. Each column of the row, one point
+// wide, gets a shade that shows how much of it is covered. So a row has at most as many rectangles as
+// columns.
 //
 //     ShadedColumns columns(row, paper);
 //     columns.cover(left, right, color);  // for each thing
@@ -15,23 +16,23 @@ namespace rematlas {
 
 class ShadedColumns {
   public:
-    /// Points; narrower things are better shaded than drawn.
+    /// In points. Things narrower than this are shaded instead of drawn.
     static constexpr double kNarrow = 2;
 
     ShadedColumns(const Rect& row, const palette::Paper& paper);
 
-    /// Adds what lies between two points to the columns that it touches.
+    /// Adds the stretch between two points to the columns that it touches.
     void cover(double left, double right, const Color& color);
-    /// Columns of one shade and colour are one rectangle.
+    /// Paints neighbouring columns of equal shade and colour as one rectangle.
     void paint(Canvas& canvas) const;
-    /// How much of the page is in colours on which no name stands.
+    /// Returns the share of the page in colours without names on them.
     static double page_part(const palette::Paper& paper);
 
   private:
-    /// How much of a column is taken, and in which colour.
+    /// How much of a column is covered, and in which colour.
     struct Column {
         double covered = 0;
-        Color color{0, 0, 0, 0};  ///< sum over the parts
+        Color color{0, 0, 0, 0};  ///< sum over the covered parts
     };
     static int shade_of(const Column& column);
     static bool same_shade(const Column& a, const Column& b);

@@ -1,4 +1,4 @@
-// Where each step of a schedule lies on an axis of time, or of runs.
+// The place of each step of a schedule on an axis of time or of runs.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace rematlas {
 struct StepSpans {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    std::vector<double> begin = {}, end = {};  ///< by step; equal for what takes no time
+    std::vector<double> begin = {}, end = {};  ///< by step; equal for steps that take no time
 
     double middle(int step) const {
         const auto i = static_cast<std::size_t>(step);
@@ -20,8 +20,8 @@ struct StepSpans {
     }
 };
 
-/// `simulation` is that of `steps`; an empty one gives no spans. The axis `steps` gives each run the same
-/// width.
+/// Returns the spans of a schedule's steps. `simulation` must be that of `steps`; if it is empty, there are
+/// no spans. With the axis `steps`, all runs have the same width.
 StepSpans step_spans(const std::vector<Step>& steps, const Simulation& simulation, LaneAxis axis);
 
 }  // namespace rematlas

@@ -8,7 +8,8 @@ namespace rematlas {
 
 namespace {
 
-/// The number with at most two decimals, since no screen or printer shows less than a hundredth of a point.
+/// Returns the number with at most two decimals, because no screen or printer shows less than a hundredth of
+/// a point.
 std::string number(double x) {
     char text[32];
     int n = std::snprintf(text, sizeof text, "%.2f", std::abs(x) < 0.005 ? 0.0 : x);
@@ -64,7 +65,7 @@ class SvgCanvas final : public PictureCanvas {
         if (style.align == Align::center) out_ += " text-anchor=\"middle\"";
         if (style.align == Align::right) out_ += " text-anchor=\"end\"";
         if (style.upward) out_ += " transform=\"rotate(-90 " + number(at.x) + " " + number(at.y) + ")\"";
-        // With `textLength`, the text has its planned width in another font, too.
+        // With `textLength`, the text has its planned width even in another font.
         if (text.size() > 1)
             out_ +=
                 " textLength=\"" + number(text_width(text, style)) + "\" lengthAdjust=\"spacingAndGlyphs\"";

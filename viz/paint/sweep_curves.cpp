@@ -12,8 +12,8 @@ namespace rematlas {
 
 namespace {
 
-/// The name of a curve whose schedules make copies. Each case is a whole sentence, because other languages
-/// order the words in other ways.
+/// Returns the name of a curve whose schedules make copies. Each case is a whole sentence, because other
+/// languages have other word orders.
 std::string copies_sentence(Offload what, bool link) {
     if (what == Offload::activations)
         return link ? say("Picture", "%1 with copies of activations over %2")
@@ -31,7 +31,7 @@ std::string with_copies(const std::string& name, const Copies& copies) {
     return filled(copies_sentence(copies.what, !link.empty()), {name, link});
 }
 
-/// Whether the bound covers schedules of any order, not only those of Checkmate's stages.
+/// Says whether the bound holds for schedules of any order, not only for those of Checkmate's stages.
 bool is_of_any_order(const Bound& bound) {
     return bound.over && holds_for(*bound.over, ScheduleClass::any_order);
 }

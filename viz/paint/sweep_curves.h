@@ -1,5 +1,5 @@
-// How the curves of a sweep are told apart: a solver has a colour and a shape, and the copies that it may
-// make have a dash and a name.
+// How the curves of a sweep are distinguished: each solver has a colour and a shape, and each kind of copies
+// has a dash and a name.
 #pragma once
 
 #include <string>
@@ -9,21 +9,23 @@
 
 namespace rematlas {
 
-/// "atlas with copies of activations over PCI Express 4.0 x16", in the language of pictures.
+/// Returns the name of a curve, such as "atlas with copies of activations over PCI Express 4.0 x16", in the
+/// language of pictures.
 std::string curve_name(const SweepCurve& curve);
 
-/// The lengths on and off of the curve's line, by the copies that its schedules may make; empty: solid.
+/// Returns the lengths of strokes and gaps of the curve's line, by the copies that its schedules may make;
+/// empty for a solid line.
 std::vector<double> curve_dash(const SweepCurve& curve);
 
-/// The place of a curve's colour in the palette, and of its shape among the shapes. A solver has its own,
-/// whatever other curves there are.
+/// Returns the index of a curve's colour in the palette, which is also the index of its shape. Each solver
+/// has its own, whatever other curves there are.
 std::size_t curve_look(const SweepCurve& curve);
 
-/// Whether any curve has schedules with copies to the host.
+/// Says whether any curve has schedules with copies to the host.
 bool has_copies(const Sweep& sweep);
 
-/// The schedules of a curve. No other schedule of the curve beats those in `best`, whose peaks ascend while
-/// their overheads descend.
+/// The schedules of a curve. No other schedule of the curve is better than those in `best`. In `best`, peaks
+/// ascend and overheads descend.
 struct FoundCurve {
     std::vector<int> best;    ///< indices into the points of the curve
     std::vector<int> beaten;  ///< the other schedules
@@ -31,22 +33,22 @@ struct FoundCurve {
 FoundCurve found_in(const SweepCurve& curve);
 bool was_found(const SweepPoint& point);
 
-/// No schedule within the budget, or within a smaller budget, has a smaller overhead.
+/// A proof that no schedule within this budget, or within a smaller budget, has a smaller overhead.
 struct BoundStep {
     Bytes budget;
     double overhead;
 };
 
-/// The bounds that are proven of all schedules that may make the copies `what`, as a falling staircase.
+/// The bounds that are proven for all schedules that may make the copies `what`, as a falling staircase.
 struct BoundCurve {
     Offload what = Offload::none;
-    std::vector<BoundStep> steps;  ///< by budget
+    std::vector<BoundStep> steps;  ///< sorted by budget
 };
 
-/// One curve for each kind of copies in the sweep for which a bound is proven.
+/// Returns one curve for each kind of copies in the sweep for which a bound is proven.
 std::vector<BoundCurve> bound_curves(const Sweep& sweep);
 
-/// "proven lower bound", with the copies that schedules may make if there are any.
+/// Returns "proven lower bound", followed by the copies that schedules may make if there are any.
 std::string bound_name(const BoundCurve& bound);
 
 }  // namespace rematlas

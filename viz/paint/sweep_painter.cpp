@@ -34,9 +34,10 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
 }
 
 constexpr double kLegendBeside = 172, kLegendRow = 19;
-constexpr double kSample = 28, kSampleRoom = 36;  // length of the line before a name; room for it
+constexpr double kSample = 28, kSampleRoom = 36;  // length of the line before a name; room for the line
 
-/// Upper left corners of the entries, in rows that are filled from the left; in a box one below the other.
+/// Returns the upper left corners of the entries: in rows that are filled from the left, or, in a box, one
+/// below the other.
 std::vector<Point> legend_places(const std::vector<LegendEntry>& entries, const SweepScene& scene,
                                  const TextRuler& ruler, const Rect& area) {
     std::vector<Point> places;
@@ -76,7 +77,7 @@ class SweepPainter {
         forbidden();
         canvas_.clip({plot_.x, plot_.y, plot_.width, plot_.height + 2});
         for (std::size_t i = 0; i < bounds_.size(); ++i) bound(i);
-        for (std::size_t i = curves_.size(); i-- > 0;) line(i);  // the first solver ends on top
+        for (std::size_t i = curves_.size(); i-- > 0;) line(i);  // the first solver is painted last, on top
         canvas_.unclip();
         keep_all();
         budget();
@@ -137,8 +138,8 @@ class SweepPainter {
         canvas_.text({scene_.rect.x + 4 + title.size, plot_.y + plot_.height / 2}, beside_title, title);
     }
 
-    /// Paints the area left of the least peak, where no schedule exists. Whether schedules exist between the
-    /// least peak and the smallest peak found is not known.
+    /// Paints the area left of the least peak, where no schedule exists. It is unknown whether schedules
+    /// exist between the least peak and the smallest peak that was found.
     void forbidden() {
         if (!scene_.least) return;
         double right = std::min(x(*scene_.least), right_);
@@ -169,7 +170,7 @@ class SweepPainter {
         canvas_.end();
     }
 
-    /// A dotted line. The more copies the schedules may make, the fewer dots the line has.
+    /// Returns the pen of a dotted line. The more copies the schedules may make, the fewer dots the line has.
     Pen bound_pen(std::size_t i) const {
         return {paper_.ink, 1.4, {1.5, 3 + 2 * static_cast<double>(bounds_[i].what)}};
     }
@@ -247,7 +248,7 @@ class SweepPainter {
         canvas_.text({at, plot_.y - 6}, format_overhead(found.overhead), style);
     }
 
-    /// Paints a marker. It is hollow if the schedules of the curve may make copies.
+    /// Paints a marker. The marker is hollow if the schedules of the curve may make copies.
     void marker(Point p, std::size_t curve, double scale = 1) {
         const bool hollow = scene_.sweep.curves[curve].copies.what != Offload::none;
         const Pen rim = hollow ? Pen{color(curve), 1.6} : Pen{paper_.page, 1};
@@ -381,7 +382,8 @@ SweepRange whole_range(const SweepScene& scene) {
     return {
         .least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
         .most = static_cast<double>(high) + margin,
-        .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,  // updates on the host can save time
+        // updates on the host can make the step faster
+        .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,
         .slowest = slowest};
 }
 
@@ -395,7 +397,7 @@ SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler) {
         places.legend = {left - 24, all.y + 6, std::max(1.0, right - left + 24), 0};
         const std::vector<Point> rows = legend_places(entries, scene, ruler, places.legend);
         places.legend.height = rows.empty() ? 0 : rows.back().y + kLegendRow - places.legend.y;
-        top += places.legend.height + 6;  // points above the plot have their labels there
+        top += places.legend.height + 6;  // room for the labels of points above the plot
     } else {
         right -= kLegendBeside + 14;
         places.legend = {right + 14, top, kLegendBeside,

@@ -3,8 +3,9 @@
 namespace rematlas {
 namespace {
 
-/// Whether the text begins with a character that turns the direction of the text after it or ends a line
-/// (U+2028 to U+202E, U+2066 to U+2069). In a name such a character would change the words beside the name.
+/// Says whether the text begins with a character that changes the direction of the text after it, or that
+/// ends a line (U+2028 to U+202E, U+2066 to U+2069). In a name, such a character would change the text beside
+/// the name.
 bool changes_what_follows(std::string_view text) {
     const auto byte = [&](std::size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;

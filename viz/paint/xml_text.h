@@ -1,4 +1,4 @@
-// Text between the tags and in the attributes of XML and HTML.
+// Escapes text for XML and HTML, between tags and in attributes.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Markup is escaped. Control characters, which XML has no way to write, become blanks.
+/// Returns the text with markup escaped. Control characters, which XML cannot represent, become blanks.
 std::string xml_text(std::string_view text);
 
 }  // namespace rematlas

@@ -54,7 +54,8 @@ std::string cost(const Graph& graph, const StepFigures& figures) {
     return why.empty() ? "It costs " + longer + "." : "It costs " + longer + ": " + why + ".";
 }
 
-/// "no schedule within this budget" with what is held fixed: by pins, and in a smaller class.
+/// Returns "no schedule within this budget", with the conditions under which this holds: the pins, and the
+/// class of schedules.
 std::string among(const Schedule& schedule) {
     std::string which =
         schedule.budget.value > 0 ? "no schedule within this budget" : "no schedule of this peak";
@@ -83,7 +84,8 @@ std::string distance_to_best(const Schedule& schedule) {
     return line + " This one is within " + gap + " of the best possible.";
 }
 
-/// The least memory of the sweep's points at no more than an overhead; null: none.
+/// Returns the point of the sweep with the least memory whose overhead is at most `overhead`; null if there
+/// is none.
 const SweepPoint* smallest_within(const Sweep& sweep, double overhead, std::string* solver) {
     const SweepPoint* best = nullptr;
     for (const SweepCurve& curve : sweep.curves) {

@@ -21,7 +21,7 @@ std::int64_t rounded(double length) {
     return std::llround(length);
 }
 
-/// Every op by itself, in all of its frames.
+/// Returns the view that shows every op, in all of its frames.
 BlockView wholly_expanded(const Graph& graph) {
     const Blocks blocks = decompose(graph);
     ExpandedBlocks expanded;
@@ -31,8 +31,8 @@ BlockView wholly_expanded(const Graph& graph) {
     return make_block_view(graph, blocks, expanded);
 }
 
-/// The boxes of the frames when they are collapsed, as items of a view: their texts decide how large
-/// they are.
+/// Returns the sizes of the boxes of collapsed frames. Each size depends on the texts of the box, as for an
+/// item of a view.
 std::vector<Size> collapsed_sizes(const BlockView& view) {
     BlockView boxes;
     for (const BlockViewCluster& cluster : view.clusters) {
@@ -123,7 +123,8 @@ class GeometryWriter {
         return column.take();
     }
 
-    /// A single curve along the flow is told from its ends.
+    /// Adds the route of an edge. A single curve along the flow follows from its ends, so its points are left
+    /// out.
     static void add_route(PackedColumn& column, EdgeRole role, const std::vector<Point>& spline,
                           const UnitFrames& frames) {
         const bool flow = role == EdgeRole::down || role == EdgeRole::up;

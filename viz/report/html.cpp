@@ -15,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// An element with text or other elements in it.
+/// Returns an element that contains text or other elements.
 std::string element(std::string_view tag, std::string_view content) {
     std::string out = "<";
     out.append(tag).append(">").append(content);
@@ -32,12 +32,12 @@ std::string decimal_percent(double share) {
     return text;
 }
 
-/// Where what is between them is not read as XML, a browser that reads HTML sees two comments.
+/// Returns the script for the page. A parser of HTML takes the two CDATA lines for comments of the script.
 std::string script_in_page(PageUse use) {
     return "//<![CDATA[\n" + report_script(use) + "//]]>";
 }
 
-/// JSON in which nothing can end the element around it or begin another, whatever names there are.
+/// Returns JSON in which no name can end the surrounding element or begin another one.
 std::string inert_json(const nlohmann::json& data) {
     const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     std::string inert;
@@ -55,7 +55,7 @@ std::string inert_json(const nlohmann::json& data) {
     return inert;
 }
 
-/// As short as it can be and still the same number, whatever the language of the system.
+/// Returns the shortest text that is exactly this number, whatever the system's language.
 std::string exact(double number) {
     return nlohmann::json(number).dump();
 }

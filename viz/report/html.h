@@ -1,6 +1,6 @@
-// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures, and a script with
-// its data. One file, with nothing from elsewhere in it: its policy forbids the browser to load or run
-// anything else. A page that is served may call its server, and no other.
+// An HTML page that is also well-formed XML: headings, paragraphs, tables, pictures, and a script with its
+// data. The page is one file and loads nothing: its policy forbids the browser to load or run anything else.
+// A page that is served may call its own server only.
 //
 //     HtmlPage page("GPT under 2 GiB");
 //     page.heading("Figures");
@@ -18,18 +18,20 @@
 
 namespace rematlas {
 
-// What stands in a cell or a paragraph. Numbers carry the exact value for programs: <data value="1536">1.50 KiB</data>.
+// The content of a cell or a paragraph. Numbers also carry the exact value for programs: <data
+// value="1536">1.50 KiB</data>.
 std::string html_text(std::string_view text);
 std::string html_bytes(Bytes bytes);
 std::string html_time(Nanoseconds time);
 std::string html_count(std::size_t count);
-std::string html_overhead(double overhead);                 ///< "+7.1 %"
-std::string html_share(double share);                       ///< "12.3 %"
-std::string html_bar(double share, std::string_view cell);  ///< the cell over a bar of that part of its width
+std::string html_overhead(double overhead);                 ///< for example "+7.1 %"
+std::string html_share(double share);                       ///< for example "12.3 %"
+std::string html_bar(double share, std::string_view cell);  ///< the cell, over a bar that fills this share of
+                                                            ///< its width
 
 struct HtmlColumn {
     std::string title;
-    bool number = false;  ///< set to the right
+    bool number = false;  ///< aligned to the right
 };
 
 class HtmlPage {
@@ -41,12 +43,12 @@ class HtmlPage {
     void paragraph(std::string_view text);
     void note(std::string_view text);  ///< in small letters
     void table(const std::vector<HtmlColumn>& columns, const std::vector<std::vector<std::string>>& rows);
-    /// What is named and what it is.
+    /// Adds a list of names, each with its value.
     void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-    /// SVG for readers with a light and with a dark screen; paper is light.
+    /// Adds a picture as SVG, in a version for light and one for dark screens. Paper uses the light version.
     void picture(std::string_view for_light, std::string_view for_dark, std::string_view caption);
 
-    /// `data` is what the script of reports (resources/report) is told.
+    /// Returns the page. `data` is passed to the script of reports (resources/report).
     std::string finish(const nlohmann::json& data);
 
   private:

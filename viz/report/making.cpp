@@ -1,4 +1,4 @@
-// How the schedule of a report was made, and what of it was checked.
+// The section about how the schedule of a report was made and how it was checked.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ std::string value_text(const json& value) {
     std::string words = value.is_string() ? value.get<std::string>() : value.dump();
     if (words.size() <= kLongestValue) return html_text(words);
     std::size_t end = kLongestValue;
-    while ((static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // whole characters
+    while ((static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // does not cut a character in two
     return html_text(words.substr(0, end) + "…");
 }
 

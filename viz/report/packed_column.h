@@ -1,8 +1,8 @@
-// A column of integers as a short text, for pages that hold thousands of them.
+// A column of integers as a short text, for pages with thousands of numbers.
 //
-// Each number is written as the digits of base 32 of its zigzag code (0, -1, 1, -2, ... become 0, 1, 2,
-// 3, ...), the lowest first; a digit that is not the last has 32 added. The 64 letters are those of
-// base64. A small number takes one letter, and no letter needs to be escaped in JSON or HTML.
+// Each number is written as the base-32 digits of its zigzag code (0, -1, 1, -2, ... become 0, 1, 2, 3, ...),
+// the lowest digit first. Each digit except the last has 32 added. The 64 letters are those of base64. A
+// small number takes one letter, and no letter needs escaping in JSON or HTML.
 //
 //     PackedColumn column;
 //     for (const Op& op : graph.ops) column.add(op.time.value);
@@ -19,7 +19,7 @@ namespace rematlas {
 class PackedColumn {
   public:
     void add(std::int64_t number);
-    /// The difference to the number that was added in this way before, or to 0.
+    /// Adds the difference from the number of the previous call, or from 0.
     void add_change(std::int64_t number);
     std::string take() { return std::move(letters_); }
 
@@ -28,7 +28,7 @@ class PackedColumn {
     std::int64_t last_ = 0;
 };
 
-/// The numbers of a column; stops before the first letter that is none.
+/// Returns the numbers of a column; stops before the first letter that is not one of the 64 letters.
 std::vector<std::int64_t> unpacked(std::string_view letters);
 /// Returns the numbers of a column that was filled with `add_change`.
 std::vector<std::int64_t> unpacked_changes(std::string_view letters);

@@ -83,7 +83,7 @@ char letter_of(StepKind kind) {
     return 'f';
 }
 
-/// The column, or nothing where all of its numbers are 0.
+/// Returns the column, or an empty text if all of its numbers are 0.
 std::string unless_zero(const std::vector<std::int64_t>& numbers) {
     PackedColumn column;
     bool any = false;
@@ -164,7 +164,7 @@ Result<json> plan_data(const Graph& graph, const ReportedSchedule& reported) {
 
 namespace {
 
-/// The plan of a point of a sweep: a schedule that was given and needs and costs just that.
+/// Returns the index of the given schedule with the peak and the overhead of the point, or -1.
 int plan_of(const SweepPoint& point, const std::vector<ReportedSchedule>& schedules) {
     for (std::size_t i = 0; i < schedules.size(); ++i) {
         const Schedule& schedule = *schedules[i].schedule;

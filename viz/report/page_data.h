@@ -1,25 +1,27 @@
-// What the script of a report's page is told: the graph, its plans and its sweeps as one JSON object.
+// The data for the script of a report's page: the graph, its plans and its sweeps as one JSON object.
 //
-// Whole columns of numbers are texts (packed_column.h). Times are nanoseconds, sizes bytes. Fields:
-// - "name", "made_by"; "strings": every name once, which columns point to.
-// - "tensors": "name", "kind" (in the order of TensorKind), "bytes", "layout": one a tensor.
+// Columns of numbers are written as texts (packed_column.h). Times are in nanoseconds, sizes in bytes.
+// Fields:
+// - "name", "made_by"; "strings": every name once; columns have indices into it.
+// - "tensors": "name", "kind" (in the order of TensorKind), "bytes", "layout": one for each tensor.
 // - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (-1: none), "group", "flags" (1:
-//   random, 2: it runs once): one an op. "inputs", "outputs": for each op the count, then the
-//   tensors, each as the change from the one before. "inplace": for each op the count, then pairs
-//   (out, in).
-// - "classes": of modules, by path.
-// - "groups": the parts of the model that a picture tells apart; "results": tensors.
-// - "plans": the schedules, and the step without recomputation, which "plain" points to. Steps are
-//   columns: "kinds" a letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run
-//   on the host), "ids" changes, "during" changes: the bytes on the device while the step goes on.
-//   "gaps": how long after the step before it starts, "lengths": how much longer than its op it
-//   takes; both empty where all are 0. "start": tensors on the device at the start, changes. "host":
-//   bytes on the host after each step, changes; empty where there never are any. "beside": four
-//   numbers each: which queue (0 to the host, 1 to the device, 2 ops there), step, start, length.
-//   "waits": three numbers each: step, start, length.
-// - "curves", "bounds": what the sweeps found and proved; a point names its plan, or -1.
-// - "served": true where the page is; not there in a file.
-// - "least": no schedule without copies needs less; "blocks": block_geometry.h, or {"missing": why}.
+//   random, 2: runs only once): one for each op. "inputs", "outputs": for each op the count, then the
+//   tensors, each as the difference from the one before. "inplace": for each op the count, then pairs (out,
+//   in).
+// - "classes": classes of modules, by path.
+// - "groups": the parts of the model that a picture distinguishes; "results": tensors.
+// - "plans": the schedules, and the step without recomputation, whose index is "plain". Steps are columns.
+//   "kinds": one letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run on the host).
+//   "ids": differences. "during": bytes on the device during the step, as differences. "gaps": time from the
+//   end of the step before to the start of the step; "lengths": time that the step takes beyond its op's;
+//   both are empty if all are 0. "start": tensors on the device at the start, as differences. "host": bytes
+//   on the host after each step, as differences; empty if all are 0. "beside": four numbers each: queue (0 to
+//   the host, 1 to the device, 2 ops on the host), step, start, length. "waits": three numbers each: step,
+//   start, length.
+// - "curves", "bounds": what the sweeps found and proved; a point has the index of its plan, or -1.
+// - "served": true if the page is served; missing in a file.
+// - "least": every schedule without copies needs at least these bytes; "blocks": see block_geometry.h, or
+//   {"missing": why}.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,19 +31,19 @@
 
 namespace rematlas {
 
-/// Errors: a schedule that cannot be played, named by its first step that cannot. Without a graph there
-/// are curves and bounds alone.
+/// Errors: a schedule that cannot be simulated; the message names its first step that fails. Without a graph,
+/// the object has only curves and bounds.
 Result<nlohmann::json> page_data(const ReportOf& of);
 
-/// The plans that a page of the graph holds, in their order: those given, then `plain`, which is the step
-/// without recomputation, where none of them is that step.
+/// Returns the plans of a page of the graph, in order: the given plans, then `plain`, the step without
+/// recomputation, if no given plan is equal to it.
 std::vector<ReportedSchedule> plans_of_page(const std::vector<ReportedSchedule>& given,
                                             const Schedule& plain);
 
-/// One of "plans". Errors: the schedule cannot be played.
+/// Returns an entry of "plans". Fails if the schedule cannot be simulated.
 Result<nlohmann::json> plan_data(const Graph& graph, const ReportedSchedule& reported);
 
-/// "curves" and "bounds" of one sweep, whose points are looked for among the plans.
+/// Returns "curves" and "bounds" of one sweep. The plans of its points are searched for in `plans`.
 nlohmann::json sweep_data(const Sweep& sweep, const std::vector<ReportedSchedule>& plans);
 
 }  // namespace rematlas

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBase64Letters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of the 32 bytes that 64 hexadecimal digits name.
+/// Returns the base64 text of 32 bytes that are given as 64 hexadecimal digits.
 std::string base64_of_hex(const std::string& hex) {
     std::string out;
     for (std::size_t i = 0; i < hex.size(); i += 6) {

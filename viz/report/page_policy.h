@@ -1,4 +1,4 @@
-// What a browser may do for a page that holds all it needs.
+// What a browser may do for a page that contains everything it needs.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace rematlas {
 
-/// A Content-Security-Policy under which just this style and this script apply and run, each known by
-/// its digest; nothing is loaded, sent or framed, and no text is run as a script. A page that is served may
-/// send to where it came from.
+/// Returns a Content-Security-Policy under which only this style and this script apply, each identified by
+/// its digest. Nothing else is loaded, sent or framed, and no text is run as a script. A page that is served
+/// may send requests to its own server.
 std::string page_policy(std::string_view style, std::string_view script, PageUse use);
 
 }  // namespace rematlas

@@ -18,7 +18,7 @@ std::string hex_of(const Color& color) {
     return text;
 }
 
-/// Custom properties that the style sheet and the script read.
+/// Returns custom properties, which the style sheet and the script read.
 std::string colours_of(const Paper& paper) {
     std::string out;
     const auto add = [&](const std::string& name, const Color& color) {
@@ -46,7 +46,7 @@ std::string colours_of(const Paper& paper) {
 
 }  // namespace
 
-/// Dark paper is for a dark screen, unless the reader chose light; and the reverse.
+/// Dark screens get dark paper unless the reader chose light paper, and the reverse.
 std::string page_style(PageUse use) {
     const std::string light = colours_of(palette::kLight), dark = colours_of(palette::kDark);
     std::string out = "\n:root{color-scheme:light;" + light +

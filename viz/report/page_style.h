@@ -1,4 +1,4 @@
-// The style of a report: the colours of the palette on light and on dark paper, then
+// The style of a report: the colours of the palette on light and on dark paper, followed by
 // resources/report/report.css.
 #pragma once
 

@@ -1,11 +1,11 @@
-// What a page is made for.
+// How a page is used.
 #pragma once
 
 namespace rematlas {
 
 enum class PageUse {
-    file,    ///< it is opened from a disk, and calls nobody
-    served,  ///< it comes from `rematlas serve`, and may call the server that it came from
+    file,    ///< the page is opened from a disk and calls no server
+    served,  ///< the page comes from `rematlas serve` and may call that server
 };
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// The step without recomputation as a schedule, beside those that were planned.
+// The step without recomputation as a schedule, for comparison with planned schedules.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -1,4 +1,4 @@
-// All plans of a report, a row each.
+// The table of all plans of a report, with a row for each.
 #include "viz/report/report_parts.h"
 
 namespace rematlas {

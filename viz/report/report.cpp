@@ -37,7 +37,8 @@ Result<void> check_parts(const ReportOf& of) {
     return {};
 }
 
-/// Of the first schedule, or of the step without recomputation where there is none.
+/// Adds the sections in words. They describe the first schedule, or the step without recomputation if there
+/// is no schedule.
 Result<void> add_words(HtmlPage& page, const ReportOf& of, const Schedule& plain) {
     std::vector<StepFigures> figures;
     std::vector<ReportedSchedule> told = of.schedules;

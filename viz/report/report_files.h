@@ -1,4 +1,4 @@
-// The style and the script of reports, as they stand in resources/report; a page that is served has more of
+// The style and the script of reports, from the files in resources/report. A page that is served has more of
 // both.
 #pragma once
 
@@ -9,6 +9,6 @@
 namespace rematlas {
 
 std::string report_style(PageUse use);
-std::string report_script(PageUse use);  ///< all files of the script in one function of its own
+std::string report_script(PageUse use);  ///< all files of the script, in one function
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Stands in for reports in a build without cairo.
+// Replaces reports in a build without cairo.
 #include "viz/report/report.h"
 
 namespace rematlas {

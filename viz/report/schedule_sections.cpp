@@ -60,7 +60,7 @@ Result<void> add_memory(HtmlPage& page, const Graph& graph, const Schedule& sche
     return {};
 }
 
-/// As many levels as make a table of `kMostBlocks` rows.
+/// Returns the number of levels whose blocks make a table of at most `kMostBlocks` rows.
 int depth_to_show(const std::vector<BlockFigures>& blocks) {
     std::map<int, std::size_t> rows;
     for (const BlockFigures& block : blocks) ++rows[block.depth];

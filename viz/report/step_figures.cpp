@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// How often each op runs again.
+/// Returns how often each op runs again.
 IdVector<OpId, std::size_t> reruns_of(const Graph& graph, const Schedule& schedule) {
     IdVector<OpId, std::size_t> runs(graph.ops.size(), 0);
     for (const Step& step : schedule.steps)
@@ -25,7 +25,7 @@ Nanoseconds times(Nanoseconds time, std::size_t count) {
     return Nanoseconds(time.value * static_cast<std::int64_t>(count));
 }
 
-/// Sums over the blocks of the step. What happens in a backward block counts for its forward twin.
+/// Sums over the blocks of the step. Ops of a backward block count for its forward twin.
 class ForestSums {
   public:
     ForestSums(const Graph& graph, const IdVector<OpId, std::size_t>& reruns)
@@ -58,7 +58,8 @@ class ForestSums {
         while (blocks_[id].parent.valid()) id = blocks_[id].parent;
         return id;
     }
-    /// The block itself, or the forward twin of it or of the nearest block around it that has one.
+    /// Returns the block at which an op of `id` is counted: `id` itself, or the twin of the nearest block
+    /// from `id` outwards that has one.
     BlockId counted_at(BlockId id) const {
         if (holds_forward_[root_of(id)]) return id;
         for (BlockId at = id; at.valid(); at = blocks_[at].parent)
@@ -82,7 +83,7 @@ class ForestSums {
         });
     }
     void append(BlockId id, int depth, std::vector<BlockFigures>& rows) {
-        if (sums_[id].ops == 0) return;  // counted at its twin
+        if (sums_[id].ops == 0) return;  // the block is counted at its twin
         const Block& block = blocks_[id];
         BlockFigures row = sums_[id];
         row.name = block.name.empty() ? "block " + std::to_string(id.value) : block.name;
@@ -96,7 +97,7 @@ class ForestSums {
     IdVector<BlockId, Block> blocks_;
     IdVector<BlockId, BlockFigures> sums_;
     IdVector<OpId, BlockId> block_of_;
-    IdVector<BlockId, char> holds_forward_;  ///< of roots
+    IdVector<BlockId, char> holds_forward_;  ///< by root: whether it contains forward ops
 };
 
 std::vector<RecomputedModule> recomputed_modules(const Graph& graph,

@@ -1,4 +1,4 @@
-// What a report and the tables tell of a schedule, in numbers.
+// The numbers that a report and the tables give for a schedule.
 //
 //     const Result<StepFigures> figures = step_figures(graph, schedule);
 //     if (!figures) return figures.error();      // the checker refused the schedule
@@ -15,20 +15,20 @@
 
 namespace rematlas {
 
-/// A block with what lies in it and what its twin in the backward pass adds.
+/// A block, with the ops inside it and those of its twin in the backward pass.
 struct BlockFigures {
     std::string path;        ///< never empty
-    std::string name;        ///< the last part of it
-    int depth = 0;           ///< 0: a root
-    std::size_t ops = 0;     ///< with those of the twin
-    Nanoseconds time;        ///< of these, each once
-    Bytes made;              ///< by these, each once
-    Bytes at_peak;           ///< held at the peak of what these made
-    std::size_t reruns = 0;  ///< runs of ops that had run before
+    std::string name;        ///< the last part of `path`
+    int depth = 0;           ///< 0 for a root
+    std::size_t ops = 0;     ///< including the ops of the twin
+    Nanoseconds time;        ///< time of these ops, each once
+    Bytes made;              ///< bytes that these ops make, each once
+    Bytes at_peak;           ///< bytes made by these ops that are held at the peak
+    std::size_t reruns = 0;  ///< runs of these ops after their first run
     Nanoseconds extra;       ///< time of these runs
 };
 
-/// The ops of one module that are computed again.
+/// A module whose ops are computed again.
 struct RecomputedModule {
     std::string path;  ///< never empty
     std::size_t ops = 0;
@@ -37,21 +37,21 @@ struct RecomputedModule {
 };
 
 struct StepFigures {
-    CheckReport check;    ///< of the independent checker, without a violation
+    CheckReport check;    ///< result of the independent checker, without a violation
     Bytes keep_all_peak;  ///< peak of the step without recomputation
     Nanoseconds keep_all_time;
-    Bytes least;  ///< proven: no schedule without copies to the host needs less
+    Bytes least;  ///< proven: every schedule without copies to the host needs at least this
     Bytes resident;
-    Bytes copied_to_host;  ///< the sum of all copies
+    Bytes copied_to_host;  ///< sum over all copies
     Held at_peak;
-    OpId peak_op;                              ///< that runs at the peak; invalid where none does
-    std::vector<BlockFigures> blocks;          ///< parents before their children, in order of execution
-    std::vector<RecomputedModule> recomputed;  ///< most extra time first
+    OpId peak_op;                              ///< the op that runs at the peak; invalid if none does
+    std::vector<BlockFigures> blocks;          ///< parents before children, in the order of execution
+    std::vector<RecomputedModule> recomputed;  ///< sorted by extra time, the most first
     IdVector<TensorId, OpId> makers;           ///< invalid for residents
 };
 
-/// Errors (negative): the checker refuses the schedule; the line names its first violation. Cost: that of the
-/// checker, about 2 ms per thousand steps, and up to a second for `least`.
+/// Fails (negative) if the checker refuses the schedule; the message is its first violation. Cost: that of
+/// the checker, about 2 ms for a thousand steps, and up to a second for `least`.
 Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// What is known of a schedule or a sweep as comma-separated lines (RFC 4180), for spreadsheets and scripts: exact numbers,
-// with their units in the titles. The table of steps is core/schedule/export.h's.
+// Tables about a schedule or a sweep as comma-separated lines (RFC 4180), for spreadsheets and scripts.
+// Numbers are exact, with their units in the titles. core/schedule/export.h has the table of steps.
 #pragma once
 
 #include <string>
@@ -11,13 +11,16 @@
 
 namespace rematlas {
 
-/// A line a block, parents before their children: depth,path,ops,time_ns,made_bytes,peak_bytes,reruns,extra_ns.
+/// One line for each block, parents before their children:
+/// depth,path,ops,time_ns,made_bytes,peak_bytes,reruns,extra_ns.
 Result<std::string> block_table(const Graph& graph, const Schedule& schedule);
 
-/// A line a tensor: id,name,kind,bytes,op,module,peak_bytes,times_made; `peak_bytes` is held at the peak.
+/// One line for each tensor: id,name,kind,bytes,op,module,peak_bytes,times_made; `peak_bytes` are the bytes
+/// held at the peak.
 Result<std::string> tensor_table(const Graph& graph, const Schedule& schedule);
 
-/// A line a point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap; empty where it is not known.
+/// One line for each point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap. Unknown fields are
+/// empty.
 std::string point_table(const Sweep& sweep);
 
 }  // namespace rematlas

@@ -13,8 +13,8 @@ std::int64_t bytes_of(const FlatGraph& flat, const std::vector<std::int32_t>& te
                            [&](std::int64_t sum, int t) { return sum + flat.bytes[t]; });
 }
 
-/// Notes which of the passed-on tensors the second part needs from the first part, and which given tensors
-/// it reads.
+/// Fills `held`, the passed-on tensors that the second part needs from the first part, and `reread`, the
+/// given tensors that the second part reads.
 void note_reads(const Subproblem& block, BlockOption& option) {
     if (block.outside < 0) return;
     const FlatGraph& flat = block.flat;
@@ -119,7 +119,7 @@ BlockOption advance_option(const Subproblem& block) {
     }
     std::reverse(runs.begin(), runs.end());
     if (block.outside < 0) return measured(block, runs);
-    // The peak is measured with `outside` at the end, which reads all passed-on tensors.
+    // The peak is measured with `outside` as the last run, because `outside` reads all passed-on tensors.
     RunSequence with_outside = runs;
     with_outside.push_back(block.outside);
     const std::vector<std::int64_t> memory = memory_of(flat, with_outside);

@@ -1,4 +1,4 @@
-// Ways to run one block of a training step, and what each of them costs the step around it.
+// Ways to run one block of a training step, with the time and the bytes of each.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace rematlas::hierarchical {
 
-/// A schedule of a block in two parts. The counts of bytes leave out the tensors that the block is given.
-/// Between the two parts the step around the block holds `saved` bytes and the tensors of `held`.
+/// A schedule of a block in two parts: the runs before `outside`, and the runs after it. No count of bytes
+/// includes the tensors that the block is given. Between the two parts the step holds `saved` bytes and the
+/// tensors in `held` for this block.
 struct BlockOption {
     RunSequence forward, backward;  ///< ops of the block's subproblem
     std::int64_t forward_time = 0, backward_time = 0;
@@ -27,39 +28,39 @@ struct BlockOption {
     bool dominates(const BlockOption& other) const;
 };
 
-/// Splits a sequence at `outside` and measures the time, the peaks and the saved bytes of its two parts.
-/// `runs` must be executable in the subproblem's flat graph. Cost: linear.
+/// Splits a sequence at `outside` and measures the time, the peak and the saved bytes of each part. `runs`
+/// must be executable in the subproblem's flat graph. Cost: linear.
 BlockOption measured(const Subproblem& block, const RunSequence& runs);
 
-/// The runs of the first part, then `outside` and the runs of the second part if the block has a second
-/// part.
+/// Returns the runs of the first part. If the block has a second part, `outside` and the runs of the second
+/// part follow.
 RunSequence whole_sequence(const Subproblem& block, const BlockOption& option);
 
-/// The options of a block, and its forward pass that saves nothing.
+/// The options of a block, and the forward pass of the block that saves nothing.
 struct BlockOptions {
-    BlockOption advance;               ///< makes what is passed on; has no second part
+    BlockOption advance;               ///< makes the passed-on tensors; has no second part
     std::vector<BlockOption> options;  ///< no option dominates another; the fastest is the first
 };
 
-/// The bytes that the step around a block holds while `outside` runs, beside what the block saves: those of
-/// all tensors that the block passes on and receives.
+/// Returns the bytes of all tensors that the block passes on or receives. The step holds them while `outside`
+/// runs, besides the bytes that the block saves.
 std::int64_t bytes_beside(const Subproblem& block);
 
-/// A copy of the graph in which the marked tensors have no bytes.
+/// Returns a copy of the graph in which the marked tensors take no bytes.
 FlatGraph without_bytes(FlatGraph flat, const std::vector<std::uint8_t>& marked);
 
-/// Drops every option that another one dominates, and sorts the rest by time.
+/// Drops every option that another option dominates, and sorts the rest by time.
 void keep_best(std::vector<BlockOption>& options);
 
-/// The option that runs each op once.
+/// Returns the option that runs each op once.
 BlockOption keep_all_option(const Subproblem& block);
 
-/// Whether nothing reads what the op makes, so that the op runs only for its effect. `op` must be a required
+/// Says whether the op runs only for its effect, because nothing reads its outputs. `op` must be a required
 /// forward op.
 bool runs_for_its_effect(const Subproblem& block, int op);
 
-/// The forward pass that saves nothing: each op that has an effect or that the passed-on tensors need runs
-/// once.
+/// Returns the forward pass that saves nothing. It runs each op once that has an effect or that is needed for
+/// the passed-on tensors.
 BlockOption advance_option(const Subproblem& block);
 
 }  // namespace rematlas::hierarchical

@@ -25,11 +25,11 @@ class BlockSearch {
           deadline_(deadline),
           beside_(bytes_beside(block)) {}
 
-    /// The best sequence for the limits. The search starts from the option of `known` that exceeds them
-    /// least.
+    /// Returns the best sequence for the limits. The search starts from the option in `known` that exceeds
+    /// the limits least.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
-        // The workspace of `outside` takes what the limits leave, so that saving more than `saved` exceeds
-        // the peak.
+        // `outside` gets as workspace the bytes that the limits leave free. So a schedule that saves more
+        // than `saved` bytes exceeds the peak.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
             return std::max<std::int64_t>(0, o.saved - saved) +
@@ -91,7 +91,7 @@ class BlockSearch {
     const std::int64_t beside_;
 };
 
-/// Whether some forward op may run again and makes a tensor that is not passed on.
+/// Says whether some forward op may run again and makes a tensor that is not passed on.
 bool has_choice(const Subproblem& block) {
     for (int op = 0; op < block.outside; ++op)
         if (block.flat.recomputable[op])
@@ -102,7 +102,7 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search at a pair of limits. It also answers tighter limits, as long as it fits them.
+/// The result of a search for a pair of limits. The result also answers tighter limits if it keeps them.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 
@@ -138,7 +138,8 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
         }
         keep_best(found.options);
     }
-    // The last search has the least peak and no saved bytes as limits: it may fit where all others fail.
+    // The last search has the tightest limits: the least peak and no saved bytes. Its result may fit a budget
+    // that no other option fits.
     if (!deadline.passed()) found.options.push_back(search.solve(0, least, found.options));
     keep_best(found.options);
     return found;

@@ -1,5 +1,5 @@
-// Options of a bottom block: the fastest schedules for many pairs of a limit on the saved bytes and one on
-// the peak.
+// Finds options of a bottom block: the fastest schedules for many pairs of limits, one on the saved bytes and
+// one on the peak.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,25 @@
 
 namespace rematlas::hierarchical {
 
-/// The method that finds the schedule of a block for a pair of limits. `checkmate` is Checkmate's programme,
-/// and larger blocks than `StagedModel::fits` accepts are annealed. `dtr` is online eviction.
+/// The method that finds a block's schedule for a pair of limits. `checkmate` solves Checkmate's integer
+/// program; blocks that are too large for `StagedModel::fits` are annealed. `dtr` evicts online.
 enum class BlockSolver : std::uint8_t { annealing, checkmate, dtr };
 
 /// How many limits are tried, and how much work is done for each.
 struct BlockSearchOptions {
-    int saved_limits = 10;  ///< from nothing to what keeping all saves (HiRemate: nb_bdg_save)
-    int peak_limits = 12;   ///< from the least peak to the peak of keeping all (HiRemate: nb_bdg_peak)
+    int saved_limits = 10;  ///< limits between zero and the bytes that keeping all saves (HiRemate:
+                            ///< nb_bdg_save)
+    int peak_limits = 12;   ///< limits between the least peak and the peak of keeping all (HiRemate:
+                            ///< nb_bdg_peak)
     int moves_an_op = 60;   ///< moves of the annealing for each op and pair of limits
     int least_moves = 2000;
     BlockSolver solver = BlockSolver::annealing;
-    ProgrammeLimits programme{.time = std::chrono::seconds(1)};  ///< for `checkmate`
+    ProgrammeLimits programme{.time = std::chrono::seconds(1)};  ///< limits for `checkmate`
 };
 
-/// Runs the solver for each pair of limits that no earlier result answers, from the known option that is
-/// nearest to the limits. The first known option runs each op once. Equal seeds give equal options unless
-/// the deadline ends the search.
+/// Runs the solver for each pair of limits that no earlier result answers. Each search starts from the known
+/// option that is nearest to the limits. The first known option runs each op once. Equal seeds give equal
+/// options unless the deadline ends the search.
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 

@@ -6,7 +6,7 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-/// By op of the whole graph: the stage that it belongs to, -1 for ops that need not run.
+/// Returns, by op of the whole graph, the stage of the op, or -1 if the op need not run.
 std::vector<int> stages_of(const FlatGraph& flat, const TrainingTree& tree) {
     std::vector<int> stage(flat.op_count, -1);
     const auto& children = tree.blocks.front().children;
@@ -24,16 +24,17 @@ std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree&
     return forward;
 }
 
-/// Bytes of the gradients that cross backward groups, by stage. A result of the step stays until the end of
-/// the step, and it is counted once, in the group that makes it.
+/// Bytes of gradients at the borders of the stages' backward groups, by stage. A result of the step stays
+/// until the end of the step. It is counted once, in the group that makes it.
 struct Gradients {
     explicit Gradients(std::size_t stages)
         : left(stages, 0), received(stages, 0), passing(stages, 0), received_left(stages, 0) {}
     std::vector<std::int64_t> left;           ///< results of the step that this group makes
-    std::vector<std::int64_t> received;       ///< made by later stages' groups, read by this group
-    std::vector<std::int64_t> passing;        ///< made by later stages' groups, read by earlier ones' only
-    std::vector<std::int64_t> received_left;  ///< results of the step, made by later stages' groups, read by
-                                              ///< this group
+    std::vector<std::int64_t> received;       ///< made by groups of later stages, read by this group
+    std::vector<std::int64_t> passing;        ///< made by groups of later stages, read only by groups of
+                                              ///< earlier stages
+    std::vector<std::int64_t> received_left;  ///< results of the step that groups of later stages make and
+                                              ///< this group reads
 };
 
 Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
@@ -60,7 +61,7 @@ Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
     return gradients;
 }
 
-/// Writes a stage and its ways.
+/// Writes a stage and its ways to run.
 class StageWriter {
   public:
     StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t beside, bool is_last)
@@ -104,8 +105,8 @@ class StageWriter {
         return way;
     }
 
-    /// The forward runs that make the tensors that the second part reads. The passed-on tensors are made as
-    /// well if `passed_on`; otherwise they are there already.
+    /// Returns the forward runs that make the tensors that the second part reads. If `passed_on`, the runs
+    /// make the passed-on tensors as well; otherwise these must exist already.
     RunSequence what_is_read(const BlockOption& option, bool passed_on) const {
         const FlatGraph& flat = block_.flat;
         if (block_.outside < 0) return is_last_ ? option.forward : RunSequence{};
@@ -156,10 +157,10 @@ class StageWriter {
 
     const Subproblem& block_;
     const BlockOptions& options_;
-    const std::int64_t beside_backward_;   ///< bytes that are added to the backward peak of every option
+    const std::int64_t beside_backward_;   ///< bytes added to the backward peak of every option
     const bool is_last_;                   ///< whether the block is the last of the sequence
-    std::vector<std::uint8_t> passed_on_;  ///< by tensor of the block
-    FlatGraph beside_;                     ///< the block's graph, in which passed-on tensors have no bytes
+    std::vector<std::uint8_t> passed_on_;  ///< by tensor of the block: whether the block passes it on
+    FlatGraph beside_;                     ///< the block's graph, in which passed-on tensors take no bytes
 };
 
 }  // namespace

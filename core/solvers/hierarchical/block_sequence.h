@@ -1,4 +1,5 @@
-// A sequence of blocks as a chain for Rotor's dynamic programme: a stage for each, a way for each option.
+// A sequence of blocks as a chain for Rotor's dynamic program: each block is a stage, each of its options a
+// way.
 #pragma once
 
 #include <vector>
@@ -8,13 +9,13 @@
 
 namespace rematlas::hierarchical {
 
-/// Marks the tensors of the forward part that the programme can neither make again nor free: results,
-/// outputs of ops that run once only, and tensors that a stage reads that is neither their own nor the next
-/// one. The stages are the children of the tree's first block. By tensor of the whole graph.
+/// Marks, by tensor of the whole graph, the forward tensors that the dynamic program can neither make again
+/// nor free: results, outputs of ops that may run only once, and tensors that are read by a stage other than
+/// their own and the next. The stages are the children of the tree's first block.
 std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree& tree);
 
-/// The chain whose stages are the children of the table's first block. The table must have been made with
-/// the marks of `always_there`; `flat` is the whole graph.
+/// Returns the chain whose stages are the children of the table's first block. The table must have been made
+/// with the marks of `always_there`. `flat` is the whole graph.
 RotorChain chain_of(const FlatGraph& flat, const BlockTable& table);
 
 }  // namespace rematlas::hierarchical

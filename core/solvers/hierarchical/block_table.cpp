@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostCached = std::int64_t{256} << 20;  // bytes
 
-/// By op: its place, which is the inverse of `CanonicalBlock::ops`.
+/// Returns, by op, its place: the inverse of `CanonicalBlock::ops`.
 std::vector<std::int32_t> places_in(const CanonicalBlock& block) {
     std::vector<std::int32_t> place(block.ops.size());
     for (std::size_t i = 0; i < place.size(); ++i) place[block.ops[i]] = static_cast<std::int32_t>(i);
@@ -106,8 +106,8 @@ bool BlockTable::fill(const Deadline& deadline, int threads, const OptionCache& 
 bool BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
     const std::string key = key_of(b);
     if (take_cached(b, key, cache)) return false;
-    // The seed comes from the key and not from the class's number, so that the options of a block do not
-    // depend on the other blocks of the step.
+    // The seed is derived from the key, not from the number of the class, so that the options of a block do
+    // not depend on the other blocks of the step.
     const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key) % 1'000'000);
     options_of_[b] = tree_.blocks[b].children.empty()
                          ? search_options(parts_[b], options_.bottom, seed, deadline)
@@ -117,7 +117,7 @@ bool BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache&
     return true;
 }
 
-/// Writes the options of the class's first block for the other blocks of the class, op by op.
+/// Copies the options of the class's first block, op by op, to the other blocks of the class.
 void BlockTable::copy_to_equals(int class_number) {
     const int first = of_class_[class_number].front();
     const std::vector<std::int32_t> place = places_in(canonical_[first]);
@@ -134,8 +134,8 @@ void BlockTable::copy_to_equals(int class_number) {
     }
 }
 
-/// All that decides about the options of a block except its times: the structure of the block, the way that
-/// it is cut, and the effort of the search.
+/// Returns everything that decides about the options of a block except its times: the structure of the block,
+/// the way it is partitioned, and the effort of the search.
 std::string BlockTable::key_of(int b) const {
     std::string key = canonical_[b].structure;
     const auto append = [&](auto number) { key += " " + std::to_string(number); };
@@ -219,8 +219,8 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     const std::int64_t most = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most, least_peak(part.flat).bytes.value);
     LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-    // Blocks with children hold far more than a tight budget leaves them, so the limits lie closer together
-    // where they are small.
+    // Blocks with children need far more bytes than a tight budget leaves for them. So the limits are closer
+    // together where the limits are small.
     const double growth =
         std::log(static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1)));
     for (int p = options_.level_peak_limits; p-- > 0;) {

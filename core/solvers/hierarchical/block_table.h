@@ -22,51 +22,51 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 6;  ///< limits for blocks that have children
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< numbers of limits for blocks that have children
     int level_moves = 20'000;                           ///< moves of the annealing for each pair of limits
-    /// The limits of a level's programme, which runs after the annealing of the level. Without a value only
-    /// the annealing runs.
+    /// The limits of a level's integer program, which runs after the annealing of the level. Without a value,
+    /// only the annealing runs.
     std::optional<ProgrammeLimits> programme = {};
-    double tolerance = 0.02;  ///< by how much of their time equal blocks may differ
+    double tolerance = 0.02;  ///< the share by which the times of equal blocks may differ
     std::uint64_t seed = 1;
 };
 
-/// Reads the options that all solvers on blocks have in common.
+/// Reads the options that all solvers on blocks share.
 void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks);
 
 class BlockTable {
   public:
-    /// The options and the graphs of the problem must outlive the table. `always` marks tensors (by tensor
-    /// of the whole graph; it may be empty). The marked tensors have no bytes in the blocks, and the caller
-    /// must count them during the whole step.
+    /// `options` and the graphs of the problem must outlive the table. `always` holds a mark for each tensor
+    /// of the whole graph, or is empty. Marked tensors take no bytes in the blocks; the caller must count
+    /// their bytes during the whole step.
     BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
                const std::vector<std::uint8_t>& always = {});
 
-    /// Finds options for every class of equal blocks, from the bottom up; classes of one height are solved
-    /// side by side. Returns false when the deadline ended the search: the blocks without results then have
-    /// only options that need no search. Otherwise equal seeds give equal options, whatever the number of
-    /// threads. Options come from the cache where it knows them, and options that were found before the
-    /// deadline are kept in it.
+    /// Finds options for every class of equal blocks, bottom blocks first. Classes of the same height are
+    /// solved in parallel. Returns false if the deadline ended the search; blocks without results then have
+    /// only the options that need no search. Otherwise equal seeds give equal options, whatever the number of
+    /// threads. Options are taken from the cache if it has them. Options found before the deadline are stored
+    /// in the cache.
     bool fill(const Deadline& deadline, int threads, const OptionCache& cache = OptionCache({}));
 
     const TrainingTree& tree() const { return tree_; }
-    const FlatGraph& flat() const { return flat_; }  ///< tensors that are always there have no bytes
-    /// The subproblem of any block but the first. The times of its ops are those of the first block of its
+    const FlatGraph& flat() const { return flat_; }  ///< tensors marked by `always` take no bytes
+    /// Returns the subproblem of any block except the first. Its ops have the times of the first block of its
     /// class, so that solvers treat equal blocks alike.
     const Subproblem& part(int block) const { return parts_[block]; }
     const BlockOptions& options_of(int block) const { return options_of_[block]; }
 
-    /// The level that the children of a block form.
+    /// Returns the level that consists of the children of a block.
     Level level_of(int block) const;
 
-    /// The best schedule that was found for a block's children: annealing makes `moves` moves, and the
-    /// level's programme then improves the schedule if the options ask for the programme.
+    /// Returns the best schedule found for the children of a block. Annealing makes `moves` moves; then the
+    /// level's integer program improves the schedule if the options ask for it.
     LevelSchedule choose(int block, const Level& level, LevelSchedule start, std::int64_t budget,
                          std::uint64_t seed, std::uint64_t moves, const Deadline& deadline) const;
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
-    /// Returns whether new options were kept in the cache.
+    /// Returns whether new options were stored in the cache.
     bool solve_block(int block, const Deadline& deadline, const OptionCache& cache);
     bool take_cached(int block, const std::string& key, const OptionCache& cache);
     void keep_in(const OptionCache& cache, const std::string& key, int block) const;
@@ -76,7 +76,8 @@ class BlockTable {
     FlatGraph flat_;
     const BlockTableOptions& options_;
     const TrainingTree tree_;
-    // By block. The first block is the whole step: its entries are empty, and its class is -1.
+    // The next four are indexed by block. The first block is the whole step: its entries are empty, and its
+    // class is -1.
     std::vector<Subproblem> parts_;
     std::vector<CanonicalBlock> canonical_;
     std::vector<int> class_;

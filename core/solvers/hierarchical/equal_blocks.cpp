@@ -22,7 +22,7 @@ Hash with(Hash hash, Hash more) {
     return mixed(hash ^ mixed(more));
 }
 
-/// The hash of a bag: the order of its items does not matter.
+/// The hash of a multiset: the order of its items does not matter.
 class BagHash {
   public:
     void add(Hash item) { sum_ += mixed(item); }
@@ -69,8 +69,8 @@ class Canonizer {
 
     Hash part_of(int op) const { return static_cast<Hash>((op > block_.outside) - (op < block_.outside)); }
 
-    /// Hashes what is before each op, then what is behind it, then which other ops read what the op is
-    /// given.
+    /// Hashes first the ops before each op, then the ops behind it, then the readers of the tensors that the
+    /// op is given.
     void find_hashes() {
         for (int op = 0; op < flat_.op_count; ++op) {
             Hash hash = with(part_of(op), static_cast<Hash>(flat_.workspace[op]));
@@ -136,8 +136,8 @@ class Canonizer {
         return places;
     }
 
-    /// The block as text, by place: each op with the tensors that it makes and their readers, then the
-    /// in-place pairs, then the readers of each given tensor.
+    /// Returns the block as text, by place: each op with the tensors that it makes and their readers, then
+    /// the in-place pairs, then the readers of each given tensor.
     std::string written() const {
         std::string text;
         const auto append_places = [&](const std::vector<int>& places) {
@@ -181,10 +181,11 @@ class Canonizer {
 
     const Subproblem& block_;
     const FlatGraph& flat_;
-    std::vector<Hash> role_;                          ///< by tensor
-    std::vector<std::vector<int>> readers_of_given_;  ///< by index into `Subproblem::given`
+    std::vector<Hash> role_;                          ///< by tensor: hash of its bytes and of its use
+    std::vector<std::vector<int>> readers_of_given_;  ///< by index into `Subproblem::given`: ops that read
+                                                      ///< the tensor
     std::vector<Hash> hash_;                          ///< by op
-    std::vector<int> place_, order_;                  ///< by op; by place
+    std::vector<int> place_, order_;                  ///< `place_` by op, `order_` by place
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Blocks share their options if they differ only in the ids and the order of their ops and tensors.
+// Finds equal blocks, which share their options: blocks that differ only in the ids and the order of ops and
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +11,31 @@
 
 namespace rematlas::hierarchical {
 
-/// A block's ops in an order that depends only on how they are connected. Ops at the same place in two
-/// blocks of equal `structure` correspond to each other.
+/// A block's ops in an order that depends only on the connections between them. The position of an op in this
+/// order is its place. Ops at the same place in two blocks of equal `structure` correspond to each other.
 struct CanonicalBlock {
-    std::vector<std::int32_t> ops;    ///< by place
-    std::vector<std::int64_t> times;  ///< by place
-    std::string structure;            ///< all that decides about schedules and their bytes, but not the times
+    std::vector<std::int32_t> ops;    ///< op at each place
+    std::vector<std::int64_t> times;  ///< ns, by place
+    std::string structure;            ///< everything that decides about schedules and their bytes, except
+                                      ///< times
 };
 
-/// Places follow an order that the ops can run in. Of the ops that can come next, the one with the least
-/// hash of all that is before and behind it comes first (Weisfeiler and Leman, 1968, along the edges of a
-/// DAG). Ops of equal branches, which the hash cannot tell apart, keep their order. Two equal blocks may
-/// then have different structures, but two blocks that differ never have equal ones. Cost: n log n.
+/// Puts the ops into an order in which they can run. Among the ops that can come next, the op with the least
+/// hash of everything before and behind it comes first (Weisfeiler and Leman, 1968, along the edges of a
+/// DAG). Ops that the hash cannot tell apart, such as those of equal branches, keep their order. So two equal
+/// blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
 CanonicalBlock canonical(const Subproblem& block);
 
-/// The sum of the differences between two blocks' times, as a share of the sum of the times `of`.
+/// Returns the sum of the absolute differences between `times` and `of`, as a share of the sum of `of`.
 double times_apart(const std::vector<std::int64_t>& times, const std::vector<std::int64_t>& of);
 
-/// Numbers the classes of equal blocks, in the order in which blocks are asked for.
+/// Numbers the classes of equal blocks, in the order of the calls of `class_of`.
 class EqualBlocks {
   public:
-    /// `tolerance`: how far the times of equal blocks may be apart (`times_apart`).
+    /// `tolerance`: the largest `times_apart` of two equal blocks.
     explicit EqualBlocks(double tolerance) : tolerance_(tolerance) {}
 
-    /// The class of the block, which is a new class if no block before it equals it.
+    /// Returns the class of the block: a new class if no earlier block is equal.
     int class_of(const CanonicalBlock& block);
 
   private:

@@ -18,24 +18,26 @@ namespace {
 
 using namespace hierarchical;
 
-constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // rooms of the last level, as shares of the budget
-constexpr double kStartShare = 0.1;                      // of the time, for the first answer
-constexpr int kFirstCycles = 10, kLastCycles = 50;       // of annealing, when no schedule fits
-constexpr double kSequenceShare = 0.3;                   // of the time, for the sequence of blocks
-constexpr double kBlockShare = 0.6;                      // of the time that is left, for options of blocks
-// How many times more moves the last level gets at the room that came out best. The next number is tried
-// only if the one before it improved the schedule.
+constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // memory limits of the last level, as multiples of
+                                                         // the budget
+constexpr double kStartShare = 0.1;                      // share of the time for the first answer
+constexpr int kFirstCycles = 10, kLastCycles = 50;       // cycles of annealing if no schedule fits
+constexpr double kSequenceShare = 0.3;                   // share of the time for the sequence of blocks
+constexpr double kBlockShare = 0.6;                      // share of the remaining time for options of blocks
+// How many times as many moves the last level gets with the memory limit that gave the best result. A later
+// number is tried only if the number before it improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
-/// The parts that the budgets of one problem share. Each part is made when it is first asked for, within the
-/// limits of that call.
+/// The data that the budgets of one problem share. Each part is computed at its first use, within the limits
+/// of that call.
 class Shared {
   public:
     /// Keeps a reference to `options`.
     Shared(const Problem& problem, const HiremateOptions& options) : problem_(problem), options_(options) {}
 
-    /// Rotor's programme over the sequence of blocks, for budgets up to `largest`: the paper has it beside
-    /// the nested levels. Null where the options do not ask for it or the step is no such sequence.
+    /// Returns Rotor's dynamic program over the sequence of blocks, for budgets up to `largest`. (The paper
+    /// uses it next to the nested levels.) Null if the options do not ask for it or the step is no such
+    /// sequence.
     const Solver* sequence(Bytes largest, const Limits& limits) {
         if (!is_sequence_known_) {
             is_sequence_known_ = true;
@@ -104,8 +106,8 @@ class Hiremate final : public Solver {
     }
 
   private:
-    /// Finds an answer before there are blocks: by greedy eviction; by online eviction if that does not keep
-    /// the budget; by annealing from the better of both if neither does.
+    /// Finds an answer before the blocks exist. First greedy eviction is tried, then online eviction. If
+    /// neither keeps the budget, annealing starts from the better of the two results.
     void find_first(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
                     Incumbent& best) const {
         const FlatGraph& flat = problem.flat;
@@ -122,8 +124,8 @@ class Hiremate final : public Solver {
         anneal_until_it_fits(flat, budget, kFirstCycles, soon, best);
     }
 
-    /// Anneals until a schedule fits. The moves end the search and not the clock, so that a budget that
-    /// cannot be kept does not take all the time.
+    /// Anneals until a schedule fits. A number of cycles ends the search, so that a budget that cannot be
+    /// kept does not take all the time.
     void anneal_until_it_fits(const FlatGraph& flat, Bytes budget, int cycles, const Deadline& deadline,
                               Incumbent& best) const {
         if (best.fits()) return;
@@ -139,7 +141,7 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// The last level's answer for one limit on the memory.
+    /// The last level's answer for one memory limit.
     struct Searched {
         std::int64_t room;  ///< bytes that the level may hold
         LevelSchedule schedule;
@@ -168,7 +170,7 @@ class Hiremate final : public Solver {
             Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
-        // If the levels are behind the sequence by now, more moves do not let them catch up.
+        // If the levels are still worse than the sequence here, more moves would not change that.
         if (sequence && !nearest->found.better_than(*sequence, budget.value)) return;
         for (const std::uint64_t times : kTopMoves) {
             const std::int64_t before = nearest->found.time;
@@ -177,7 +179,7 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// Anneals the whole step where it is one bottom block, which has no level to choose at.
+    /// Anneals the whole step if it is a single bottom block, so that there is no level to choose at.
     void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
                               Incumbent& best) const {
         const AnnealingOptions options;

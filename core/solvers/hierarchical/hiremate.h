@@ -1,14 +1,15 @@
-// HiRemate: the training step as nested blocks, each with options that are chosen and recombined level by
-// level.
+// HiRemate: splits the training step into nested blocks. Each block has options, which are chosen and
+// combined level by level.
 //
 //     auto hiremate = make_hiremate({.polish = false});
 //     Answer answer = hiremate->solve(problem, budget, {.time = 15s}, progress);
 //
 // Source: Gusak et al., "HiRemate" (ICML 2025). Bottom blocks of about 25 forward ops get options by
-// annealing under limits on the bytes that they save and on their peak. Annealing over visits finds the best
-// orders and choices of a block's children, which become the options of the block. The whole step is
-// annealed in the same way, at the budget. Equal blocks are solved once. The last level's schedules are
-// measured op by op: this makes use of the budget that the sums of the levels leave.
+// annealing under limits on their saved bytes and on their peak. A second annealing finds good orders and
+// choices for the children of a block; the results become the options of the block. The whole step is
+// annealed in the same way, at the budget. Equal blocks are solved once. The bytes that a level adds up may
+// exceed the exact peak. So the last level is also solved for memory limits somewhat above the budget, and
+// the exact peaks of its schedules are measured op by op.
 #pragma once
 
 #include <memory>
@@ -22,16 +23,16 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition{.nest_sequences = true};
     hierarchical::BlockTableOptions blocks;
-    bool sequence = true;  ///< whether Rotor's programme over the sequence of blocks runs, too
-    bool polish = false;   ///< whether atlas's annealing of the runs uses the remaining time
+    bool sequence = true;  ///< whether Rotor's dynamic program over the sequence of blocks runs as well
+    bool polish = false;   ///< whether the annealing of atlas uses the remaining time
 };
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
 extern const SolverEntry hiremate_solver;
 void read_options(OptionReader& reader, HiremateOptions& options);
 
-/// H-ILP of the same paper: levels of few items, single ops at the bottom, and a mixed-integer programme at
-/// each level (level_model.h), which starts from the schedule that the annealing found.
+/// H-ILP from the same paper. Its levels have few items, and single ops at the bottom. Each level is solved
+/// by a mixed-integer program (level_model.h), which starts from the result of the annealing.
 struct HilpOptions {
     HilpOptions() {
         hiremate.partition.most_items = 10;

@@ -8,8 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // The tensors that some block makes for others get their numbers first. Other tensors have no number,
-    // because they are given to the level.
+    // Only tensors that some block makes for others get numbers in the level. All other tensors are given to
+    // the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);
@@ -76,8 +76,8 @@ Level::BlockInterface Level::interface_of(const LevelBlock& level_block) {
     return made;
 }
 
-/// A second forward visit leaves out the ops that run once, so the tensors that they made would have to be
-/// there since the first visit.
+/// Finds the blocks that may not advance. A second forward visit would leave out the ops that may run only
+/// once, so the tensors that these ops made would have to be kept since the first visit.
 void Level::find_ops_that_run_once() {
     for (const LevelBlock& level_block : blocks_) {
         const Subproblem& block = *level_block.block;
@@ -95,9 +95,9 @@ void Level::find_ops_that_run_once() {
     }
 }
 
-/// Merges the tensors that all visits treat alike, because the cost of a move is linear in the tensors that
-/// the visits touch. Most of these tensors are gradients of parameters, which one visit makes and only the
-/// end of the step reads.
+/// Merges tensors that all visits treat alike, because the cost of a move is linear in the tensors that the
+/// visits touch. Most of these tensors are gradients of parameters: one visit makes them, and only the end of
+/// the step reads them.
 void Level::merge_alike() {
     std::vector<Interface*> lists{&outside_};
     for (BlockInterface& block : interfaces_) {
@@ -140,7 +140,7 @@ void Level::merge_alike() {
     maker_ = std::move(makers);
 }
 
-/// Writes what each visit reads, makes and costs into flat arrays.
+/// Writes into flat arrays what each visit reads, makes and costs.
 void Level::lay_out() {
     const auto add = [&](const Interface& interface, std::int64_t time, std::int64_t bytes,
                          std::int64_t saved) {
@@ -190,7 +190,7 @@ LevelSchedule Level::once(std::vector<std::int32_t> option) const {
     return schedule;
 }
 
-// Lifetimes are those of run sequences: between two events a tensor is kept if the second one reads it.
+// Tensors are kept as in run sequences: a tensor is kept between two events if the second event reads it.
 LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) const {
     enum : std::uint8_t { none, read, made };
     const std::size_t visits = schedule.visits.size();

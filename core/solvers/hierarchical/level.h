@@ -1,4 +1,4 @@
-// One level of a training step's blocks: the order in which its blocks run, each with one of its options.
+// One level of a training step's blocks: the order in which the blocks run, each with one of its options.
 //
 //     Level level(whole, blocks, parent);
 //     LevelSchedule schedule = level.once(choice);
@@ -14,14 +14,14 @@
 
 namespace rematlas::hierarchical {
 
-/// A block with its options, whose runs are ops of the block's own subproblem.
+/// A block with its options. The runs of the options are ops of the block's subproblem.
 struct LevelBlock {
     const Subproblem* block;
     const BlockOptions* options;
 };
 
 /// One run of a block: forward without saving (`advance`), forward with its option (`save`), or backward.
-/// `outside` stands for all that runs elsewhere between the forward and the backward part of the level.
+/// `outside` stands for everything that runs between the forward and the backward part of the level.
 struct Visit {
     enum class Kind : std::uint8_t { advance, save, backward, outside };
     std::int32_t block = 0;  ///< for `outside`: the number of blocks
@@ -29,95 +29,99 @@ struct Visit {
     bool operator==(const Visit&) const = default;
 };
 
-/// Each block is saved once and runs backward once after that. A block may advance any number of times
-/// before its backward visit, unless an op of its forward part may run once only and makes a tensor that is
-/// read.
+/// A schedule saves each block once and runs its backward once after that. A block may advance any number of
+/// times before its backward visit. Exception: a block whose forward part has an op that may run only once,
+/// and whose output is read, may not advance.
 struct LevelSchedule {
     std::vector<Visit> visits;
-    std::vector<std::int32_t> option;  ///< by block: the number of its option
+    std::vector<std::int32_t> option;  ///< by block: the index of its option
 };
 
 struct LevelCost {
-    bool executable = true;             ///< false: a visit lacks a tensor that it reads, and the other
-                                        ///< fields mean nothing
+    bool executable = true;             ///< false if a visit lacks a tensor that it reads; the other fields
+                                        ///< are then meaningless
     std::int64_t time = 0;              ///< ns
-    std::int64_t peak = 0, excess = 0;  ///< bytes; the excess is summed over all visits above the budget
+    std::int64_t peak = 0, excess = 0;  ///< bytes; `excess` is the sum over all visits of their bytes above
+                                        ///< the budget
 };
 
 class Level {
   public:
-    /// `parent`: the subproblem of all the blocks together, whose `outside` runs in the middle. It is null
-    /// if the blocks are the whole step. All arguments must outlive the level.
+    /// `parent` is the subproblem of all the blocks together; its `outside` runs in the middle. `parent` is
+    /// null if the blocks are the whole step. All arguments must outlive the level.
     Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent);
 
     int size() const { return static_cast<int>(blocks_.size()); }
     const std::vector<BlockOption>& options(int block) const { return blocks_[block].options->options; }
 
-    /// The schedule that saves each block in order and then runs each backward in reverse order.
+    /// Returns the schedule that saves each block in order and then runs the backwards in reverse order.
     LevelSchedule once(std::vector<std::int32_t> option) const;
 
-    /// Sets the bytes that `outside` holds beside the tensors that it reads and makes. They limit the bytes
-    /// that the level saves.
+    /// Sets the bytes that `outside` takes besides the tensors that it reads and makes. These bytes limit the
+    /// bytes that the level can save.
     void set_workspace(std::int64_t bytes);
 
-    /// The counts of bytes leave out residents and the tensors that the parent is given. The peak is never
-    /// below that of the lowered runs. Cost: linear in the tensors that the visits read and make.
+    /// Returns time and bytes of a schedule. The bytes leave out residents and the tensors that the parent is
+    /// given. The peak is never below the peak of the lowered runs. Cost: linear in the tensors that the
+    /// visits read and make.
     LevelCost cost_of(const LevelSchedule& schedule, std::int64_t budget) const;
 
-    /// The time of `cost_of` alone, ns. Cost: linear in the visits.
+    /// Returns only the time of `cost_of`, in ns. Cost: linear in the visits.
     std::int64_t time_of(const LevelSchedule& schedule) const;
 
-    /// The runs of a schedule as ops of the whole graph; -1 for `outside`. Ops that may run only once run at
-    /// their block's first visit.
+    /// Returns the runs of a schedule as ops of the whole graph, with -1 for `outside`. Ops that may run only
+    /// once run at the first visit of their block.
     RunSequence lowered(const LevelSchedule& schedule) const;
 
-    // The following are the parts of the level's programme (level_model.h). Tensors of the level are
-    // numbered from 0. Tensors that the same visits read and make, whatever the options, are merged into
-    // one.
+    // The functions from here on are used by the level's integer program (level_model.h). Tensors of the
+    // level are numbered from 0. Tensors that are read and made by the same visits, whatever the options,
+    // count as one tensor.
     /// The tensors that a visit reads and makes.
     struct Interface {
         std::vector<std::int32_t> reads, makes;
     };
-    /// Whether the block may not advance, because an op that may run once only makes a tensor in its forward
-    /// part that is read.
+    /// Says whether the block may not advance, because an op of its forward part may run only once and its
+    /// output is read.
     bool runs_forward_once(int block) const { return runs_forward_once_[block]; }
-    /// Bytes of results that ops that run once make and nothing reads. They are counted at every visit.
+    /// Returns the bytes of results that nothing reads and that are made by ops that may run only once. They
+    /// are counted at every visit.
     std::int64_t always_bytes() const { return always_bytes_; }
     bool has_outside() const { return parent_ != nullptr; }
     int tensor_count() const { return static_cast<int>(bytes_.size()); }
     std::int64_t bytes(int tensor) const { return bytes_[tensor]; }
     std::int64_t workspace() const { return workspace_; }
     const std::vector<std::int32_t>& results() const { return results_; }
-    /// The block that passes the tensor on; -1 if a backward visit or `outside` makes the tensor.
+    /// Returns the block that passes the tensor on, or -1 if a backward visit or `outside` makes the tensor.
     int maker(int tensor) const { return maker_[tensor]; }
     const Interface& forward(int block) const { return interfaces_[block].forward; }
     const Interface& backward(int block, int option) const { return interfaces_[block].backward[option]; }
     const Interface& outside() const { return outside_; }
     const BlockOption& advance(int block) const { return blocks_[block].options->advance; }
-    /// Bytes that a block takes while it runs backward, beside all tensors of the level and what the blocks
-    /// save.
+    /// Returns the bytes that a block takes while it runs backward, besides all tensors of the level and the
+    /// saved bytes of the blocks.
     std::int64_t backward_bytes(int block, int option) const {
         return options(block)[option].backward_peak - interfaces_[block].counted[option];
     }
 
-    /// The blocks of the level that pass on tensors that the forward part of this block reads, ascending.
+    /// Returns, ascending, the blocks of the level that make tensors read by the forward part of this block.
     const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
 
   private:
     struct BlockInterface {
         Interface forward;
         std::vector<Interface> backward;    ///< by option
-        std::vector<std::int64_t> counted;  ///< by option: bytes of the backward peak that the level holds
+        std::vector<std::int64_t> counted;  ///< by option: the part of the backward peak that the level
+                                            ///< counts already
     };
 
-    /// What a visit costs.
+    /// The costs of a visit.
     struct Play {
         std::int32_t first_read = 0, first_made = 0, end = 0;  ///< indices into `touched_`
         std::int64_t time = 0;                                 ///< ns
-        std::int64_t bytes = 0;                                ///< bytes that the visit takes beside what is
-                                                               ///< there before it
-        std::int64_t saved = 0;                                ///< bytes that the visit saves, or takes away
-                                                               ///< if negative
+        std::int64_t bytes = 0;                                ///< bytes that the visit takes besides the
+                                                               ///< bytes held before it
+        std::int64_t saved = 0;                                ///< bytes that the visit saves; negative if it
+                                                               ///< frees saved bytes
     };
 
     std::int32_t number(std::int32_t tensor);
@@ -131,7 +135,7 @@ class Level {
     const std::vector<LevelBlock> blocks_;
     const Subproblem* parent_;
     std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: its number in the level, or -1
-    std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes it on, or -1
+    std::vector<std::int32_t> maker_;   ///< by tensor of the level: the block that passes it on, or -1
     std::vector<std::int64_t> bytes_;   ///< by tensor of the level
     std::vector<std::int32_t> results_;
     std::vector<BlockInterface> interfaces_;
@@ -140,9 +144,9 @@ class Level {
     std::vector<std::uint8_t> runs_forward_once_;  ///< by block
     std::int64_t always_bytes_ = 0;
     std::int64_t workspace_ = 0;
-    std::vector<std::int32_t> touched_;  ///< tensors that visits read and make
-    std::vector<Play> plays_;  ///< each block's advance, then its save and backward visits by option; last
-                               ///< `outside`
+    std::vector<std::int32_t> touched_;  ///< tensors that visits read or make
+    std::vector<Play> plays_;  ///< for each block, its advance, then its save and backward visits by option;
+                               ///< `outside` comes last
     std::vector<std::int32_t> first_play_;  ///< by block, then for `outside`: index into `plays_`
     // Buffers of `cost_of`.
     mutable std::vector<const Play*> playing_;

@@ -24,8 +24,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
     constant += factor * other.constant;
 }
 
-/// A block may run forward from its own forward stage to its own backward stage. A block that runs forward
-/// once may only do so in the former.
+/// Says whether a block may run forward in a stage: from its own forward stage to its own backward stage, or
+/// only in its forward stage if it may run forward only once.
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
@@ -56,8 +56,8 @@ void LevelModel::add_runs() {
     }
 }
 
-/// Finds the first and the last stage of the tensors that backward visits and `outside` make. These tensors
-/// are made once and stay until their last reader.
+/// Finds the first and the last stage of the tensors that backward visits and `outside` make. Each of these
+/// tensors is made once and stays until its last reader.
 void LevelModel::find_fixed() {
     made_.assign(level_.tensor_count(), -1);
     last_read_.assign(level_.tensor_count(), -1);
@@ -86,7 +86,7 @@ void LevelModel::add_kept() {
             if (end && !result) continue;
             kept_[stage][t] =
                 milp_.add_column({.lower = end ? 1.0 : 0.0, .upper = 1, .cost = 0, .integer = true});
-            // A kept tensor was there when the previous stage began, or the previous stage made it.
+            // A kept tensor existed when the previous stage began, or the previous stage made it.
             Sum from;
             from.add(kept_[stage][t]);
             from.add(kept(stage - 1, t), -1);
@@ -146,7 +146,8 @@ void LevelModel::add_stage(int stage) {
     add_memory(stage);
 }
 
-/// A tensor that a visit reads was kept for the stage, or is made before the visit in the stage.
+/// Adds rows that make sure that each tensor that a visit reads was kept for the stage or is made earlier in
+/// the stage.
 void LevelModel::add_reads(int stage) {
     const auto need = [&](const Sum& reader, int tensor) {
         Sum lacking = reader;
@@ -202,14 +203,14 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
     return needs;
 }
 
-/// Adds a row for each visit that the stage may have: the tensors that are there and the bytes that the
-/// visit takes beside them fit the budget.
+/// Adds a row for each visit that the stage may have: the existing tensors and the bytes that the visit takes
+/// besides them must fit the budget.
 void LevelModel::add_memory(int stage) {
     double fixed = 0;
     for (int t = 0; t < level_.tensor_count(); ++t)
         if (level_.maker(t) < 0 && made_[t] >= 0 && made_[t] < stage && last_read_[t] >= stage)
             fixed += static_cast<double>(level_.bytes(t)) * byte_scale_;
-    // By tensor: 1 if it is there right before the current visit.
+    // By tensor: 1 if the tensor exists right before the current visit.
     std::vector<Sum> there(level_.tensor_count());
     for (int t = 0; t < level_.tensor_count(); ++t)
         if (level_.maker(t) >= 0) there[t] = kept(stage, t);
@@ -232,8 +233,8 @@ void LevelModel::add_memory(int stage) {
                           static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
             add_row(b, visit);
         }
-        // After the visit, the tensors that this block or an earlier one passes on are there only if they
-        // have a later use.
+        // After the visit, a tensor that this block or an earlier block passes on exists only if it has a
+        // later use.
         for (int t = 0; t < level_.tensor_count(); ++t) {
             if (level_.maker(t) < 0 || level_.maker(t) > b) continue;
             const std::vector<Sum> needs = needs_after(stage, b, t);
@@ -314,8 +315,8 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
         if (is_forward(stage) && stage == visit.block) ++stage;
     }
     if (stage != stages()) return std::nullopt;
-    // A tensor is kept for a stage if a visit of the stage reads it, or the next stage keeps it, and the
-    // stage does not make it. The loop goes from the last stage to the first.
+    // A tensor must be kept for a stage if the stage does not make it, and a visit of the stage reads it or
+    // the next stage keeps it. The loop goes from the last stage to the first.
     for (int t = 0; t < level_.tensor_count(); ++t) {
         if (level_.maker(t) < 0) continue;
         for (int at = stages(); at-- > 0;) {
@@ -335,7 +336,7 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
     return values;
 }
 
-/// Whether the schedule fits and runs each block forward once with its fastest option.
+/// Says whether the schedule fits and runs each block forward once with its fastest option.
 static bool cannot_be_better(const Level& level, const LevelCost& cost) {
     std::int64_t least = 0;
     for (int b = 0; b < level.size(); ++b) least += level.options(b).front().time();

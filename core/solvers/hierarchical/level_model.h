@@ -1,11 +1,10 @@
-// The mixed-integer programme of one level (H-ILP: Gusak et al., ICML 2025). It decides in which stage each
+// The mixed-integer program of one level (H-ILP: Gusak et al., ICML 2025). It decides in which stages each
 // block runs, and with which option.
 //
-// The class of schedules: there is a stage for each block's first forward visit, in order, then one for
-// `outside`, then one for each backward visit, in reverse order. Before its own visit, a stage may run
-// blocks forward again, in order and each at most once. A block is saved once. Memory is that of
-// `Level::cost_of`: a tensor is freed after a visit if no later visit of the stage needs it and the next
-// stage does not keep it.
+// The class of schedules: each block's first forward visit has a stage, in order. Then `outside` has a stage,
+// and then each backward visit, in reverse order. Before its own visit, a stage may run blocks forward again,
+// in order and each at most once. A block is saved once. Memory is counted as in `Level::cost_of`: a tensor
+// is freed after a visit if no later visit of the stage needs it and the next stage does not keep it.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +20,23 @@ namespace rematlas::hierarchical {
 
 class LevelModel {
   public:
-    /// `budget` in bytes, as `Level::cost_of` counts them. `level` must outlive the model. Times are scaled
-    /// so that running all blocks once with their fastest options takes 1,000; bytes are scaled so that the
-    /// budget is 1,000. Cost: blocks^2 * options columns; the number of rows grows with the tensors that
-    /// blocks share.
+    /// `budget` is in bytes, as `Level::cost_of` counts them. `level` must outlive the model. Times are
+    /// scaled so that running all blocks once with their fastest options takes 1,000. Bytes are scaled so
+    /// that the budget is 1,000. Cost: blocks^2 * options columns; the number of rows grows with the tensors
+    /// that blocks share.
     LevelModel(const Level& level, std::int64_t budget);
 
     const MilpModel& milp() const { return milp_; }
 
-    /// The schedule that a solution in whole numbers stands for.
+    /// Returns the schedule for an integral solution.
     LevelSchedule decode(std::span<const double> values) const;
 
-    /// The point of the programme for a schedule, whose reruns it sorts within their stages. Empty if the
-    /// schedule is not of the class.
+    /// Returns the point of the integer program for a schedule, or nullopt if the schedule is not in the
+    /// class. Reruns are sorted within their stages.
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
   private:
-    /// A sum of columns and a constant.
+    /// A linear expression: columns with factors, and a constant.
     struct Sum {
         std::vector<std::pair<int, double>> columns;
         double constant = 0;
@@ -62,10 +61,10 @@ class LevelModel {
 
     Sum runs(int stage, int block) const;  ///< 1 if the block runs forward in the stage
     Sum chosen(int block, int option) const;
-    Sum saved_before(int stage, int block) const;  ///< bytes that are saved before the visit of `block`
-    Sum kept(int stage, int tensor) const;         ///< 1 if the tensor is there when the stage begins
-    /// The uses of the tensor after the visit of `block`, one sum for each use: the tensor stays if one of
-    /// the sums is 1.
+    Sum saved_before(int stage, int block) const;  ///< saved bytes before the visit of `block`
+    Sum kept(int stage, int tensor) const;         ///< 1 if the tensor exists when the stage begins
+    /// Returns the uses of the tensor after the visit of `block`, each as a sum that is 1 if the use takes
+    /// place. The tensor must stay if any sum is 1.
     std::vector<Sum> needs_after(int stage, int block, int tensor) const;
     double value(const Sum& sum, std::span<const double> values) const;
 
@@ -76,17 +75,19 @@ class LevelModel {
     std::vector<std::vector<std::vector<int>>> save_;  ///< [stage][block][option]: the column; empty if the
                                                        ///< block may not run
     std::vector<std::vector<int>> kept_;               ///< [stage][tensor]: the column, or -1
-    std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: stages; `last_read_` is the
-                                         ///< number of stages for results
+    std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: the stages in which it is
+                                         ///< made and last read; for results, `last_read_` is the number of
+                                         ///< stages
     struct Alive {
         int column, stage, block, tensor;
     };
-    std::vector<Alive> alive_;  ///< columns for tensors after a visit, in the columns' order
+    std::vector<Alive> alive_;  ///< columns that say whether a tensor exists after a visit, in the order of
+                                ///< the columns
     MilpModel milp_;
 };
 
-/// The best schedule of the programme if it is better than `start`, else `start`. The library starts from
-/// `start` if `start` fits and is in the class. Ends within 50 ms of the deadline.
+/// Returns the best schedule of the integer program if it is better than `start`, else `start`. The library
+/// starts from `start` if `start` fits and is in the class. Ends at most 50 ms after the deadline.
 LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
                               const ProgrammeLimits& limits, const Deadline& deadline);
 

@@ -10,9 +10,9 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in mean times of a visit
+constexpr double kStartHeat = 1, kEndHeat = 0.01;  // multiples of the mean time of a visit
 constexpr int kAdaptEvery = 128;
-constexpr int kClockPeriod = 64;  // moves
+constexpr int kClockPeriod = 64;  // moves between two looks at the clock
 constexpr int kMostFeeders = 6;
 
 class LevelAnnealer {
@@ -49,8 +49,8 @@ class LevelAnnealer {
         next_ = now_;
         if (!change(next_)) return;
         const double most = value(cost_) - heat_ * std::log(random_.unit());
-        // Most moves take too long even if they fit. The time is much cheaper to compute than the memory, so
-        // it is tested first.
+        // Most moves make the schedule too slow even if it fits. The time is tested first, because it is much
+        // cheaper to compute than the memory.
         if (value({.time = level_.time_of(next_)}) <= most) {
             const LevelCost cost = level_.cost_of(next_, task_.budget);
             if (!cost.executable) return;
@@ -96,7 +96,7 @@ class LevelAnnealer {
         if (count < 2) return false;
         int chosen = schedule.option[block];
         if (random_.below(2) == 0) {
-            chosen += random_.below(2) == 0 ? 1 : -1;  // a neighbour in time
+            chosen += random_.below(2) == 0 ? 1 : -1;  // the next faster or slower option
             if (chosen < 0 || chosen >= count) return false;
         } else {
             chosen = random_.below(count);
@@ -119,8 +119,8 @@ class LevelAnnealer {
         schedule.visits.insert(schedule.visits.begin() + at, visit);
     }
 
-    /// The block advances where it was saved, and is saved right before it runs backward or somewhere
-    /// between.
+    /// Makes the save of the block an advance, and saves the block later: right before its backward visit, or
+    /// at some visit in between.
     bool save_later(LevelSchedule& schedule) {
         const int block = random_block();
         const int saved = find(schedule, {block, Visit::Kind::save});
@@ -134,8 +134,8 @@ class LevelAnnealer {
         return true;
     }
 
-    /// Lets the blocks that make what a visit reads advance right before it, so that their tensors need not
-    /// be kept until then.
+    /// Inserts, right before a visit, advances of the blocks that make the tensors that the visit reads. So
+    /// these tensors need not be kept until then.
     void feed(LevelSchedule& schedule, int at, int block, int& fed) {
         for (const int maker : level_.makers_of(block)) {
             if (fed >= kMostFeeders || random_.below(2) == 0) continue;
@@ -145,7 +145,7 @@ class LevelAnnealer {
         }
     }
 
-    /// The reverse of `save_later`: the last advance before the save becomes the save.
+    /// Reverses `save_later`: the last advance before the save becomes the save.
     bool save_earlier(LevelSchedule& schedule) {
         const int block = random_block();
         const int saved = find(schedule, {block, Visit::Kind::save});
@@ -169,7 +169,8 @@ class LevelAnnealer {
         return false;
     }
 
-    /// The visited block, or a block that feeds it, advances once more right before the visit.
+    /// Inserts an advance right before a visit: of the visited block, or of a block that makes a tensor that
+    /// it reads.
     bool advance_again(LevelSchedule& schedule) {
         const int at = random_.below(static_cast<int>(schedule.visits.size()));
         const Visit visit = schedule.visits[at];
@@ -197,7 +198,7 @@ class LevelAnnealer {
         return in_order(schedule, schedule.visits[to].block);
     }
 
-    /// Whether the block runs backward after it is saved.
+    /// Says whether the block's backward comes after its save.
     static bool in_order(const LevelSchedule& schedule, int block) {
         return find(schedule, {block, Visit::Kind::save}) < find(schedule, {block, Visit::Kind::backward});
     }

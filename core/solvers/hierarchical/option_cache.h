@@ -1,12 +1,12 @@
-// A cache on disk of the options that earlier runs of the program found for blocks.
+// A cache on disk for the options of blocks that earlier runs of the program found.
 //
 //     const OptionCache cache(folder);
 //     if (auto found = cache.find(key, times, 0.02)) ...      // run sequences by canonical places
 //     cache.keep(key, {.times = times, .options = ...});
 //
-// Each key has a file. Several processes may share the folder: files are written whole or not at all, and if
-// two processes write the same key, one of their files stays. A damaged file (cut off, changed, of another
-// version) counts as missing, and the next `keep` replaces it.
+// Each key has its own file. Several processes may share the folder: a file is always written as a whole. If
+// two processes write the same key, one of the two files stays. A damaged file (truncated, changed, or of
+// another version) counts as missing, and the next `keep` replaces it.
 #pragma once
 
 #include <atomic>
@@ -23,28 +23,29 @@ namespace rematlas::hierarchical {
 
 /// The options of one block. Ops are named by their places in the `CanonicalBlock`.
 struct CachedOptions {
-    std::vector<std::int64_t> times;  ///< ns, by place: times of the block that was searched
+    std::vector<std::int64_t> times;  ///< ns, by place: times of the block for which the options were found
     std::vector<RunSequence> options;
 };
 
 class OptionCache {
   public:
-    /// The first `keep` makes the folder. If the path is empty, nothing is kept or found.
+    /// The first `keep` makes the folder. With an empty path, nothing is stored or found.
     explicit OptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// `key` stands for all that decides about the options except the times, which may differ by `tolerance`
-    /// (`times_apart`). All places in the result lie within the number of ops; `find` does not check whether
-    /// the sequences can run.
+    /// Returns the options stored under `key`, if the times differ by at most `tolerance` (`times_apart`).
+    /// `key` must contain everything else that decides about the options. All places in the result are below
+    /// the number of ops; whether the sequences can run is not checked.
     std::optional<CachedOptions> find(std::string_view key, const std::vector<std::int64_t>& times,
                                       double tolerance) const;
 
-    /// Keeps nothing if the folder cannot be written to, because a failing cache must not stop the search.
+    /// Stores options. Does nothing if the folder cannot be written to, because a failing cache must not stop
+    /// the search.
     void keep(std::string_view key, const CachedOptions& found) const;
 
     /// Removes the oldest files until at most `most_bytes` are left.
     void shrink(std::int64_t most_bytes) const;
 
-    int damaged() const { return damaged_; }  ///< files that `find` could not use
+    int damaged() const { return damaged_; }  ///< number of files that `find` could not use
 
   private:
     std::filesystem::path path_of(std::string_view key) const;
@@ -53,8 +54,8 @@ class OptionCache {
     mutable std::atomic<int> damaged_ = 0;
 };
 
-/// Writes the options as a file's bytes, and reads them back. `parse_cached` returns nothing if the bytes
-/// are damaged.
+/// `cached_text` returns the options as the bytes of a file, and `parse_cached` reads them. `parse_cached`
+/// returns nullopt if the bytes are damaged.
 std::string cached_text(const CachedOptions& found);
 std::optional<CachedOptions> parse_cached(std::string_view bytes);
 

@@ -14,7 +14,7 @@ using namespace hierarchical;
 constexpr std::string_view kName = "rockmate";
 constexpr std::string_view kSummary =
     "a sequence of blocks with options each, Rotor's programme over them (Zhao et al. 2023)";
-constexpr double kOptionShare = 0.5;  // of the time, for options of blocks
+constexpr double kOptionShare = 0.5;  // share of the time for options of blocks
 
 class Rockmate final : public Solver {
   public:

@@ -1,4 +1,4 @@
-// No recomputation: every op once, in the graph's order, each tensor freed after its last use.
+// No recomputation: every op runs once, in the graph's order, and each tensor is freed after its last use.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace rematlas {
 
-/// The step without recomputation. Any graph; linear time. Infeasible when its peak exceeds the budget.
+/// Makes the solver without recomputation. It takes any graph, in linear time. The answer is infeasible if
+/// the peak exceeds the budget.
 std::unique_ptr<Solver> make_keep_all(NoOptions = {});
 extern const SolverEntry keep_all_solver;
 

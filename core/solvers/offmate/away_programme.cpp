@@ -41,7 +41,7 @@ bool AwayProgramme::may_leave(const Gap& gap) const {
     return at_an_end || gap.stays_away || stage_of(gap.end) - stage_of(gap.begin) > 1;
 }
 
-/// Adds one item for gaps that begin and end in the same stages.
+/// Adds one item for several gaps, which must begin and end in the same stages.
 int AwayProgramme::add_item(std::vector<std::int32_t> gaps) {
     Item item{.gaps = std::move(gaps)};
     std::sort(item.gaps.begin(), item.gaps.end(), [&](int a, int b) {
@@ -71,7 +71,7 @@ void AwayProgramme::add_made() {
     for (auto& [key, gaps] : alike) {
         const auto& [begin, end, stays_away, forced] = key;
         const Sum bytes = bytes_of(add_item(std::move(gaps)));
-        // A tensor that an op on the host makes needs no copy to the host.
+        // A tensor that an op on the host makes is already there and need not be copied to the host.
         const int returns = stays_away ? stages() : std::max(end, begin + 1);
         flows_.push_back(
             {.bytes = bytes, .leaves = begin, .returns = returns, .out = !forced, .in = !stays_away});
@@ -79,8 +79,8 @@ void AwayProgramme::add_made() {
     }
 }
 
-/// Adds the tensors that only ops on the host still read, such as gradients. They leave for good after their
-/// last event on the device.
+/// Adds the tensors that after some run only ops on the host read, such as gradients. They leave the device
+/// for good after their last event on it.
 void AwayProgramme::add_read_on_host() {
     std::vector<int> last(flat_.tensor_count, kStart);
     for (int run = 0; run < lives_.run_count(); ++run)
@@ -95,10 +95,10 @@ void AwayProgramme::add_read_on_host() {
     }
 }
 
-/// Adds columns for the time that is left from each stage on, which must suffice for the ops that the host
-/// still has to run. `time`: by stage, the column of its time.
+/// Adds columns for the time from each stage to the end of the step. This time must suffice for the ops that
+/// the host still has to run. `time`: by stage, the column of its time.
 void AwayProgramme::add_host_work(const std::vector<int>& time) {
-    std::vector<std::int64_t> work(time.size(), 0);  // ns of the host from the stage's first op there on
+    std::vector<std::int64_t> work(time.size(), 0);  // ns of host work from the first host op of the stage on
     std::int64_t left = 0;
     for (int run = lives_.run_count(); run-- > 0;)
         if (lives_.runs()[run].on_host)
@@ -124,7 +124,7 @@ void AwayProgramme::add_residents() {
     for (std::size_t g = 0; g < lives_.gaps.size(); ++g)
         if (lives_.is_resident(lives_.gaps[g].tensor))
             gaps_of[lives_.gaps[g].tensor].push_back(static_cast<std::int32_t>(g));
-    // Residents are alike if the stages of their events are equal and the same gaps of theirs may be away.
+    // Residents are alike if their events are in the same stages and the same gaps of them may be away.
     std::map<std::vector<int>, std::vector<std::vector<std::int32_t>>> alike;
     for (int t = 0; t < flat_.tensor_count; ++t) {
         if (gaps_of[t].empty()) continue;
@@ -139,8 +139,8 @@ void AwayProgramme::add_residents() {
     for (const auto& [key, group] : alike) add_group(group);
 }
 
-/// Adds a group of residents. `gaps_of`: by resident, its gaps, which lie in the same stages for all of
-/// them.
+/// Adds a group of residents. `gaps_of`: the gaps of each resident; gap k begins and ends in the same stages
+/// for all residents.
 void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps_of) {
     const auto item_of = [&](std::size_t k) {
         std::vector<std::int32_t> gaps;
@@ -157,7 +157,7 @@ void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps
         lives_there = items_[item].column;
         const Sum bytes = bytes_of(item);
         on_host_.add(bytes);
-        // A resident that an op on the host changes needs no copy to the host.
+        // A resident that an op on the host changes need not be copied to the host.
         const bool out = changed && !to_end.forced;
         if (last > 0) flows_.push_back({bytes, -1, std::max(stage_of(from_start.end), 1), false, true});
         flows_.push_back({bytes, last > 0 ? stage_of(to_end.begin) : -1, stages(), out, false});
@@ -180,7 +180,8 @@ void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps
     }
 }
 
-/// The most memory of each stage if all tensors stay, and the stage's compute time.
+/// Returns the most memory that each stage needs if all tensors stay on the device, and the compute time of
+/// the stage.
 std::vector<CopyFlows::Stage> AwayProgramme::needs() const {
     const std::vector<std::int64_t> memory = lives_.memory(std::vector<char>(lives_.gaps.size(), 0));
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(stages()), 0), time(bytes.size(), 0);
@@ -203,13 +204,13 @@ std::vector<CopyFlows::Stage> AwayProgramme::needs() const {
 }
 
 std::vector<char> AwayProgramme::rounded(std::span<const double> values) const {
-    constexpr double kNearly = 1e-6;  // of an item: less counts as nothing
+    constexpr double kNearly = 1e-6;  // share of an item below which it counts as nothing
     std::vector<char> away = lives_.least_away();
     for (const Item& item : items_) {
         const double share = values[static_cast<std::size_t>(item.column)];
         auto missing = static_cast<std::int64_t>((share - kNearly) * static_cast<double>(item.bytes));
-        // Takes gaps from the heaviest on that still fit into the missing bytes, and in the end the lightest
-        // gap that covers the rest.
+        // Takes the heaviest gaps first, as long as they fit into the missing bytes. At the end the lightest
+        // gap that covers the rest is added.
         std::int32_t completing = -1;
         for (const std::int32_t g : item.gaps) {
             const std::int64_t bytes = flat_.bytes[lives_.gaps[g].tensor];

@@ -1,19 +1,20 @@
-// A linear programme, rounded, that decides which tensors of a sequence of runs are away from the device
-// between which of their events.
+// A linear program that decides, for a sequence of runs, which tensors are on the host between which of their
+// events. Its solution is rounded to whole tensors.
 //
 //     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
 //     programme.rounded(answer->values);         // a decision for each gap
 //
-// The runs are cut into stages of equal numbers of runs. A stage for the start comes before them and a stage
-// for the end after them. Gaps that begin and end in the same stages form one item, of which any fraction
-// may be away (copy_flows.h has the rows). Residents that are touched in the same stages form a group, of
-// which a fraction lives on the host. That fraction is away at the start and after its last event, and it
-// needs no copy to the host before it is changed. A resident that is never changed has a copy on the host in
-// any case. Tensors that ops on the host read leave for good. A step lasts at least until the host is done:
-// the stages from each of its ops on take at least the time of all host ops that are left then. The memory
-// of a stage is the most that its runs need if all tensors stay, less the bytes that are away. Rounding up
-// therefore keeps the budget to the byte: of each item whole tensors are away, at least its fraction.
+// A tensor is away while it is on the host and not on the device. The runs are cut into stages with equal
+// numbers of runs. A stage for the start comes before them and a stage for the end after them. Gaps that
+// begin and end in the same stages form one item, and any fraction of an item may be away (copy_flows.h has
+// the rows). Residents that are touched in the same stages form a group, and a fraction of the group lives on
+// the host. That fraction is away at the start and after its last event, and it need not be copied to the
+// host before it is changed. A resident that is never changed has a copy on the host in any case. Tensors
+// whose last readers are ops on the host leave for good. A step lasts at least until the host is done: from
+// the stage of each host op on, the stages take at least the time of all remaining host ops. The memory of a
+// stage is the most that its runs need if all tensors stay, minus the bytes that are away. Rounding moves at
+// least the fraction of each item, in whole tensors, so the budget is kept to the byte.
 #pragma once
 
 #include <cstdint>
@@ -33,25 +34,25 @@ struct AwayLimits {
     Links links;
     std::int64_t budget = 0;
     std::optional<std::int64_t> host_budget = {};
-    std::int64_t least_copy = 0;  ///< bytes: smaller tensors stay
+    std::int64_t least_copy = 0;  ///< bytes; smaller tensors stay on the device
     int most_stages = 150;
-    double price = 0.01;  ///< of link time, as a share of time
+    double price = 0.01;  ///< price of link time in the objective, as a share of time
 };
 
 class AwayProgramme {
   public:
-    /// `flat` and `lives` must outlive it. Cost: linear.
+    /// `flat` and `lives` must outlive the object. Cost: linear.
     AwayProgramme(const FlatGraph& flat, const Lifetimes& lives, const AwayLimits& limits);
 
-    /// No column is integer. Infeasible where no fractions keep the budget.
+    /// No column is integer. The program is infeasible if no fractions keep the budget.
     const MilpModel& milp() const { return milp_; }
 
-    /// By gap: whether it is away at a point of the programme. Of each item at least as many bytes are away
-    /// as its fraction says.
+    /// Returns, by gap, whether the tensor is away according to `values`. Of each item, at least the bytes of
+    /// its fraction are away.
     std::vector<char> rounded(std::span<const double> values) const;
 
   private:
-    /// Gaps of which a fraction is away, one for each tensor.
+    /// Gaps of different tensors, of which any fraction may be away.
     struct Item {
         int column = -1;
         std::vector<std::int32_t> gaps;
@@ -59,7 +60,8 @@ class AwayProgramme {
     };
 
     int stages() const { return run_stages_ + 2; }
-    int stage_of(int run) const;  ///< `run` may also be kStart, or the number of runs for the end
+    int stage_of(int run) const;  ///< `run` may also be kStart, or the number of runs, which stands for the
+                                  ///< end
     bool may_leave(const Gap& gap) const;
     int add_item(std::vector<std::int32_t> gaps);
     void add_made();
@@ -78,8 +80,8 @@ class AwayProgramme {
     MilpModel milp_;
     std::vector<Item> items_;
     std::vector<CopyFlows::Item> flows_;
-    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< a stage, and the bytes that leave
-                                                                  ///< after it
+    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< a stage, and the bytes that leave for
+                                                                  ///< good after it
     Sum on_host_;
 };
 

@@ -11,7 +11,8 @@ namespace {
 using hierarchical::BlockOption;
 using hierarchical::Level;
 
-/// The numbers of up to `most` options whose saved bytes are as far apart as possible, the fastest first.
+/// Returns the indices of up to `most` options whose saved bytes are as far apart as possible, the fastest
+/// option first.
 std::vector<std::int32_t> spread(const std::vector<BlockOption>& options, std::size_t most) {
     std::vector<std::int32_t> chosen{0};
     while (chosen.size() < std::min(most, options.size())) {
@@ -56,7 +57,7 @@ BlockProgramme::BlockProgramme(const Graph& graph, const FlatGraph& flat, const 
         add_row(milp_, -kInfinite, on_host_, static_cast<double>(*limits.host_budget) * byte_scale_);
 }
 
-/// Ops of the optimizer belong to the stage after whose ops they run.
+/// Finds the stage of each op. Ops of the optimizer belong to the stage of the op that they follow.
 void BlockProgramme::place_ops(const std::vector<const Subproblem*>& blocks,
                                const std::vector<PlacedRun>& runs) {
     stage_of_.assign(static_cast<std::size_t>(flat_.op_count), -1);
@@ -87,7 +88,7 @@ Sum BlockProgramme::chosen(int block, int k, double factor) const {
     return sum;
 }
 
-/// Adds a column for bytes that are away, which are at most the sum.
+/// Adds a column for bytes that are away, and limits it to the sum `most`.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});
     Sum row;
@@ -135,7 +136,7 @@ void BlockProgramme::add_passed_on(int t) {
     int last_forward = forward_stage(level_.maker(t));
     for (int b = level_.maker(t) + 1; b < blocks(); ++b)
         if (reads(level_.forward(b))) last_forward = forward_stage(b);
-    // The backward readers by stage, each with a sum that is 1 if it reads the tensor.
+    // The backward readers by stage. Each has a sum that is 1 if it reads the tensor.
     std::vector<std::pair<int, Sum>> readers;
     for (int b = blocks(); b-- > 0;) {
         Sum need;
@@ -156,7 +157,7 @@ void BlockProgramme::add_passed_on(int t) {
     Sum always;
     always.constant = 1;
     add_bytes(forward_stage(level_.maker(t)) + 1, last_forward, always);
-    int needed = -1;  // column: the readers behind it need the tensor; or -1
+    int needed = -1;  // column that is 1 if a later reader needs the tensor, or -1
     for (std::size_t r = readers.size(); r-- > 0;) {
         const int column = milp_.add_column({.lower = 0, .upper = 1});
         Sum own;
@@ -182,8 +183,7 @@ void BlockProgramme::add_passed_on(int t) {
     flows_.push_back({away, last_forward, readers.front().first, true, true});
 }
 
-/// Adds the tensors that backward visits make. Each is there from the visit that makes it to the last one
-/// that reads it.
+/// Adds the tensors that backward visits make. Each exists from the visit that makes it to its last reader.
 void BlockProgramme::add_made_backward() {
     std::vector<int> made(static_cast<std::size_t>(level_.tensor_count()), -1), read(made);
     for (int b = 0; b < blocks(); ++b) {
@@ -247,7 +247,7 @@ void BlockProgramme::add_group(const Resident& group, double bytes) {
         Sum away, row;
         away.add(between, bytes);
         flows_.push_back({away, group.stages[i - 1], group.stages[i], false, true});
-        if (!group.changed) continue;  // it has a copy there in any case
+        if (!group.changed) continue;  // an unchanged resident always has a copy on the host
         row.add(between);
         row.add(home, -1);
         add_row(milp_, -kInfinite, row, 0);

@@ -1,25 +1,26 @@
-// OffMate's programme: it chooses an option for each block of the step, while bytes may be away from the
-// device.
+// OffMate's integer program: it chooses an option for each block of the step, and which bytes are on the host
+// meanwhile.
 //
 //     const BlockProgramme programme(graph, flat, level, blocks, placed_runs, limits);
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
 //     RunSequence runs = level.lowered(programme.decode(answer->values));
 //
 // Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
-// saves some of its tensors and makes others again, and backward once, so the options do all recomputation.
-// Columns, beside those of copy_flows.h:
-//     x[b,k]   integer: block b runs with option k; one for each block
-//     u[t,r]   tensor t, which block maker(t) passes on, is needed by its backward reader r or a later one
-//     a[b]     bytes of what block b saves that are away between its forward and its backward run
-//     c[t]     bytes of a tensor passed on that are away from its last forward to its first backward reader
-//     h[g]     of residents that are touched in the same stages: the fraction that lives on the host
-//     i[g,j]   of the same: the fraction that is away between two of these stages
-// The stages are the start, the forward runs of the blocks, their backward runs in reverse order with the
-// optimizer's ops that follow them, and the end. The compute of a stage is that of the chosen options. Its
-// bytes are those that Level::cost_of counts for the options, and all residents. A tensor that a backward
-// run makes is there until its last reader; results may end on the host. Every integral point is a schedule
-// as far as bytes are fluid: the programme on the runs themselves decides about single tensors
-// (away_programme.h).
+// saves some of its tensors and makes others again, and backward once. So all recomputation comes from the
+// options. "Away" means on the host and not on the device.
+// Columns, besides those of copy_flows.h:
+//     x[b,k]   integer: block b runs with option k; exactly one k for each block
+//     u[t,r]   tensor t, passed on by block maker(t), is needed by its backward reader r or a later one
+//     a[b]     bytes saved by block b that are away between its forward and its backward run
+//     c[t]     bytes of a passed-on tensor that are away from its last forward to its first backward reader
+//     h[g]     of a group of residents touched in the same stages: the fraction that lives on the host
+//     i[g,j]   of the same group: the fraction that is away between two of these stages
+// The stages are the start, the forward runs of the blocks, their backward runs in reverse order, each with
+// the optimizer's ops that follow it, and the end. The compute time of a stage is that of the chosen options.
+// Its bytes are all residents and the bytes that Level::cost_of counts for the options. A tensor made by a
+// backward run exists until its last reader; results may end on the host. Every integral solution is a
+// schedule in which any number of bytes of a tensor can be copied. The linear program on the runs
+// (away_programme.h) then decides about whole tensors.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +40,17 @@ struct BlockLimits {
     Links links;
     std::int64_t budget = 0;
     std::optional<std::int64_t> host_budget = {};
-    std::int64_t least_copy = 0;  ///< bytes: smaller residents stay
-    bool activations = true;      ///< tensors that ops make may be away
-    bool residents = false;       ///< residents may be away, and results may end on the host
-    double price = 0.01;          ///< of link time, as a share of time
-    int most_options = 500;       ///< of all blocks together
+    std::int64_t least_copy = 0;  ///< bytes; smaller residents stay on the device
+    bool activations = true;      ///< whether tensors that ops make may be away
+    bool residents = false;       ///< whether residents may be away, and results may end on the host
+    double price = 0.01;          ///< price of link time in the objective, as a share of time
+    int most_options = 500;       ///< for all blocks together
 };
 
 class BlockProgramme {
   public:
-    /// `runs`: each op of the level once, with the optimizer's ops between them. `blocks`: the blocks of the
-    /// level. The graphs and the level must outlive the programme. Cost: linear in blocks, options and
+    /// `runs` has each op of the level once, and the optimizer's ops between them. `blocks` are the blocks of
+    /// the level. The graphs and the level must outlive the object. Cost: linear in blocks, options and
     /// tensors between blocks.
     BlockProgramme(const Graph& graph, const FlatGraph& flat, const hierarchical::Level& level,
                    const std::vector<const Subproblem*>& blocks, const std::vector<PlacedRun>& runs,
@@ -60,7 +61,7 @@ class BlockProgramme {
 
   private:
     struct Resident {
-        std::vector<int> stages;  ///< in which it is touched
+        std::vector<int> stages;  ///< stages in which the tensor is touched
         bool changed = false;
     };
 
@@ -84,11 +85,11 @@ class BlockProgramme {
     const BlockLimits limits_;
     double byte_scale_ = 1, time_scale_ = 1;
     MilpModel milp_;
-    std::vector<std::vector<std::int32_t>> offered_;  ///< by block: options
-    std::vector<std::vector<int>> option_;            ///< by block and place in `offered_`: columns
+    std::vector<std::vector<std::int32_t>> offered_;  ///< by block: indices of the options to choose from
+    std::vector<std::vector<int>> option_;            ///< by block and position in `offered_`: columns
     std::vector<CopyFlows::Stage> needs_;
     std::vector<CopyFlows::Item> flows_;
-    std::vector<int> stage_of_;  ///< by op, or -1
+    std::vector<int> stage_of_;  ///< by op: its stage, or -1
     Sum on_host_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace rematlas::offmate {
 
-/// No schedule has longer copies.
+/// An upper limit for the time of a copy.
 constexpr double kLongestCopy = 4.5e15;  // ns
 
 std::int64_t ClockedPlaces::copy_time(int tensor, double bytes_per_second) const {

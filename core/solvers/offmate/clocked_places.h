@@ -1,5 +1,5 @@
-// The places of tensors while steps are written, and the times at which copies and ops on the host are done.
-// This is the clock of the simulator, step by step, for code that decides which step comes next.
+// Keeps track of where tensors are while steps are written, and of when copies and ops on the host are done.
+// The clock is that of the simulator. It goes on step by step, so that code can decide which step comes next.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace rematlas::offmate {
 
 struct Place {
     bool on_device = false, on_host = false;
-    bool lives_on_host = false;  ///< a resident whose bytes count on the host all along
-    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< works of the queues, or -1
+    bool lives_on_host = false;  ///< a resident whose bytes are counted on the host during the whole step
+    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< works of the queues; -1: none
 };
 
 class ClockedPlaces {
   public:
-    /// `flat` must outlive it.
+    /// `flat` must outlive the object.
     ClockedPlaces(const FlatGraph& flat, const Links& links, std::optional<std::int64_t> host_budget)
         : flat_(flat), links_(links), host_budget_(host_budget), places_(flat.tensor_count) {}
 
@@ -30,34 +30,36 @@ class ClockedPlaces {
     std::int64_t now() const { return queues_.now(); }
     std::int64_t link_busy_until() const {
         return busy_until_;
-    }  ///< the link to the host, ns, if nothing slows its copies down
+    }  ///< ns: when the link to the host becomes idle, if nothing slows its copies down
     std::vector<Step> take_steps() { return std::move(steps_); }
 
-    /// The time of a copy that nothing else slows down, its latency included, ns.
+    /// Returns the time in ns of a copy of the tensor to the host if nothing else slows it down, latency
+    /// included.
     std::int64_t time_out(int tensor) const;
     std::int64_t time_in(int tensor) const;
-    /// Whether no copy of the tensor to the host is under way.
+    /// Says whether no copy of the tensor to the host is under way.
     bool has_left(int tensor) const { return queues_.done(places_[tensor].to_host); }
-    /// Whether no copy of the tensor is under way, and no op on the host that reads, changes or makes it.
+    /// Says whether no copy of the tensor is under way, and no op on the host that reads, changes or makes
+    /// it.
     bool is_settled(int tensor) const;
-    /// Whether a fetch would begin as soon as the link has time.
+    /// Says whether a fetch would begin as soon as the link has time.
     bool can_come(int tensor) const { return has_left(tensor) && queues_.done(places_[tensor].host_write); }
-    /// Whether the host has room for an offload.
+    /// Says whether the host has room to offload the tensor.
     bool fits_host(int tensor) const;
 
-    /// Places a tensor at the start of the step. Returns false if the host has no room.
+    /// Sets where a tensor is at the start of the step. Returns false if the host has no room.
     bool begin(int tensor, bool on_device, bool lives_on_host);
 
-    // These write steps, which must be possible. `offload` needs room on the host.
+    // The following functions write steps, which must be possible. `offload` needs room on the host.
     void offload(int tensor);
     void fetch(int tensor);
     void free(int tensor);
     void drop(int tensor);
-    /// A run on the device, which waits for the tensors that it reads. `changed`: the tensors that it
-    /// changes, of which no copy to the host may be under way.
+    /// Runs an op on the device after waiting for the tensors in `read` and `changed`. No copy to the host of
+    /// a tensor in `changed` may be under way.
     void run(int op, bool in_place, const std::vector<std::int32_t>& read,
              const std::vector<std::int32_t>& changed);
-    /// A run on the host. Returns false if the host has no room for the tensors that the op makes.
+    /// Runs an op on the host. Returns false if the host has no room for the op's outputs.
     bool run_on_host(const Op& op, int number);
 
     void wait_for_all();

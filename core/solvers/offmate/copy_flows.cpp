@@ -24,13 +24,15 @@ Rates rates_of(const Links& links, double bytes, double copies, double byte_scal
     const auto contended = [&](double speed, double alone) { return of(speed > 0 ? speed : alone); };
     Rates rates{
         .lines = {}, .out = of(links.to_host_bytes_per_second), .in = of(links.to_device_bytes_per_second)};
-    // The bytes out and in that a unit of time suffices for: (1/out, 0), (1/out2, 1/in2), (0, 1/in).
+    // Corners: the bytes (out, in) that the links move in one unit of time: (1/out, 0), (1/out2, 1/in2), (0,
+    // 1/in).
     const double out2 = contended(links.to_host_contended_bytes_per_second, links.to_host_bytes_per_second);
     const double in2 =
         contended(links.to_device_contended_bytes_per_second, links.to_device_bytes_per_second);
     rates.lines = {{rates.out, 0}, {0, rates.in}};
     if (rates.out / out2 + rates.in / in2 <= 1) {
-        rates.lines.push_back({rates.out, rates.in});  // side by side they are no faster than in turn
+        rates.lines.push_back({rates.out, rates.in});  // copies side by side are no faster than one after the
+                                                       // other
         return rates;
     }
     rates.lines.push_back({rates.out, (1 - rates.out / out2) * in2});
@@ -78,7 +80,7 @@ std::vector<int> CopyFlows::finish(const std::vector<Stage>& stages, double budg
         follow(away, leaving, kInfinite);
         follow(queue, waiting, last ? 0 : kInfinite);
         follow(early, coming, kInfinite);
-        Sum moving;  // bytes that are there though they are away by decision
+        Sum moving;  // bytes that are on the device although they count as away
         moving.add(queue);
         moving.add(out);
         moving.add(early);

@@ -1,31 +1,30 @@
-// The rows of a programme in which bytes leave and come back beside a sequence of stages.
+// The rows of a linear program in which bytes leave the device and come back while a sequence of stages runs.
 //
 //     CopyFlows flows(milp, stages, rates);
 //     flows.add({.bytes = sum, .leaves = 3, .returns = 9});     // away in stages 4 .. 8
 //     flows.finish(needs, 2e9, 0.01);                           // bytes, and the price of link time
 //
-// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a
-// fraction of each tensor on each link in each stage, and a time of each stage that is at least its compute
-// and at least what either link needs. Here the bytes on a link are one sum for each stage, because it does
-// not matter whose bytes they are. The link to the host moves those bytes first that leave first, and the
-// link to the device those that are needed first. All conditions on single tensors then follow from the
-// bytes that have been released so far, and those that are due from a stage on (as for one machine with
-// release times or deadlines).
+// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024). Its program has a fraction of
+// each tensor on each link in each stage, and a time of each stage that is at least its compute time and the
+// time of either link. Here each link has one sum of bytes for each stage, because it does not matter whose
+// bytes are copied. The link to the host first moves the bytes that leave first; the link to the device first
+// moves the bytes that are needed first. So all conditions on single tensors follow from two sums: the bytes
+// released so far, and the bytes due from a stage on (as for one machine with release times or deadlines).
 //
-// Columns, for each stage s, beside those of the caller:
-//     time[s]    of the stage; their sum is the objective
-//     away[s]    bytes that are away by decision, even if they have not left yet or are back already
+// Columns, for each stage s, besides those of the caller:
+//     time[s]    time of the stage; the sum of these is the objective
+//     away[s]    bytes that are away by decision, even if they have not left yet or are already back
 //     out[s], in[s]     bytes that the links move during the stage
-//     queue[s]   bytes that still wait to leave after it
-//     early[s]   bytes that came back and are not due at s + 1
+//     queue[s]   bytes that still wait to leave after the stage
+//     early[s]   bytes that came back and are not yet due at s + 1
 // Rows, for each stage:
-//     away[s] = away[s-1] + what leaves before s - what returns at s
-//     queue[s] = queue[s-1] + what leaves before s and must be copied - out[s], at least 0, in the end 0
-//     early[s] = early[s-1] + in[s] - what is due at s + 1, at least 0
+//     away[s] = away[s-1] + (bytes that leave before s) - (bytes that return at s)
+//     queue[s] = queue[s-1] + (bytes that leave before s and must be copied) - out[s] >= 0, 0 at the end
+//     early[s] = early[s-1] + in[s] - due[s+1] >= 0; due[s+1]: bytes that must be back at s + 1
 //     bytes[s] - away[s] + (queue[s] + out[s]) + (early[s] + due[s+1]) <= budget
-//               bytes that wait to leave, leave or come back during the stage are there for all of it
-//     (queue[s] + out[s]) + (early[s] + due[s+1]) <= away[s]       nothing comes back before it has left
-//     time[s] >= compute[s], and time[s] >= each way in which both links can be busy (`Rates`)
+//               bytes that wait, leave or come back during the stage are counted for the whole stage
+//     (queue[s] + out[s]) + (early[s] + due[s+1]) <= away[s]       no byte comes back before it has left
+//     time[s] >= compute[s], and time[s] >= each bound on the time of the copies (`Rates`)
 #pragma once
 
 #include <utility>
@@ -36,7 +35,7 @@
 
 namespace rematlas::offmate {
 
-/// A sum of columns and a constant.
+/// A linear expression: columns with factors, and a constant.
 struct Sum {
     std::vector<std::pair<int, double>> columns;
     double constant = 0;
@@ -47,9 +46,9 @@ struct Sum {
 /// Adds the row least <= sum <= most. Columns may occur in the sum more than once.
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
-/// The time of a byte each way, in units of the programme. While both links move, each has its contended
-/// speed. The time that the copies of a stage take lies between that of one link after the other and that of
-/// both side by side; the lines through these corners bound it from below.
+/// The time of a byte in each direction, in units of the linear program. While both links move bytes, each
+/// has its contended speed. Copies of a stage may run one after the other or side by side. The lines through
+/// these extreme cases bound the time of the copies from below.
 struct Rates {
     struct Line {
         double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in
@@ -58,35 +57,36 @@ struct Rates {
     double out = 0, in = 0;  ///< time of a byte while the other link is idle
 };
 
-/// `bytes`, `copies`: of all tensors that could be copied, so that each byte gets its share of the latency.
-/// Scales: units of the programme for a byte and for a nanosecond.
+/// Returns the rates. `bytes` and `copies` are sums over all tensors that could be copied; they give each
+/// byte its share of the latency. The scales are units of the linear program for a byte and for a nanosecond.
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
 
 class CopyFlows {
   public:
-    /// `milp` must outlive it.
+    /// `milp` must outlive the object.
     CopyFlows(MilpModel& milp, int stages, Rates rates);
 
     struct Item {
         Sum bytes;
-        int leaves = -1;  ///< the last stage that has the bytes before the gap; -1: none
-        int returns = 0;  ///< the first stage that has them again; the number of stages: none
-        bool out = true;  ///< the bytes have to be copied to the host
-        bool in = true;   ///< and back
+        int leaves = -1;  ///< the last stage before the gap that has the bytes; -1: no stage
+        int returns = 0;  ///< the first stage after the gap that has the bytes; the number of stages: no
+                          ///< stage
+        bool out = true;  ///< whether the bytes must be copied to the host
+        bool in = true;   ///< whether the bytes must be copied back
     };
     void add(const Item& item);
 
     struct Stage {
-        Sum time, bytes;  ///< time of compute; bytes that are held if nothing is away
+        Sum time, bytes;  ///< compute time; bytes held if nothing is away
     };
     /// Adds the columns and rows of all stages, and returns the columns of the stages' times. `price`: the
-    /// objective contains this share of the time that links are busy, so that no copies are made in vain.
+    /// objective contains this share of the time that links are busy, so that no useless copies are made.
     std::vector<int> finish(const std::vector<Stage>& stages, double budget, double price);
 
   private:
     MilpModel& milp_;
     const Rates rates_;
-    std::vector<Sum> begins_, ends_, released_, due_;  ///< by stage, and one more
+    std::vector<Sum> begins_, ends_, released_, due_;  ///< by stage, with one extra entry
 };
 
 }  // namespace rematlas::offmate

@@ -12,8 +12,8 @@
 namespace rematlas::offmate {
 namespace {
 
-/// Stages of the programme: few make it coarse in time, many leave its rounding little slack. Neither is
-/// always best.
+/// Numbers of stages of the linear program. Few stages are coarse in time; many stages leave little slack for
+/// the rounding. No number is always best.
 constexpr int kStages[kAllStages] = {120, 300, 800};
 
 std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {
@@ -22,7 +22,7 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
-/// In training a resident that the step changes lives on the host if it leaves the device at all (see
+/// In training, a resident that the step changes must live on the host if it leaves the device at all (see
 /// moves_in_training).
 void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
     for (std::size_t g = 0; g < away.size(); ++g) {
@@ -44,8 +44,8 @@ Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
     return {problem_.graph, problem_.flat, runs, may_leave_};
 }
 
-/// Writes the steps and has the simulator play them. The simulator's word counts: steps that it refuses, or
-/// that break a budget, are no plan.
+/// Writes the steps and simulates them. Returns nullopt if the simulator refuses the steps or they break a
+/// budget.
 std::optional<CopyingPlan> CopyPlanner::emitted(const Lifetimes& lives, std::vector<char> away) const {
     if (problem_.copies.in_training) let_changed_live_on_host(lives, away);
     EmissionLimits limits{.links = problem_.copies.links, .budget = budget_};

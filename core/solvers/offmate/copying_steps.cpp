@@ -41,14 +41,15 @@ class StepWriter {
     }
 
   private:
-    /// What is to become of a tensor that is on the device.
+    /// Whether and when a tensor leaves the device.
     struct Leave {
-        bool waits = false;    ///< it is to be offloaded when the link has time
-        bool leaving = false;  ///< to be freed as soon as its copy is done
-        int back = 0;          ///< the run for which the tensor must be there again
+        bool waits = false;    ///< whether it is to be offloaded when the link has time
+        bool leaving = false;  ///< whether it is to be freed as soon as its copy is done
+        int back = 0;          ///< the run before which the tensor must be back
     };
 
-    /// Lists the gaps that end with a fetch, in the order of their ends, which is that of their numbers.
+    /// Lists the gaps that end with a fetch in the order of their ends, which is also the order of their
+    /// numbers.
     void find_returns() {
         for (std::size_t g = 0; g < lives_.gaps.size(); ++g) {
             const Gap& gap = lives_.gaps[g];
@@ -57,8 +58,8 @@ class StepWriter {
         }
     }
 
-    /// Finds when runs begin if nothing waits, and the latest time at which each fetch still arrives in
-    /// time.
+    /// Finds when each run begins if nothing waits, and the latest time at which each fetch must begin to
+    /// arrive in time.
     void find_clock() {
         clock_.push_back(0);
         for (const PlacedRun& run : lives_.runs())
@@ -73,8 +74,8 @@ class StepWriter {
         }
     }
 
-    /// Places the residents. A resident that is never changed and leaves between runs also has a copy on the
-    /// host all along.
+    /// Places the residents. A resident that is never changed, and that leaves the device between runs, also
+    /// has a copy on the host during the whole step.
     void start() {
         std::vector<char> leaves(flat_.tensor_count, 0);
         for (std::size_t g = 0; g < away_.size(); ++g)
@@ -110,7 +111,7 @@ class StepWriter {
         leaves_[t].waits = leaves_[t].leaving = false;
     }
 
-    /// Begins a gap in which the tensor is away. `back`: the run that needs the tensor again.
+    /// Begins a gap in which the tensor is away. `back`: the run that needs the tensor next.
     void leave(int t, int back) {
         leaves_[t].back = back;
         if (places_[t].on_host && places_.has_left(t)) return free(t);
@@ -127,8 +128,8 @@ class StepWriter {
         waiting_.push_back(t);
     }
 
-    /// Starts copies to the host while the link would be idle before the run is over. The tensor that is
-    /// needed last goes first; a tensor that would not be back in time does not go.
+    /// Starts copies to the host as long as the link would be idle before the run ends. The tensor that is
+    /// needed last goes first. A tensor that would not be back in time stays.
     void offload_waiting(int run) {
         const std::int64_t idle_until = places_.now() + time_of(run);
         while (places_.link_busy_until() < idle_until) {
@@ -147,7 +148,8 @@ class StepWriter {
                clock_[static_cast<std::size_t>(leaves_[t].back)] + late;
     }
 
-    /// The accepted tensor that is needed last, of those that wait for the link; -1 if there is none.
+    /// Returns, among the accepted tensors that wait for the link, the one that is needed last; -1 if there
+    /// is none.
     template <class Accepts>
     int latest_back(const Accepts& accepts) {
         std::erase_if(waiting_, [&](int t) { return !leaves_[t].waits; });
@@ -157,7 +159,8 @@ class StepWriter {
         return best;
     }
 
-    /// Frees the tensors that have left, and drops the copies on the host that are of no more use.
+    /// Frees the tensors whose copies to the host are done, and drops the copies on the host that are not
+    /// needed any more.
     void settle() {
         std::erase_if(under_way_, [&](int t) {
             if (!leaves_[t].leaving) return true;
@@ -172,7 +175,7 @@ class StepWriter {
         });
     }
 
-    /// Makes room for `more` bytes: waits for the leaving tensors, in the order of their copies. Returns
+    /// Makes room for `more` bytes by waiting for the leaving tensors, in the order of their copies. Returns
     /// false if there is not enough room.
     bool make_room(std::int64_t more) {
         while (out_.fits && places_.held() + more > limits_.budget) {
@@ -191,10 +194,10 @@ class StepWriter {
         return out_.fits;
     }
 
-    // What comes back ---------------------------------------------------------------------------------------
+    // Fetches -------------------------------------------------------------------------------------------
 
-    /// Before a run, or before the end: fetches all tensors that it needs, and others ahead while there is
-    /// room.
+    /// Called before a run or before the end. Fetches all tensors that the run needs, and tensors for later
+    /// runs while there is room.
     void fetch_ahead(int run) {
         for (; next_return_ < returns_.size(); ++next_return_) {
             const Gap& gap = lives_.gaps[returns_[next_return_]];
@@ -204,7 +207,7 @@ class StepWriter {
         }
     }
 
-    /// Whether the tensor can be fetched now, ahead of its time, and should be.
+    /// Says whether the tensor can and should be fetched now, ahead of its time.
     bool may_come(const Gap& gap, int run) {
         if (gap.begin >= run || gap.end - run > kLookAhead) return false;
         const bool stands = places_[gap.tensor].on_device && leaves_[gap.tensor].leaving;
@@ -225,7 +228,7 @@ class StepWriter {
     void come_back(const Gap& gap, int run) {
         const std::int64_t bytes = flat_.bytes[gap.tensor];
         for (int at = run; at < gap.end; ++at) memory_[static_cast<std::size_t>(at) + 1] += bytes;
-        if (places_[gap.tensor].on_device) {  // it has not left yet
+        if (places_[gap.tensor].on_device) {  // the tensor has not left yet
             leaves_[gap.tensor].leaving = leaves_[gap.tensor].waits = false;
             return;
         }
@@ -237,7 +240,7 @@ class StepWriter {
         return clock_[static_cast<std::size_t>(run) + 1] - clock_[static_cast<std::size_t>(run)];
     }
 
-    /// The bytes that the run needs beside the tensors that are there or are still to be fetched for it.
+    /// Returns the bytes that the run needs besides existing tensors and those that will be fetched for it.
     std::int64_t needed_by(int run) const { return run < lives_.run_count() ? lives_.made_bytes(run) : 0; }
 
     // Runs --------------------------------------------------------------------------------------------------
@@ -266,8 +269,8 @@ class StepWriter {
         for (const Touch& touch : lives_.touches(run)) begin_gap(touch.tensor, touch.next);
     }
 
-    /// A run must not change a tensor that is being copied, and only steps that free or drop a tensor wait
-    /// for its copy.
+    /// Called before a run changes the tensor: the run must not start while the tensor is copied to the host.
+    /// Only steps that free or drop a tensor wait for its copy, so such a step is written.
     void wait_until_copied(int t) {
         if (places_.has_left(t)) return;
         if (!places_[t].lives_on_host) return places_.drop(t);
@@ -275,7 +278,7 @@ class StepWriter {
         places_.fetch(t);
     }
 
-    /// Decides after an event whether the tensor stays, leaves, or is of no more use.
+    /// Decides, after an event, whether the tensor stays, leaves, or is not needed any more.
     void begin_gap(int t, std::int32_t gap) {
         std::erase(spent_, t);
         if (gap >= 0 && away_[gap]) return leave(t, back_from(gap));
@@ -296,7 +299,7 @@ class StepWriter {
         return lives_.gaps[gap].stays_away ? lives_.run_count() + 1 : lives_.gaps[gap].end;
     }
 
-    /// The next gap in which the tensor is away with the value that it has now, or -1.
+    /// Returns the next gap in which the tensor is away with its present value, or -1.
     std::int32_t leaves_later(int t, std::int32_t gap) const {
         while (gap >= 0 && !lives_.gaps[gap].to_end) {
             const auto touches = lives_.touches(lives_.gaps[gap].end);
@@ -337,24 +340,27 @@ class StepWriter {
 
     void require(bool condition) { out_.fits = out_.fits && condition; }
 
-    static constexpr int kLookAhead = 4000;  ///< runs: nothing is fetched further ahead
+    static constexpr int kLookAhead = 4000;  ///< runs: no tensor is fetched further ahead than this
 
     const Graph& graph_;
     const FlatGraph& flat_;
     const Lifetimes& lives_;
     const std::vector<char>& away_;
     const EmissionLimits& limits_;
-    std::vector<std::int64_t> memory_;  ///< bytes by place, including tensors that were fetched ahead
+    std::vector<std::int64_t> memory_;  ///< bytes at each place (see Lifetimes::memory), including tensors
+                                        ///< fetched ahead
     ClockedPlaces places_;
     std::vector<Leave> leaves_;          ///< by tensor
-    std::vector<std::int32_t> returns_;  ///< gaps
+    std::vector<std::int32_t> returns_;  ///< indices of gaps that end with a fetch
     std::vector<std::int64_t> clock_, latest_;
     std::size_t next_return_ = 0;
-    int blocked_until_ = 0;  ///< a run: no room before it for `blocked_bytes_`
+    int blocked_until_ = 0;  ///< before this run there is no room to fetch `blocked_bytes_` bytes ahead
     std::int64_t blocked_bytes_ = 0;
-    std::vector<int> waiting_;    ///< tensors that wait for the link to the host; some do so no longer
-    std::vector<int> under_way_;  ///< leaving, in the order of their copies; some stay after all
-    std::vector<int> spent_;      ///< tensors whose copies on the host are of no more use
+    std::vector<int> waiting_;    ///< tensors that wait for the link to the host; some of them may no longer
+                                  ///< wait
+    std::vector<int> under_way_;  ///< leaving tensors, in the order of their copies; some of them may stay
+                                  ///< after all
+    std::vector<int> spent_;      ///< tensors whose copies on the host are not needed any more
     Emitted out_;
 };
 

@@ -68,7 +68,7 @@ void Lifetimes::add_host_run(int run) {
     for (TensorId t : op.outputs) open_[t.index()] = {.run = run, .there = true, .on_host = true};
 }
 
-/// Adds the gap from the last event of the tensor to a run that needs it, and returns the gap's number.
+/// Adds the gap from the last event of the tensor to a run that needs it, and returns the index of the gap.
 std::int32_t Lifetimes::close(int tensor, int run) {
     const Open& open = open_[tensor];
     const auto number = static_cast<std::int32_t>(gaps.size());
@@ -120,7 +120,8 @@ std::vector<char> Lifetimes::least_away() const {
 
 std::vector<std::int64_t> Lifetimes::memory(const std::vector<char>& away) const {
     const auto end = static_cast<std::size_t>(run_count() + 1);  // places: the start, the runs, the end
-    std::vector<std::int64_t> bytes(end + 2, 0);                 // as differences at first
+    std::vector<std::int64_t> bytes(end + 2, 0);                 // differences between places, until they are
+                                                                 // summed
     const auto add = [&](std::size_t from, std::size_t behind, std::int64_t more) {
         bytes[from] += more;
         bytes[behind] -= more;

@@ -1,13 +1,13 @@
-// When each tensor of a step is read, made and changed, and between which runs it could be on the host
-// instead.
+// Finds when each tensor of a step is read, made and changed, and between which runs it could be on the host.
 //
 //     const Lifetimes lives(graph, flat, placed_runs, may_leave);
 //     std::vector<char> away(lives.gaps.size(), 0);          // a decision for each gap
 //     std::vector<std::int64_t> memory = lives.memory(away); // [0]: start; [i + 1]: run i; last: end
 //
-// Lifetimes are those of run sequences (schedule/run_sequence.h): between two events a tensor is kept if the
-// second one reads it. Such a stretch is a gap. A resident has one from the start to its first event and one
-// from its last event to the end, which go together: in both it is on the host, or in neither.
+// Tensors live as in run sequences (schedule/run_sequence.h): a tensor is kept between two events if the
+// second event reads it. The time between two such events is a gap. A resident also has a gap from the start
+// to its first event and a gap from its last event to the end. These two belong together: the resident is on
+// the host in both or in neither.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,38 @@
 
 namespace rematlas::offmate {
 
-constexpr int kStart = -1;  ///< as the run at which a gap begins
+constexpr int kStart = -1;  ///< `begin` of a gap that starts with the step
 
 struct Gap {
     std::int32_t tensor = -1;
-    std::int32_t begin = kStart, end = 0;  ///< runs; the number of runs: the end of the step
-    bool to_end = false;                   ///< from the last event of a resident or of a result
-    bool stays_away = false;               ///< if the tensor is away in it, it is away at the end, too
-    bool forced = false;                   ///< it must be away: an op on the host makes or changes the tensor
-    bool movable = false;  ///< it may be away: copies of the tensor are allowed, and there is time for them
+    std::int32_t begin = kStart, end = 0;  ///< runs; the number of runs stands for the end of the step
+    bool to_end = false;                   ///< whether it is the gap after the last event of a resident or a
+                                           ///< result
+    bool stays_away = false;               ///< whether the tensor, if away in the gap, is also away at the
+                                           ///< end
+    bool forced = false;                   ///< whether the tensor must be away, because an op on the host
+                                           ///< makes or changes it
+    bool movable = false;  ///< whether the tensor may be away: it may be copied, and there is time for the
+                           ///< copies
 };
 
-/// What a run on the device does to a tensor, and the gap that follows.
+/// How a run on the device uses a tensor, and the gap that follows.
 struct Touch {
     enum class Kind : std::uint8_t { read, change, make };
     std::int32_t tensor = -1;
     Kind kind = Kind::read;
-    std::int32_t next = -1;  ///< gap; -1: the tensor is of no more use
+    std::int32_t next = -1;  ///< index of the gap; -1: the tensor is not needed any more
 };
 
-/// What may be on the host, and when.
+/// Which tensors may be on the host, and when.
 struct MayLeave {
     MayLeave(const Graph& graph, const Copies& copies)
         : tensors(may_leave(graph, copies)),
           at_the_end(moves_weights(copies.what)),
           ends_there(may_end_on_host(graph, copies)) {}
     IdVector<TensorId, char> tensors;     ///< tensors that may be copied
-    bool at_the_end;                      ///< residents may live there
-    IdVector<TensorId, char> ends_there;  ///< results that may end there
+    bool at_the_end;                      ///< whether residents may be on the host at the end
+    IdVector<TensorId, char> ends_there;  ///< results that may be on the host at the end
 };
 
 class Lifetimes {
@@ -57,27 +61,32 @@ class Lifetimes {
 
     const std::vector<PlacedRun>& runs() const { return runs_; }
     int run_count() const { return static_cast<int>(runs_.size()); }
-    /// The touches of a run on the device; a run on the host has none.
+    /// Returns the touches of a run on the device; empty for a run on the host.
     std::span<const Touch> touches(int run) const {
         return {touches_.data() + begin_[run], static_cast<std::size_t>(begin_[run + 1] - begin_[run])};
     }
     bool is_resident(int tensor) const { return flat_.producer[tensor] < 0; }
-    /// The gap of a resident from the start, and the gap of a resident or a result to the end; else -1.
+    /// `first_gap` returns the gap of a resident from the start, `last_gap` the gap of a resident or a result
+    /// to the end. Both return -1 for other tensors.
     std::int32_t first_gap(int tensor) const { return first_gap_[tensor]; }
     std::int32_t last_gap(int tensor) const { return last_gap_[tensor]; }
-    bool is_changed(int tensor) const { return changed_[tensor]; }                      ///< by some run
-    std::int32_t last_read_on_host(int tensor) const { return last_on_host_[tensor]; }  ///< run, or -1
+
+    /// Says whether some run changes the tensor.
+    bool is_changed(int tensor) const { return changed_[tensor]; }
+    /// Returns the index of the last run on the host that reads the tensor, or -1.
+    std::int32_t last_read_on_host(int tensor) const { return last_on_host_[tensor]; }
     std::int64_t host_time(int run) const { return graph_.ops[OpId(runs_[run].op)].host_time->value; }
     bool runs_in_place(int run) const { return in_place_[run]; }
-    /// Bytes that a run needs beside what it reads: outputs and workspace, less what running in place saves.
+    /// Returns the bytes that a run needs besides its inputs: outputs and workspace, less the bytes that
+    /// running in place saves.
     std::int64_t made_bytes(int run) const;
 
-    /// By gap: whether it is away whatever is decided.
+    /// Returns, by gap, whether the tensor must be away.
     std::vector<char> least_away() const;
 
-    /// Bytes on the device at the start, during each run, and at the end, if copies took no time and tensors
-    /// were away during all of their gaps. `away`: by gap; equal for the first and the last gap of a
-    /// resident. Cost: linear.
+    /// Returns the bytes on the device at the start, during each run, and at the end, as if copies took no
+    /// time and tensors were away during the whole of their gaps. `away`: by gap; must be equal for the first
+    /// and the last gap of a resident. Cost: linear.
     std::vector<std::int64_t> memory(const std::vector<char>& away) const;
 
     std::vector<Gap> gaps;  ///< ascending by their ends
@@ -86,8 +95,8 @@ class Lifetimes {
     /// The last event of a tensor so far.
     struct Open {
         std::int32_t run = kStart, touch = -1;
-        bool there = false;    ///< its value is on the device or on the host
-        bool on_host = false;  ///< it was made or changed there since
+        bool there = false;    ///< whether its value exists, on the device or on the host
+        bool on_host = false;  ///< whether an op on the host made or changed it since
     };
     void add_device_run(int run, std::vector<char>& has_run);
     void add_host_run(int run);

@@ -22,14 +22,14 @@ using hierarchical::Level;
 constexpr std::string_view kName = "offmate";
 constexpr std::string_view kSummary =
     "options of blocks and copies to the host by one mixed-integer programme (OffMate, 2024)";
-constexpr double kTableShare = 0.3;      // of the time, for options of blocks
-constexpr double kSequenceShare = 0.25;  // of what is left, for sequences at larger budgets
+constexpr double kTableShare = 0.3;      // share of the time for options of blocks
+constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5,
-                                  0.25};   // of the optimizer's ops run on the host, the first ones
-constexpr double kFirstShareStep = 0.125;  // of the search between these shares
+                                  0.25};   // shares of the optimizer's ops that run on the host
+constexpr double kFirstShareStep = 0.125;  // step of the search between these shares
 constexpr double kLeastShareStep = 0.015;
 
-/// Rockmate's or HiRemate's solver without copies.
+/// Makes the solver without copies: Rockmate, or HiRemate if the step is no sequence of blocks.
 std::unique_ptr<Solver> without_copies(const Problem& problem, const OffmateOptions& options) {
     if (is_sequence_of_blocks(problem))
         return make_rockmate(
@@ -39,15 +39,15 @@ std::unique_ptr<Solver> without_copies(const Problem& problem, const OffmateOpti
     return make_hiremate(hiremate);
 }
 
-/// Whether ops may run on the host: then a step can take less time than all of them on the device.
+/// Says whether ops may run on the host. Then a step can take less time than all ops on the device.
 bool runs_on_host(const Problem& problem) {
     const auto& ops = problem.graph.ops;
     return moves_weights(problem.copies.what) &&
            std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
 }
 
-/// 0 .. count - 1: the ends first, then the numbers between them, ever closer, so that a short search sees
-/// the whole range.
+/// Returns 0 .. count - 1 in an order that covers the range evenly: the ends first, then numbers between them
+/// at ever smaller distances. So even a short search sees the whole range.
 std::vector<int> spread_out(int count) {
     std::vector<int> order{0};
     int stride = 1;
@@ -58,7 +58,7 @@ std::vector<int> spread_out(int count) {
     return order;
 }
 
-/// The search of one call.
+/// The search for one budget.
 class Search {
   public:
     Search(const Problem& problem, Bytes budget, const OffmateOptions& options, const Limits& limits,
@@ -94,8 +94,8 @@ class Search {
         return limits;
     }
 
-    /// Plans the graph's order alone: if ops of the optimizer come in its midst, no other order is known to
-    /// be right.
+    /// Plans only the graph's order. Used if ops of the optimizer are in the middle of the step, because
+    /// other orders might then be wrong.
     Answer in_graph_order() {
         std::vector<PlacedRun> runs;
         for (const int op : required_once(problem_.flat)) runs.push_back({op, false});
@@ -106,8 +106,8 @@ class Search {
         return answer();
     }
 
-    /// The runs with the optimizer's ops. Of those that can run on the host, the first ones do, by
-    /// `host_share_`.
+    /// Returns the runs with the optimizer's ops. Among the ops that can run on the host, the first ones do
+    /// so, up to the share `host_share_`.
     std::vector<PlacedRun> placed(const RunSequence& runs) const {
         const Graph& graph = problem_.graph;
         std::vector<char> on_host(graph.ops.size(), 0);
@@ -133,7 +133,7 @@ class Search {
         return true;
     }
 
-    /// The time of the sequence with copies, ns, or the largest number if there is no plan.
+    /// Returns the time of the sequence with copies in ns, or the largest number if there is no plan.
     std::int64_t try_runs(const RunSequence& runs, int stages = kAllStages) {
         std::optional<CopyingPlan> plan = planner_.by_programme(placed(runs), deadline_, stages);
         lower_least(runs);
@@ -160,8 +160,8 @@ class Search {
         take(planner_.without_copies(step));
     }
 
-    /// Tries sequences at larger budgets, from the least that a schedule without copies keeps; then at
-    /// budgets between the neighbours of the best one.
+    /// Tries sequences at larger budgets, from the least budget that a schedule without copies keeps. Then
+    /// tries budgets between the neighbours of the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);
@@ -178,8 +178,8 @@ class Search {
             for (const int i : spread_out(options_.sequences + 1)) {
                 if (until.passed()) break;
                 const double at = from + step * i;
-                // The budgets lie closer together near the lower end, because copies over slow links take
-                // little away.
+                // The budgets are closer together at the lower end, because slow links can move only few
+                // bytes to the host.
                 const auto room = low + static_cast<std::int64_t>(at * at * static_cast<double>(high - low));
                 const std::int64_t time = try_budget(plain, room, first ? 1 : kAllStages);
                 if (time >= best) continue;
@@ -204,7 +204,7 @@ class Search {
         return runs ? try_runs(*runs, stages) : std::numeric_limits<std::int64_t>::max();
     }
 
-    /// Tries OffMate's own programme, which chooses all options at once.
+    /// Tries OffMate's integer program, which chooses all options at once.
     void try_programme() {
         if (milp_libraries().empty() || deadline_.passed()) return;
         const Problem plain{problem_.graph, part_};
@@ -239,12 +239,12 @@ class Search {
         for (const double share : kHostShares) try_host_share(share);
         for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
             if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
-        // If updates take no time of the device, other sequences may be better.
+        // With updates on the host, other sequences may be better.
         if (host_share_ > 0 && curve_) try_sequences();
     }
 
     /// Tries a share of updates on the host. Returns whether it is better than the share before, and keeps
-    /// the better one.
+    /// the better of the two shares.
     bool try_host_share(double share) {
         if (share <= 0 || share > 1 || deadline_.passed()) return false;
         const double before = std::exchange(host_share_, share);
@@ -255,8 +255,8 @@ class Search {
         return better;
     }
 
-    /// Whether the best schedule takes no longer than all required ops once on the device, which is the
-    /// least.
+    /// Says whether the best schedule takes no longer than running all required ops once on the device, which
+    /// is the least possible time.
     bool is_least() const {
         return best_ && !runs_on_host(problem_) &&
                best_->time <= cost_of(problem_.flat, required_once(problem_.flat)).time;
@@ -295,10 +295,10 @@ class Search {
     const Limits& limits_;
     const Deadline deadline_;
     const Progress& progress_;
-    const FlatGraph part_;  ///< without the optimizer
+    const FlatGraph part_;  ///< the graph without the optimizer
     const CopyPlanner planner_;
     double host_share_ = 0;
-    std::unique_ptr<Solver> curve_;  ///< answers without copies at all budgets
+    std::unique_ptr<Solver> curve_;  ///< solver without copies that answers all budgets
     std::optional<CopyingPlan> best_;
     std::optional<RunSequence> best_runs_;
     std::optional<Bytes> smallest_;

@@ -9,7 +9,7 @@ bool updates(const Graph& graph, int op) {
     return graph.ops[OpId(op)].phase == Phase::optimizer;
 }
 
-/// By tensor: the ops that read or change it.
+/// Returns, by tensor, the ops that read or change it.
 std::vector<std::vector<std::int32_t>> touched_by(const Graph& graph) {
     std::vector<std::vector<std::int32_t>> touching(graph.tensors.size());
     for (OpId op : graph.ops.ids())
@@ -50,7 +50,7 @@ FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat) {
         for (const int t : flat.outputs[op]) part.is_result[t] = 0;
     }
     std::sort(part.results.begin(), part.results.end());
-    // A tensor that has become a result must stay, so an op that would write over it does not run in place.
+    // A tensor that has become a result must stay. So an op that would write over it may not run in place.
     std::vector<FlatGraph::Pair> pairs;
     std::vector<std::int32_t> begin{0};
     for (int op = 0; op < flat.op_count; ++op) {
@@ -75,7 +75,8 @@ std::vector<PlacedRun> with_optimizer(const Graph& graph, const FlatGraph& flat,
         if (first[runs[i]] == kNever) first[runs[i]] = last[runs[i]];
     }
     const auto touching = touched_by(graph);
-    std::vector<std::vector<std::int32_t>> after(runs.size() + 1);  // [1 + run]; in the graph's order
+    std::vector<std::vector<std::int32_t>> after(runs.size() + 1);  // [1 + run]: optimizer ops after that
+                                                                    // run, in the graph's order
     for (int op = 0; op < flat.op_count; ++op) {
         if (!updates(graph, op) || !flat.required[op]) continue;
         int at = kNever;

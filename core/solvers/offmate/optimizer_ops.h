@@ -1,5 +1,6 @@
-// Steps with an optimizer are planned in two parts. Solvers that know nothing of residents that change plan
-// the forward and the backward pass; then each op of the optimizer is put in as early as it may run.
+// Plans steps with an optimizer in two parts, because most solvers do not support changes of residents.
+// First, such a solver plans the forward and the backward pass alone. Then each op of the optimizer is
+// inserted as early as it may run.
 //
 //     const FlatGraph part = without_optimizer(graph, flat);
 //     const RunSequence runs = ...;                                  // of `part`, with reruns
@@ -20,17 +21,18 @@ struct PlacedRun {
     bool operator==(const PlacedRun&) const = default;
 };
 
-/// Whether only ops of the optimizer read or change, later in the graph, the tensors that ops of the
-/// optimizer make or change. Otherwise the graph's order is the only one that this folder plans.
+/// Says whether the tensors that ops of the optimizer make or change are later read or changed only by ops of
+/// the optimizer. Otherwise the graph's order is the only order that this folder plans.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
-/// The same graph with no required op of the optimizer. The tensors that these ops read are results. They
-/// have no bytes unless they are results of the whole graph, because the update follows at once as a rule.
+/// Returns the same graph with no required op of the optimizer. The tensors that these ops read become
+/// results. They take no bytes unless they are results of the whole graph, because the update usually follows
+/// at once.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
-/// All of `runs` with each required op of the optimizer in its earliest place: after the tensors that it
-/// reads are made, and after all runs that read the tensors that it changes. `on_host`: by op. `runs` must
-/// be executable. Cost: linear.
+/// Returns `runs` with each required op of the optimizer in its earliest place: after the tensors that it
+/// reads are made, and after all runs that read the tensors that it changes. `on_host`: by op. `runs` must be
+/// executable. Cost: linear.
 std::vector<PlacedRun> with_optimizer(const Graph& graph, const FlatGraph& flat, const RunSequence& runs,
                                       const std::vector<char>& on_host);
 

@@ -13,8 +13,8 @@ namespace {
 
 using Advances = std::vector<std::vector<std::int64_t>>;
 
-/// The number of stages after which the next checkpoint goes. There must be at least one checkpoint and two
-/// stages.
+/// Returns the number of stages before the next checkpoint. `checkpoints` must be at least 1, `stages` at
+/// least 2.
 int next_checkpoint(const Advances& least, int checkpoints, int stages) {
     for (int after = 1; after < stages; ++after) {
         const std::int64_t sum = after + least[checkpoints - 1][stages - after] + least[checkpoints][after];
@@ -33,7 +33,7 @@ class Writer {
     }
 
   private:
-    /// Runs the stages first .. end - 1 forward and backward. The input of the first one must be there.
+    /// Runs the stages first .. end - 1 forward and backward. The input of stage `first` must exist.
     void reverse(int first, int end, int checkpoints) {
         if (end - first == 1 || checkpoints == 0) {
             for (int stage = end - 1; stage >= first; --stage) {
@@ -75,7 +75,7 @@ class Revolve final : public Solver {
         std::optional<Bytes> smallest;
         if (stages < 2) return no_chain(infeasible_from(problem.flat, budget, smallest));
         const Advances least = revolve_advances(stages - 1, stages);
-        // More checkpoints never take more time.
+        // A larger number of checkpoints never takes more time.
         for (int checkpoints = stages - 1; checkpoints >= 0 && !deadline.passed(); --checkpoints) {
             const RunSequence runs = Writer(chain, least).write(checkpoints);
             const Bytes peak(cost_of(problem.flat, runs).peak);

@@ -1,12 +1,12 @@
 // Revolve: binomial checkpointing. "Algorithm 799: Revolve: an implementation of checkpointing for the
 // reverse or adjoint mode of computational differentiation", Griewank and Walther, 2000.
 //
-// The graph is read as a chain of stages, as Rotor reads it: cut at articulation points. Assumes that all
-// stages take the same time and all checkpoints the same memory; then, for a number of checkpoints, no
-// schedule of the chain runs fewer stages forward. A stage runs with all that its backward part reads kept
-// just before that part, never earlier. The number of checkpoints is the largest whose exact peak fits the
-// budget. Where stages differ, Rotor is better. Any graph; one without at least two stages has the schedule
-// without reruns only. Cost: stages^3.
+// The graph is read as a chain of stages that is cut at articulation points, as in Rotor. Revolve assumes
+// that all stages take the same time and all checkpoints the same memory. Under these assumptions no schedule
+// of the chain runs fewer forward stages with the same number of checkpoints. The tensors that the backward
+// part of a stage reads are made just before that part, never earlier. The number of checkpoints is the
+// largest whose exact peak fits the budget. If stages differ, Rotor is better. Any graph is accepted; with
+// fewer than two stages the only schedule is the one without reruns. Cost: stages^3.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@
 namespace rematlas {
 
 struct RevolveOptions {
-    int max_stages = 200;  ///< longer chains have their cheapest neighbours merged
+    int max_stages = 200;  ///< in longer chains, the cheapest neighbours are merged
 };
 void read_options(OptionReader& reader, RevolveOptions& options);
 
 std::unique_ptr<Solver> make_revolve(RevolveOptions options = {});
 extern const SolverEntry revolve_solver;
 
-/// The least number of forward runs that only lead to a later stage (theorem 1 of the paper), for chains of
-/// up to `stages` stages with up to `checkpoints` checkpoints beside the input: [checkpoints][stages].
+/// Returns the least number of forward runs whose only purpose is to reach a later stage (theorem 1 of the
+/// paper), as [checkpoints][stages]. The table covers chains of up to `stages` stages with up to
+/// `checkpoints` checkpoints besides the input.
 std::vector<std::vector<std::int64_t>> revolve_advances(int checkpoints, int stages);
 
 }  // namespace rematlas

@@ -37,7 +37,7 @@ class ChainReader {
     }
 
   private:
-    /// Required ops of phase forward that read nothing the backward part makes.
+    /// Finds the required ops of phase forward that read nothing from the backward part.
     void find_forward_part() {
         for (int op = 0; op < flat_.op_count; ++op) {
             if (!flat_.required[op] || graph_.ops[OpId(op)].phase != Phase::forward) continue;
@@ -52,14 +52,14 @@ class ChainReader {
     bool is_forward(int tensor) const { return position_[flat_.producer[tensor]] >= 0; }
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
-    /// Articulation points: at most one tensor made before the cut is read by the forward part after it.
-    /// Permanent tensors are there anyway. A tensor is a boundary only once: if it goes on past ops that
-    /// make no tensor of the chain, these ops join the next stage.
+    /// Finds the articulation points: cuts where the forward part after the cut reads at most one tensor from
+    /// before it. Permanent tensors do not count, because they always exist. A tensor is a boundary only
+    /// once: if it crosses ops that make no tensor of the chain, these ops join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
         std::vector<std::int64_t> sum(
-            n + 1, 0);  // of the ids of crossing tensors: the id itself if there is one tensor
+            n + 1, 0);  // of the ids of crossing tensors; the id itself if only one crosses
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];
@@ -86,11 +86,11 @@ class ChainReader {
         return merged(std::move(cuts), std::move(made));
     }
 
-    /// Removes the cut between the two neighbours that make the fewest bytes until few enough stages are
-    /// left.
+    /// While there are too many stages, removes the cut between the two neighbours that make the fewest
+    /// bytes.
     std::vector<int> merged(std::vector<int> cuts, std::vector<std::int64_t> made) const {
         while (static_cast<int>(cuts.size()) >
-               std::max(4000, 2 * max_stages_)) {  // too long for the search below
+               std::max(4000, 2 * max_stages_)) {  // too many for the search below
             for (std::size_t i = 0; 2 * i + 1 < cuts.size(); ++i) {
                 cuts[i] = cuts[2 * i + 1];
                 made[i] = made[2 * i] + made[2 * i + 1];
@@ -137,8 +137,9 @@ class ChainReader {
 
     bool is_boundary(int tensor) const { return boundary_[stage_[flat_.producer[tensor]] - 1] == tensor; }
 
-    /// A backward op joins a stage that has all it reads (its own tensors and the boundary before it), else
-    /// the highest stage whose tensors it reads; but no stage above those of the backward ops it depends on.
+    /// Assigns each backward op to a stage that has everything that the op reads: tensors of the stage and
+    /// the boundary before the stage. If there is no such stage, the op joins the highest stage whose tensors
+    /// it reads. It never joins a stage above those of the backward ops that it depends on.
     void assign_backward() {
         const int n = static_cast<int>(chain_.stages.size());
         for (int op = 0; op < flat_.op_count; ++op) {
@@ -161,8 +162,8 @@ class ChainReader {
         }
     }
 
-    /// A tensor that the group of its own stage reads is saved. A tensor that the group reads as the input
-    /// of its stage is a boundary. Any other tensor has to stay all along.
+    /// Notes that a backward group reads a tensor. A tensor of the group's own stage is saved. The input of
+    /// the group's stage is a boundary. Any other tensor must stay during the whole step.
     void note_saved(int tensor, int group) {
         if (stage_[flat_.producer[tensor]] == group) {
             kept_[tensor] = 1;
@@ -171,8 +172,8 @@ class ChainReader {
         }
     }
 
-    /// The ops of the stage that make the tensors that `wanted_` marks, in order, without those that run
-    /// once. Clears the marks.
+    /// Returns, in order, the ops of the stage that make the tensors marked in `wanted_`, without ops that
+    /// may run only once. Clears the marks.
     OpList makers(const OpList& members) {
         OpList list;
         for (std::size_t i = members.size(); i-- > 0;) {
@@ -189,8 +190,8 @@ class ChainReader {
         return list;
     }
 
-    /// The ops that the first visit has to run beside its list: ops that run once or mutate tensors, makers
-    /// of permanent tensors, and the ops that these need.
+    /// Returns the ops that the first visit must run besides its list: ops that may run only once or mutate
+    /// tensors, makers of permanent tensors, and the ops that these need.
     OpList first_visit(const OpList& members) {
         std::vector<std::uint8_t>& needed = wanted_;
         OpList list;
@@ -253,8 +254,8 @@ class ChainReader {
         return all;
     }
 
-    /// Peak of running `ops`, after which the boundary (and with `save` what the backward group reads) is
-    /// kept.
+    /// Returns the peak of running `ops`. Afterwards the boundary is kept; with `save`, the tensors that the
+    /// backward group reads are kept as well.
     std::int64_t forward_peak(const OpList& ops, int input, bool count_input, int boundary, bool save) {
         for (int op : ops) {
             for (int t : flat_.outputs[op]) last_use_[t] = -1;
@@ -280,8 +281,8 @@ class ChainReader {
         return peak;
     }
 
-    /// A tensor made by group g and last read by group r (0 for results) is there when the groups r .. g-1
-    /// start.
+    /// Computes `gradients` of each stage. A tensor made by group g and last read by group r (0 for results)
+    /// exists when each of the groups r .. g-1 starts.
     void measure_gradients() {
         std::vector<std::int64_t> change(chain_.stages.size() + 2, 0);
         for (int t = 0; t < flat_.tensor_count; ++t) {
@@ -346,12 +347,12 @@ class ChainReader {
     const Graph& graph_;
     int max_stages_;
     OpList forward_;
-    std::vector<int> position_;            ///< per op, in `forward_`; -1 outside
-    std::vector<int> stage_;               ///< per op: stage, or group of a backward op; from 1
+    std::vector<int> position_;            ///< per op: its index in `forward_`; -1 if it is not in there
+    std::vector<int> stage_;               ///< per op: its stage, or the group of a backward op; from 1
     std::vector<OpList> members_;          ///< per stage: its forward ops
-    std::vector<int> boundary_;            ///< per stage: the tensor that crosses its end, -1 when none does
-    std::vector<std::uint8_t> permanent_;  ///< per tensor: counted all along
-    std::vector<std::uint8_t> kept_;       ///< per tensor: read by its own stage's group
+    std::vector<int> boundary_;            ///< per stage: the tensor that crosses its end; -1 if none does
+    std::vector<std::uint8_t> permanent_;  ///< per tensor: whether it is counted during the whole step
+    std::vector<std::uint8_t> kept_;       ///< per tensor: whether the group of its own stage reads it
     std::vector<std::uint8_t> wanted_;
     std::vector<int> last_use_;
     RotorChain chain_;

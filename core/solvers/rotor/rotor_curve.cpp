@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// The same runs, but ops that may run only once run at their first place alone.
+/// Returns the same runs, but ops that may run only once keep only their first run.
 RunSequence run_once_where_needed(const FlatGraph& flat, const RunSequence& runs) {
     std::vector<std::uint8_t> ran(flat.op_count, 0);
     RunSequence kept;
@@ -39,8 +39,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
         smallest = smallest ? std::min(*smallest, peak) : peak;
         return peak <= budget;
     };
-    // The first `sure` steps fit by the table's own bytes; the last of them is the answer if the time is
-    // over.
+    // The first `sure` steps of the curve fit even by the bytes of the table. The last of them is the answer
+    // if the time is over.
     std::size_t sure = peaks_.size();
     while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
     const bool has_sure = sure > 0 && fits(sure - 1);
@@ -50,8 +50,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
     return std::nullopt;
 }
 
-/// The most bytes that are tried beside those that are always there: a little more than the budget leaves,
-/// because the table counts bytes that a schedule does not need (the chain does not see everything).
+/// Returns the most bytes to try besides those of `RotorChain::always`. This is a little more than the budget
+/// leaves, because the table counts some bytes that a schedule does not need.
 std::int64_t RotorLevel::most_beside(Bytes budget) const {
     const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
     const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);

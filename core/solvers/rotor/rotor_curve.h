@@ -1,4 +1,4 @@
-// The answers to all budgets of one chain, from one table.
+// Answers all budgets of one chain from one table.
 //
 //     const RotorCurve curve(name, summary, problem, {rotor_chain(problem, 150)}, largest, 500, deadline);
 //     Answer answer = curve.solve(problem, budget, limits, {});
@@ -15,21 +15,21 @@
 
 namespace rematlas {
 
-/// A reading of the graph as a chain, and its table.
+/// One way to read the graph as a chain, and the table of that chain.
 class RotorLevel {
   public:
     RotorLevel(const FlatGraph& flat, RotorChain chain);
 
     bool is_chain() const { return chain_.stages.size() >= 2; }
 
-    /// Fills the table for budgets up to `largest`. If the deadline passes before it is full, `best_within`
-    /// finds nothing.
+    /// Fills the table for budgets up to `largest`. If the deadline passes before the table is full,
+    /// `best_within` finds nothing.
     void fill(Bytes largest, int slots, const Deadline& deadline);
     bool filled() const { return filled_; }
 
-    /// The best sequence within the budget. The time rises as memory falls, so the first sequence whose
-    /// exact peak fits is the best of the table. When the deadline passes, the result is the best sequence
-    /// that fits by the table's own bytes. `smallest` is lowered to the least peak that was tried.
+    /// Returns the best sequence within the budget. Time rises as memory falls, so the first sequence whose
+    /// exact peak fits is the best of the table. If the deadline passes, the result is the best sequence that
+    /// fits by the bytes of the table. `smallest` is lowered to the least peak that was tried.
     std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
                                            std::optional<Bytes>& smallest);
 
@@ -43,14 +43,14 @@ class RotorLevel {
     std::int64_t full_;  ///< peak without reruns
     std::optional<RotorTable> table_;
     bool filled_ = false;
-    std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
+    std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve; empty if not yet computed
 };
 
 class RotorCurve final : public Solver {
   public:
-    /// Fills tables for budgets up to `largest`, one chain after the other: the last one that was full in
-    /// time answers. So a short reading of a long chain may come first. `slots`: see RotorTable. `name` and
-    /// `summary` are those of the solver it answers for.
+    /// Fills tables for budgets up to `largest`, one chain after the other. The last table that was filled in
+    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name` and
+    /// `summary` are those of the solver that uses the curve.
     RotorCurve(std::string_view name, std::string_view summary, const Problem& problem,
                std::vector<RotorChain> chains, Bytes largest, int slots, const Deadline& deadline);
     std::string_view name() const override { return name_; }
@@ -61,11 +61,12 @@ class RotorCurve final : public Solver {
   private:
     std::string_view name_, summary_;
     std::int64_t full_;                  ///< peak without reruns
-    std::unique_ptr<RotorLevel> level_;  ///< that answers; null: the graph is no chain
-    bool whole_ = false;                 ///< it is that of the last chain, and full
+    std::unique_ptr<RotorLevel> level_;  ///< the level that answers; null if the graph is no chain
+    bool whole_ = false;                 ///< whether `level_` is that of the last chain, and full
 };
 
-/// The answer for one budget of a solver whose `up_to` fills the table. The limits hold for both together.
+/// Returns the answer for one budget of a solver whose `up_to` fills the table. The limits hold for filling
+/// the table and reading it together.
 Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress);
 

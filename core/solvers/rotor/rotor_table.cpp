@@ -8,9 +8,9 @@ namespace rematlas {
 namespace {
 
 const TradeOffs kNothing{{0, 0}};
-constexpr int kShort = 16;  // stages of parts that are taken apart in all ways
+constexpr int kShort = 16;  // stages of a part up to which all splits are tried
 
-/// How many of the steps up to `end` are within m bytes; at least `from`.
+/// Returns how many of the steps before `end` are within m bytes; at least `from`.
 template <class Steps>
 std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from, std::size_t end) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
@@ -31,13 +31,13 @@ std::int64_t time_within(const TradeOffs& steps, std::int64_t m) {
     return end == 0 ? RotorTable::kNever : steps[end - 1].time;
 }
 
-/// The bytes of step i with those beside it; kNever if there is no such step.
+/// Returns the bytes of step i plus `beside`, or kNever if there is no such step.
 std::int64_t bytes_at(const TradeOffs& steps, std::size_t i, std::int64_t beside) {
     return i < steps.size() ? steps[i].bytes + beside : RotorTable::kNever;
 }
 
-/// The way from stage s, the first one, to the checkpoint before stage `next`: the bytes at its worst
-/// moment, and its time.
+/// The forward run from stage s, the first one of a part, to the checkpoint before stage `next`: its peak
+/// bytes and its time.
 struct Advance {
     std::int64_t peak = 0, time = 0;
 
@@ -50,8 +50,8 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// All figures of a stage that the programme reads. For the first stage of a part it reads neither the peak
-/// with the input nor the bytes that the stage's group leaves.
+/// Returns all figures of a stage that the dynamic program reads. For the first stage of a part, neither the
+/// peak with the input nor the bytes that the stage's group leaves are read.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time,
                          stage.boundary,
@@ -66,7 +66,7 @@ StageFigures figures_of(const RotorStage& stage, bool first) {
     return figures;
 }
 
-/// Equal stages have equal numbers.
+/// Returns a number for each stage; equal stages have equal numbers.
 std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
     std::map<StageFigures, int> known;
     std::vector<int> kinds;
@@ -76,7 +76,7 @@ std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
     return kinds;
 }
 
-/// Follows the table's choices and writes the runs.
+/// Follows the choices of the table and writes the runs.
 class RotorWriter {
   public:
     RotorWriter(const RotorChain& chain, const RotorTable& table)
@@ -88,7 +88,7 @@ class RotorWriter {
     }
 
   private:
-    /// Recursion is as deep as the chain is long.
+    /// Writes the runs of the stages s .. t within m bytes. The recursion is as deep as the chain is long.
     void group_range(int s, int t, std::int64_t m, bool present) {
         present = present && !table_.dropped(s, t, m);
         const int next = table_.choice(s, t, m, present);
@@ -116,7 +116,7 @@ class RotorWriter {
 
 }  // namespace
 
-// A part is known by the part without its last stage and the kind of that stage.
+// A part is identified by the part without its last stage and the kind of that stage.
 EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
     const std::vector<int> first = kinds_of(stages, true), other = kinds_of(stages, false);
     std::unordered_map<std::uint64_t, int> known;
@@ -205,13 +205,13 @@ int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
     return -1;
 }
 
-/// The bytes that are there while the stages up to t run forward: the gradients of the groups above t, and
-/// a_t if it is present.
+/// Returns the bytes that are held while the stages up to t run forward: the gradients of the groups above t,
+/// and a_t if it is present.
 std::int64_t RotorTable::held(int t, bool present) const {
     return stages_[t].gradients + (present ? stages_[t].boundary : 0);
 }
 
-/// The time of the part where all is kept.
+/// Returns the time of the part if everything is kept.
 std::int64_t RotorTable::kept_time(int s, int t) const {
     std::int64_t last = kNever;
     for (const RotorWay& way : stages_[t].ways)
@@ -219,7 +219,7 @@ std::int64_t RotorTable::kept_time(int s, int t) const {
     return kept_before_[t] - kept_before_[s] + last;
 }
 
-/// The way in which stage s runs with all that its group reads kept.
+/// Returns how stage s runs if every tensor that its group reads is kept.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
     const std::int64_t least = std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak),
@@ -230,7 +230,7 @@ RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& 
     return {kNothing, kNothing, 0, 0, forward + way.backward_time, least};
 }
 
-/// Returns false if the deadline passed.
+/// Computes the trade-offs of a part. Returns false if the deadline passed.
 bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline) {
     part_.clear();
     for (const RotorWay& way : stages_[s].ways) offer(keeping(s, t, present, way));
@@ -257,8 +257,8 @@ bool RotorTable::offer_all_splits(int s, int t, bool present, const Deadline& de
     return true;
 }
 
-/// The bytes from which on a split pays do not depend on larger numbers of bytes, so tables for different
-/// `most_bytes` agree.
+/// Offers only splits that pay in the part without its first or its last stage. The bytes from which a split
+/// pays do not depend on larger numbers of bytes. So tables for different `most_bytes` agree.
 void RotorTable::offer_near_splits(int s, int t, bool present) {
     worth_.assign(static_cast<std::size_t>(t - s + 2), kNever);
     const auto note = [&](int from, int part) {
@@ -279,9 +279,9 @@ void RotorTable::offer_near_splits(int s, int t, bool present) {
     }
 }
 
-/// Follows the staircase of the way and notes each step that is below that of the part. Stretches in which
-/// even the way's last time is no better are jumped over, in jumps that double while they succeed and halve
-/// while they fail.
+/// Follows the staircase of the way and notes each step that is below the staircase of the part. Stretches in
+/// which even the last time of the way is no better are skipped. The length of a skip doubles after a success
+/// and is halved after a failure.
 void RotorTable::offer(const Way& way) {
     if (way.above.empty() || way.below.empty()) return;
     std::int64_t m = std::max({way.least, way.above[0].bytes + way.held, way.below[0].bytes + way.left});
@@ -327,9 +327,10 @@ void RotorTable::merge_better() {
     part_.swap(merged_);
 }
 
-/// Leaves out steps behind the first `exact_` ones that gain too little: less than a share of the time that
-/// the last kept step takes above `least` (the time with all kept), or than a smaller share of all its time.
-/// The steps that are left have exact bytes and times, and they do not depend on larger numbers of bytes.
+/// After the first `exact_` steps, leaves out steps that gain too little. A step gains too little if its gain
+/// is below a share of the time that the last kept step takes above `least` (the time with everything kept),
+/// or below a smaller share of the whole time. The remaining steps have exact bytes and times and do not
+/// depend on larger numbers of bytes.
 TradeOffs RotorTable::thinned(std::int64_t least) {
     std::size_t kept = 0;
     std::int64_t last = kNever;
@@ -347,7 +348,7 @@ TradeOffs RotorTable::thinned(std::int64_t least) {
     return steps;
 }
 
-/// The splits that the steps of the current part use.
+/// Returns the splits that the steps of the current part use.
 std::vector<RotorTable::Split> RotorTable::splits_of(int s) const {
     std::vector<Split> splits;
     for (const Step& step : part_) {

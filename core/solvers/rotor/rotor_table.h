@@ -1,5 +1,5 @@
-// Rotor's dynamic programme with exact bytes: it finds every trade-off between memory and time for every
-// part of a chain.
+// Rotor's dynamic program with exact bytes: it finds every trade-off between memory and time for every part
+// of a chain.
 //
 //     RotorTable table(chain.stages, most_bytes, 500);
 //     if (table.fill(deadline)) table.curve();
@@ -18,89 +18,92 @@ struct TradeOff {
     std::int64_t bytes = 0;
     std::int64_t time = 0;
 };
-using TradeOffs = std::vector<TradeOff>;  ///< bytes rise, time falls
+using TradeOffs = std::vector<TradeOff>;  ///< sorted: bytes rise, time falls
 
-/// Which parts of a chain are equal: the same stages one by one, as far as the programme sees them.
+/// Finds which parts of a chain are equal: their stages are equal one by one in everything that the dynamic
+/// program reads.
 class EqualParts {
   public:
-    /// Cost: stages^2 / 2, and as many numbers of 4 bytes.
+    /// Cost: stages^2 / 2 steps, and as many numbers of 4 bytes.
     explicit EqualParts(const std::vector<RotorStage>& stages);
 
-    /// Equal parts have equal numbers, from 0 to `count` - 1.
+    /// Returns the number of a part, from 0 to `count` - 1. Equal parts have equal numbers.
     int of(int s, int t) const { return part_[static_cast<std::size_t>(t) * (t + 1) / 2 + s]; }
     int count() const { return count_; }
 
   private:
-    std::vector<int> part_;  ///< by last stage, then first stage
+    std::vector<int> part_;  ///< by last stage, then by first stage
     int count_ = 0;
 };
 
-/// least_time(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s within m bytes
-/// beside a_(s-1), what is held for others and what the groups above t leave; stages count from 0. Two
-/// tables: in the second (`present`), a_t is there from the start (within the m bytes) and stays until group
-/// t has run or is dropped at once.
+/// least_time(s, t, m) is the least time to go forward from a_(s-1) and to run the groups t .. s within m
+/// bytes. These bytes leave out a_(s-1), tensors held for other parts, and the bytes that the groups above t
+/// leave. Stages count from 0. There are two tables. In the second (`present`), a_t exists from the start
+/// (within the m bytes) and stays until group t has run, or is dropped at once.
 ///
-/// As a function of m this is a staircase, kept as the list of its steps, in exact bytes. Behind the first
-/// `slots` steps of a list, a step is left out if it gains less than 1 / (2 `slots`) of the time that the
-/// part takes beyond its time with all kept. The steps of a list up to some m depend on nothing above m:
-/// tables for different `most_bytes` agree wherever both have an answer. Both numbers are reduced if there
-/// are so many parts that the tables would take more than about a GiB.
+/// As a function of m, the least time is a staircase, which is stored as the list of its steps in exact
+/// bytes. After the first `slots` steps of a list, a step is left out if it gains less than 1 / (2 `slots`)
+/// of the time by which the part exceeds its time with everything kept. The steps up to some m do not depend
+/// on anything above m, so tables for different `most_bytes` agree wherever both have an answer. Both numbers
+/// are reduced if there are so many parts that the tables would take more than about a GiB.
 ///
-/// Parts whose stages are equal one by one in all bytes and times are equal: they are solved once. A chain of
-/// n equal stages has some 2 n parts (those that end at the loss differ from the others) instead of n^2 / 2.
+/// Two parts are equal if their stages are equal one by one in all bytes and times; equal parts are solved
+/// once. A chain of n equal stages has about 2 n different parts instead of n^2 / 2, because parts that end
+/// at the loss differ from the others.
 class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// Which ways to take a part apart are tried. `near`: a part of more than 16 stages is taken apart only
-    /// where that pays, within as many bytes, in the part without its first or its last stage; and steps
-    /// that gain little are left out from the first step of a list on. `by_size`: `all` if the number of
-    /// splits times the most ways of a stage is at most `kMostSplits`, else `near`.
-    /// `kMostSplits` times the most ways of a stage.
+    /// Which splits of a part are tried. `all`: all of them. `near`: a part of more than 16 stages is split
+    /// only where a split pays, within as many bytes, in the part without its first or its last stage; and
+    /// steps that gain little are left out from the first step of a list on. `by_size`: `all` if `splits()`
+    /// times the largest number of ways of a stage is at most `kMostSplits`, else `near`.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.
     RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots,
                Splits splits = Splits::by_size);
 
-    /// False when the deadline passed before the tables were full. Cost: `splits` times the length of the
-    /// lists, much less where few checkpoints are worth it.
+    /// Fills the tables. Returns false if the deadline passed before they were full. Cost: `splits` times the
+    /// length of the lists; much less if few checkpoints pay.
     bool fill(const Deadline& deadline);
 
-    /// Ways to take apart all the parts that differ: stages^3 / 6 where all do.
+    /// Returns the number of splits of all different parts: stages^3 / 6 if all parts differ.
     std::int64_t splits() const { return splits_; }
     bool exhaustive() const { return exhaustive_; }
 
-    static constexpr std::int64_t kMostSplits = 600'000;       ///< of 150 stages that all differ
-    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< 2,900 a list at 150 stages that all differ
-    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< 46 at 512 stages that all differ
+    static constexpr std::int64_t kMostSplits = 600'000;       ///< enough for 150 stages that all differ
+    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< 2,900 steps for each list at 150 stages
+                                                               ///< that all differ
+    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< a `fineness_` of 46 at 512 stages that all
+                                                               ///< differ
 
-    /// The trade-offs of the whole chain.
+    /// Returns the trade-offs of the whole chain.
     const TradeOffs& curve() const { return of(0, last(), false); }
     int last() const { return n_ - 1; }
 
     std::int64_t least_time(int s, int t, std::int64_t m, bool present) const;
 
-    /// The choice that reaches the least time: the stage after the checkpoint; or -1 - the index of the way
-    /// in which stage s keeps what its group reads.
+    /// Returns the choice that reaches the least time: the stage after the checkpoint, or -1 - i if stage s
+    /// runs by way i and keeps what its group reads.
     int choice(int s, int t, std::int64_t m, bool present) const;
 
-    /// Bytes that the groups of stages s .. t leave until the end of the step.
+    /// Returns the bytes that the groups of stages s .. t leave until the end of the step.
     std::int64_t left_by(int s, int t) const { return left_before_[t + 1] - left_before_[s]; }
 
-    /// Whether a_t is of no use though it is there, because the part without it is as fast.
+    /// Says whether a_t, which exists, is useless, because the part without it is as fast.
     bool dropped(int s, int t, std::int64_t m) const {
         return least_time(s, t, m, false) <= least_time(s, t, m, true);
     }
 
   private:
-    /// One way to do a part: as two other parts, of which the first has `held` bytes less and the second
-    /// `left` bytes less than the whole. It takes `time` more than both of them, and at least `least` bytes.
+    /// One way to run a part: as two other parts. The first has `held` bytes less than the whole, the second
+    /// `left` bytes less. The way takes `time` more than the two parts together, and at least `least` bytes.
     struct Way {
         const TradeOffs& above;
         const TradeOffs& below;
         std::int64_t held = 0, left = 0, time = 0, least = 0;
-        int next = -1;  ///< the stage after the checkpoint, as `choice` gives it
+        int next = -1;  ///< the stage after the checkpoint, as `choice` returns it
 
         std::int64_t time_in(std::int64_t m) const;
     };
@@ -108,7 +111,7 @@ class RotorTable {
         std::int64_t bytes = 0, time = 0;
         int next = -1;
     };
-    /// A checkpoint before stage s + `ahead`, which pays from `bytes` on.
+    /// A checkpoint before stage s + `ahead`, which pays from `bytes` bytes on.
     struct Split {
         int ahead = 0;
         std::int64_t bytes = 0;
@@ -135,17 +138,19 @@ class RotorTable {
     std::int64_t splits_ = 0;
     bool exhaustive_;
     std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
-    std::int64_t fineness_;                     ///< later steps must gain one part in so many of the time
-    std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups before it leave
-    std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the stages before it, with all kept
+    std::int64_t fineness_;                     ///< later steps must gain at least 1 / `fineness_` of the
+                                                ///< time
+    std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups of earlier stages leave
+    std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the earlier stages if everything is
+                                                ///< kept
     std::vector<TradeOffs> absent_, present_;   ///< by part
-    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that pay, if not all
-                                                              ///< are tried
-    std::vector<Step> part_, better_, merged_;                ///< of the part under way
-    std::vector<std::int64_t> worth_;                         ///< of `offer_near_splits`, by next stage
+    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that pay; used if not
+                                                              ///< all splits are tried
+    std::vector<Step> part_, better_, merged_;                ///< steps of the current part
+    std::vector<std::int64_t> worth_;                         ///< used by `offer_near_splits`; by next stage
 };
 
-/// The runs of the table's choices for the whole chain within `bytes`.
+/// Returns the runs that the table chooses for the whole chain within `bytes`.
 RunSequence runs_within(const RotorChain& chain, const RotorTable& table, std::int64_t bytes);
 
 }  // namespace rematlas

@@ -32,8 +32,8 @@ class Player {
   private:
     std::int32_t last() const { return static_cast<std::int32_t>(made_.moments.size()) - 1; }
 
-    /// Lists the moments: the ops in the graph's order, and each region again before the first backward op
-    /// that needs it.
+    /// Lists the moments: the ops in the graph's order, and each checkpointed region again before the first
+    /// backward op that needs it.
     void order() {
         std::vector<std::vector<int>> triggered(flat_.op_count);
         for (auto region = save_set_.regions.rbegin(); region != save_set_.regions.rend(); ++region)
@@ -59,15 +59,15 @@ class Player {
         return again_at_[maker] >= 0 && !save_set_.saved[maker];
     }
 
-    /// The region whose rerun the op reads from at this moment; -1: it reads from the first runs.
+    /// Returns the region whose rerun the op reads from at this moment; -1 if the op reads from first runs.
     int reads_from(const Moment& moment) const {
         if (moment.again) return region_of_[moment.op];
         const std::int32_t of = forward_of(graph_, moment.op);
         return of < 0 ? -1 : region_of_[of];
     }
 
-    /// Finds for each op the first and the last op of its node of autograd. The ops of a node are backward
-    /// ops in a row that belong to the same forward op.
+    /// Finds for each op the first and the last op of its autograd node. The ops of a node are consecutive
+    /// backward ops that belong to the same forward op.
     void find_nodes() {
         node_begin_.resize(flat_.op_count);
         node_end_.resize(flat_.op_count);
@@ -90,7 +90,7 @@ class Player {
             const int from = reads_from(moment);
             const bool backward = graph_.ops[OpId(moment.op)].phase == Phase::backward;
             const bool unknown = backward && forward_of(graph_, moment.op) < 0;
-            if (moment.left_out)  // a saved tensor is held until its op's turn
+            if (moment.left_out)  // a saved tensor is held until its op's place in the rerun
                 for (const std::int32_t t : flat_.outputs[moment.op])
                     first_use_[t] = std::max(first_use_[t], at);
             for (const std::int32_t t : flat_.inputs[moment.op]) {
@@ -110,7 +110,7 @@ class Player {
         }
     }
 
-    /// When each tensor dies, by moment.
+    /// Finds the moment at which each tensor dies.
     void find_deaths() {
         const std::int32_t end = last() + 1;
         dying_.assign(made_.moments.size() + 1, {});
@@ -186,8 +186,8 @@ class Player {
     const std::vector<Region>& regions_;
     const SaveSet& save_set_;
     std::vector<int> region_of_;                       ///< by op: the checkpointed region, or -1
-    std::vector<std::int32_t> again_at_, run_at_;      ///< by op: moments
-    std::vector<std::int32_t> node_begin_, node_end_;  ///< by op: ops
+    std::vector<std::int32_t> again_at_, run_at_;      ///< by op: moments, or -1
+    std::vector<std::int32_t> node_begin_, node_end_;  ///< by op: first and last op of its autograd node
     std::vector<std::int32_t> first_use_, again_use_;
     std::vector<std::vector<std::int32_t>> dying_;
     CheckpointedStep made_;

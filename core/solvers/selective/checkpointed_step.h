@@ -1,4 +1,4 @@
-// A training step of which some regions are checkpointed, as the steps that PyTorch takes.
+// A training step with checkpointed regions, as the steps that PyTorch takes.
 //
 //     const CheckpointedStep step = play(graph, flat, regions, {.regions = {0, 2}, .saved = saved});
 //     simulate(graph, step.steps)->peak == Bytes(step.peak);
@@ -13,11 +13,11 @@
 namespace rematlas {
 
 struct SaveSet {
-    std::vector<int> regions;         ///< checkpointed, ascending; none holds another one
-    std::vector<std::uint8_t> saved;  ///< by op; means nothing for those of no checkpointed region
+    std::vector<int> regions;         ///< checkpointed regions, ascending; no region contains another one
+    std::vector<std::uint8_t> saved;  ///< by op; has no meaning for ops outside the checkpointed regions
 };
 
-/// A run of an op, or the place in a rerun where a saved one is left out.
+/// A run of an op, or the place in a rerun where a saved op is left out.
 struct Moment {
     std::int32_t op = -1;
     bool again = false, left_out = false;
@@ -26,18 +26,17 @@ struct Moment {
 struct CheckpointedStep {
     std::vector<Moment> moments;
     std::vector<std::int64_t>
-        during;  ///< by moment: bytes while it runs; while a left out one is passed, those alive
+        during;  ///< by moment: bytes while the op runs; if it is left out, the bytes alive
     std::int64_t time = 0, peak = 0;
     std::vector<Step> steps;
-    /// By tensor, moments: when it dies for the first time, when it is made again (-1: never) and the last
-    /// at which backward reads what was made again (-1: never).
+    /// By tensor: the moment at which it first dies, the moment at which it is made again (-1: never), and
+    /// the last moment at which backward reads the tensor made again (-1: never).
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 
-/// Plays the step as PyTorch runs it. A tensor is there until its last reader, as in a Python function that
-/// holds nothing for longer. Backward ops in a row that belong to one forward op are one node of autograd:
-/// the tensors that they read are there until the last of them. Cost: linear.
-/// node of autograd. Cost: linear.
+/// Plays the step as PyTorch runs it. A tensor lives until its last reader, as in a Python function that
+/// keeps no references. Consecutive backward ops that belong to one forward op form one node of autograd: the
+/// tensors that they read live until the last op of the node. Cost: linear.
 CheckpointedStep play(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions,
                       const SaveSet& save_set);
 

@@ -10,9 +10,10 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostOpsOfLayer = 8;  // of nn.Sequential, such as dropout; blocks have more
+constexpr std::size_t kMostOpsOfLayer = 8;  // layers of nn.Sequential, such as dropout, have at most this
+                                            // many; blocks have more
 
-/// "a.b.c": "a", "a.b", "a.b.c".
+/// "a.b.c" gives "a", "a.b" and "a.b.c".
 std::vector<std::string> prefixes(const std::string& path) {
     std::vector<std::string> all;
     for (std::size_t at = path.find('.'); at != std::string::npos; at = path.find('.', at + 1))
@@ -22,9 +23,9 @@ std::vector<std::string> prefixes(const std::string& path) {
 }
 
 struct Module {
-    std::vector<std::int32_t> positions;  ///< of its ops among the forward ops
+    std::vector<std::int32_t> positions;  ///< positions of its ops among the forward ops
     bool has_own_ops = false;
-    std::set<std::string> children, grandparents;  ///< children, and those that have children of their own
+    std::set<std::string> children, grandparents;  ///< `grandparents`: the children that have children
 };
 
 class Finder {
@@ -64,7 +65,7 @@ class Finder {
         }
     }
 
-    /// Whether the module is a list of modules, which nobody calls.
+    /// Says whether the module is a list of modules, which is never called itself.
     bool is_list(const std::string& path, const Module& module) const {
         if (module.has_own_ops || module.children.empty()) return false;
         const auto is_large = [&](const std::string& child) {
@@ -78,8 +79,8 @@ class Finder {
         });
     }
 
-    /// Whether the module is called again, because its ops read a parameter twice with the same module and
-    /// name.
+    /// Says whether the module is called more than once. This is assumed if two of its ops of the same module
+    /// and name read the same parameter.
     bool is_called_again(const Module& module) const {
         std::set<std::pair<std::int32_t, std::string>> read;
         for (const std::int32_t position : module.positions) {
@@ -116,8 +117,8 @@ class Finder {
         return region;
     }
 
-    /// Finds the backward ops that read what the region keeps, and how far the region must run again for
-    /// them.
+    /// Finds the backward ops that read tensors kept by the region, and how far the region must run again for
+    /// these ops.
     void find_backward(std::int32_t begin, Region& region) const {
         const std::int32_t end = begin + static_cast<std::int32_t>(region.ops.size());
         const auto within = [&](std::int32_t position) { return position >= begin && position < end; };
@@ -129,12 +130,13 @@ class Finder {
             bool keeps = false;
             for (const TensorId t : graph_.ops[OpId(op)].inputs) {
                 const std::int32_t maker = flat_.producer[t.index()];
-                if (maker >= 0 && position_[maker] < 0) continue;  // a gradient
+                if (maker >= 0 && position_[maker] < 0) continue;  // the tensor is a gradient
                 const bool made_here = maker >= 0 && within(position_[maker]);
                 if (!within(own) && (of >= 0 || !made_here)) continue;
                 keeps = true;
                 if (made_here) rerun = std::max(rerun, position_[maker] - begin + 1);
-                if (within(own)) rerun = std::max(rerun, own - begin);  // its inputs are kept before it runs
+                // the inputs of `of` are kept before it runs
+                if (within(own)) rerun = std::max(rerun, own - begin);
             }
             if (!keeps) continue;
             region.rerun = std::max(region.rerun, rerun);
@@ -143,7 +145,7 @@ class Finder {
         }
     }
 
-    /// Keeps only the outermost of several modules with the same ops, and sets the parents.
+    /// If several modules have the same ops, keeps only the outermost of them. Sets the parents.
     static std::vector<Region> without_copies(std::vector<Region> sorted) {
         std::vector<Region> regions;
         for (Region& region : sorted) {
@@ -159,7 +161,7 @@ class Finder {
 
     const Graph& graph_;
     const FlatGraph& flat_;
-    std::vector<std::int32_t> forward_, position_;  ///< forward ops; by op its place among them, or -1
+    std::vector<std::int32_t> forward_, position_;  ///< `position_` is the index in `forward_` by op, or -1
     std::vector<std::uint8_t> written_over_;
     std::map<std::string, Module> modules_;
 };

@@ -1,4 +1,5 @@
-// What can be saved in checkpointed regions, as the items of a knapsack with a limit for each moment.
+// The choices of what to save in checkpointed regions, as the items of a knapsack with a limit for each
+// moment.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +17,29 @@ struct HeldBytes {
 };
 
 struct SaveItem {
-    std::vector<std::int32_t> ops = {};  ///< that are saved; empty: the region is not checkpointed
-    int region = -1;                     ///< the region of the item; -1 for a group of ops
-    std::int64_t time = 0;               ///< ns of the ops that do not run again
+    std::vector<std::int32_t> ops = {};  ///< ops that are saved; empty if the item takes a whole region out
+                                         ///< of checkpointing
+    int region = -1;                     ///< the region that is taken out; -1 for a group of ops
+    std::int64_t time = 0;               ///< ns of the ops that then do not run again
     std::vector<HeldBytes> held = {};
 };
 
-/// An item for each op of these regions that can be saved, or for each group of such ops. `base` is the step
-/// in which nothing is saved.
+/// Returns an item for each savable op of these regions, or for each group of such ops if `by_selectors`.
+/// `base` is the step in which nothing is saved.
 std::vector<SaveItem> items_to_save(const Graph& graph, const FlatGraph& flat,
                                     const std::vector<Region>& regions, std::span<const int> chosen,
                                     const CheckpointedStep& base, bool by_selectors);
 
-/// An item for each of these regions: the region is not checkpointed.
+/// Returns an item for each of these regions. Taking the item means that the region is not checkpointed.
 std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Region>& regions,
                                      std::span<const int> chosen, const CheckpointedStep& base);
 
-/// The bytes of a step, moment by moment, with the items taken so far.
+/// The bytes of a step at each moment, with the items taken so far.
 class MomentRoom {
   public:
     MomentRoom(const CheckpointedStep& base, std::int64_t budget) : used_(base.during), budget_(budget) {}
 
-    /// Takes the item if there is room for it at each moment.
+    /// Takes the item if there is room for it at each of its moments. Returns whether it was taken.
     bool take(const SaveItem& item);
     std::span<const std::int64_t> used() const { return used_; }
 
@@ -52,7 +54,7 @@ class Prices {
     explicit Prices(std::size_t moments) : weight_(moments, 1.0), sum_(moments + 1, 0.0) { settle(); }
 
     double of(const SaveItem& item) const;
-    /// Makes the moments that were full dearer from here on.
+    /// Raises the prices of the moments at which many bytes are used.
     void raise(std::span<const std::int64_t> used);
 
   private:

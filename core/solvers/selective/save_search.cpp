@@ -12,9 +12,9 @@
 namespace rematlas {
 namespace {
 
-constexpr int kPrices = 6;        // rounds of prices, for each number of regions that are not checkpointed
-constexpr int kMostNumbers = 12;  // of these numbers
-constexpr std::int64_t kMostWork = 400'000'000;  // of varying regions: some seconds
+constexpr int kPrices = 6;        // rounds of prices for each number of regions that are not checkpointed
+constexpr int kMostNumbers = 12;  // how many such numbers are tried
+constexpr std::int64_t kMostWork = 400'000'000;  // limit of `work_` while regions are varied: some seconds
 
 class Search {
   public:
@@ -54,7 +54,7 @@ class Search {
         return {.regions = std::move(chosen), .saved = std::vector<std::uint8_t>(flat_.op_count, 0)};
     }
 
-    /// Plays the save set, and takes it if it is the best so far. Returns its peak.
+    /// Plays the save set, and keeps it if it is the best so far. Returns its peak.
     std::int64_t offer(SaveSet save_set) {
         const CheckpointedStep step = play(graph_, flat_, regions_, save_set);
         result_.smallest_peak = std::min(result_.smallest_peak, step.peak);
@@ -65,7 +65,8 @@ class Search {
         return step.peak;
     }
 
-    /// Sets of regions of which none holds another one: the roots of the tree, what is below them, ...
+    /// Returns sets of regions in which no region contains another one, one set for each depth of the tree:
+    /// its roots, the regions below these, and so on.
     std::vector<std::vector<int>> levels() const {
         std::vector<int> depth(regions_.size(), 0);
         std::vector<std::uint8_t> is_leaf(regions_.size(), 1);
@@ -85,7 +86,7 @@ class Search {
         return all;
     }
 
-    /// The outermost regions with a number for a name.
+    /// Returns the outermost regions whose names are numbers.
     std::vector<int> layers() const {
         std::vector<int> all;
         for (std::size_t i = 0; i < regions_.size(); ++i) {
@@ -96,8 +97,8 @@ class Search {
         return all;
     }
 
-    /// All sets of regions of which none holds another one, if these sets with their save sets are few
-    /// enough to try all; else none.
+    /// Returns all sets of regions in which no region contains another one. Returns no set if these sets with
+    /// their save sets are too many to try all.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {
@@ -148,7 +149,7 @@ class Search {
 
     bool stopped() { return stopped_ = stopped_ || deadline_.passed(); }
 
-    /// The items, those with the most time for the least price first.
+    /// Returns the items sorted by time for their price, the best first.
     static std::vector<const SaveItem*> by_worth(const std::vector<SaveItem>& items, const Prices& prices) {
         std::vector<std::pair<double, const SaveItem*>> ranked;
         for (const SaveItem& item : items)
@@ -160,7 +161,7 @@ class Search {
         return sorted;
     }
 
-    /// Saves the items that there is room for. Returns the bytes by moment.
+    /// Saves the items for which there is room. Returns the bytes by moment.
     std::vector<std::int64_t> fill(const CheckpointedStep& base, const std::vector<SaveItem>& items,
                                    const Prices& prices, SaveSet& save_set) {
         MomentRoom room(base, budget_);
@@ -170,7 +171,7 @@ class Search {
         return {room.used().begin(), room.used().end()};
     }
 
-    /// Offers save sets with all regions of `chosen` checkpointed.
+    /// Offers save sets in which all regions of `chosen` are checkpointed.
     void fill(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> all = items(chosen, base);
@@ -184,7 +185,8 @@ class Search {
         offer(nothing_saved(chosen));
     }
 
-    /// Offers save sets without some of the regions, those that are worth most, for several numbers of them.
+    /// Offers save sets for several numbers of regions that are not checkpointed. The regions that are worth
+    /// most are left out first.
     void leave_some(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> leave = items_to_leave(flat_, regions_, chosen, base);
@@ -202,8 +204,8 @@ class Search {
         }
     }
 
-    /// The regions of the best choice, but with a change of this region: it is left, divided into the
-    /// regions that it holds, or taken in place of these.
+    /// Returns the regions of the best choice with one change of `region`: the region is left out, is
+    /// replaced by the regions inside it, or replaces these.
     std::vector<std::vector<int>> varied(int region) const {
         const std::vector<int>& best = result_.best->save_set.regions;
         const auto parent = [&](int of) { return regions_[static_cast<std::size_t>(of)].parent; };
@@ -225,8 +227,8 @@ class Search {
         return {left, divided};
     }
 
-    /// Tries other regions than those of the best choice, one at a time. Returns whether that found a
-    /// better one.
+    /// Tries changes to the regions of the best choice, one region at a time. Returns whether a better choice
+    /// was found.
     bool vary_best() {
         bool found = false;
         for (int region = 0; region < static_cast<int>(regions_.size()) && result_.best; ++region) {
@@ -249,7 +251,7 @@ class Search {
     const SaveClass class_;
     const Deadline& deadline_;
     SaveSearchResult result_;
-    std::int64_t work_ = 0;  ///< items times moments, of all that was filled
+    std::int64_t work_ = 0;  ///< sum over all calls of `fill` of items times moments
     bool stopped_ = false;
 };
 

@@ -1,14 +1,16 @@
-// The search for save sets: which regions to checkpoint, and what to save in them.
+// Searches for save sets: which regions to checkpoint, and which ops to save in them.
 //
-// With the regions fixed, saving an op takes its bytes at the moments between the death of its outputs in
-// forward and its rerun, and saves its time, whatever else is saved. So the best save set is that of a
-// knapsack with a limit for each moment. A region that is not checkpointed is an item of such a knapsack,
-// too: it takes the bytes of all tensors that backward reads, and saves the time of the whole rerun.
+// If the regions are fixed, saving an op costs its bytes at the moments between the death of its outputs in
+// the forward pass and its rerun. It saves the time of the rerun, whatever else is saved. So the best save
+// set is the solution of a knapsack problem with a limit for each moment. A region that is not checkpointed
+// is also an item: it costs the bytes of all tensors that backward reads, and saves the time of the whole
+// rerun.
 //
-// If the choices are few, all are tried, and the answer is the best of its class. Else the items are taken
-// in the order of their time by the price of their bytes. This is done for several prices of moments (those
-// that were full before cost more) and several numbers of regions that are not checkpointed, at each level
-// of the tree of regions. Then the regions of the best answer are exchanged, one at a time.
+// If there are few choices, all are tried, and the answer is the best of its class. Otherwise the items are
+// taken in the order of their time divided by the price of their bytes. This is done for several prices of
+// moments (moments that were full before cost more) and for several numbers of regions that are not
+// checkpointed, at each level of the tree of regions. Then the regions of the best answer are changed, one at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +22,13 @@
 
 namespace rematlas {
 
-/// What a save set may be.
+/// Which save sets are allowed.
 struct SaveClass {
-    /// As torchtitan does: all layers are checkpointed (the outermost regions with a number for a name),
-    /// and ops are saved by selectors: all of a name in a module, or none, in all modules whose paths
-    /// differ in numbers only.
+    /// As in torchtitan: all layers are checkpointed (the outermost regions whose names are numbers), and ops
+    /// are saved by selectors. A selector saves all ops of one name in a module or none of them, equally in
+    /// all modules whose paths differ only in numbers.
     bool by_selectors = false;
-    int most_tried = 1 << 14;  ///< up to so many choices, all are tried
+    int most_tried = 1 << 14;  ///< if there are at most this many choices, all are tried
 };
 
 struct FoundSaveSet {
@@ -35,18 +37,18 @@ struct FoundSaveSet {
 };
 
 struct SaveSearchResult {
-    std::optional<FoundSaveSet> best;  ///< within the budget
-    std::int64_t smallest_peak = 0;    ///< of all that were looked at
-    bool is_best_of_class = false;     ///< all choices were tried
+    std::optional<FoundSaveSet> best;  ///< best save set within the budget
+    std::int64_t smallest_peak = 0;    ///< smallest peak of all save sets that were tried
+    bool is_best_of_class = false;     ///< whether all choices were tried
 };
 
-/// The save set of the least time within the budget, and among these of the least memory. At the deadline
-/// the search ends with the best so far.
+/// Returns the save set with the least time within the budget; among equal times, the one with the least
+/// memory. At the deadline the search ends with the best so far.
 SaveSearchResult search_save_set(const Graph& graph, const FlatGraph& flat,
                                  const std::vector<Region>& regions, Bytes budget, const SaveClass& of,
                                  const Deadline& deadline);
 
-/// "blocks.3.mlp" and "addmm": "blocks.*.mlp::addmm".
+/// Returns the selector of an op: "blocks.*.mlp::addmm" for module "blocks.3.mlp" and op "addmm".
 std::string selector_of(const Op& op);
 
 }  // namespace rematlas

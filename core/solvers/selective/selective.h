@@ -1,11 +1,11 @@
-// Selective checkpointing as PyTorch runs it: regions, which are calls of modules, and in each the ops
-// whose outputs are saved (torch.utils.checkpoint with `create_selective_checkpoint_contexts`).
+// Selective checkpointing as PyTorch runs it. Regions are calls of modules; in each region the outputs of
+// some ops are saved (torch.utils.checkpoint with `create_selective_checkpoint_contexts`).
 //
-// Forward keeps what a region reads from outside and the outputs of its saved ops. When backward first
-// needs anything of a region, its forward runs again as a whole but for the saved ops, up to the last op
-// that backward needs (`regions.h`). The ops run in the graph's order. An answer is the best of this class
-// where the choices are few enough to try all (`save_search.h`), else a heuristic one, of which nothing is
-// proven. Graphs without module paths have no regions. Cost: some hundred passes over the step.
+// Forward keeps the tensors that a region reads from outside and the outputs of its saved ops. When backward
+// first needs a tensor of a region, the forward of the region runs again without the saved ops, up to the
+// last op that backward needs (`regions.h`). The ops run in the graph's order. The answer is the best of this
+// class if there are few enough choices to try all (`save_search.h`). Otherwise it is heuristic and nothing
+// is proven about it. Graphs without module paths have no regions. Cost: some hundred passes over the step.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace rematlas {
 
-/// A choice of the class, with what it takes.
+/// A choice of regions and saved ops, with its solution.
 struct SelectivePlan {
-    std::vector<Region> regions;                   ///< that are checkpointed, in forward order
+    std::vector<Region> regions;                   ///< checkpointed regions, in forward order
     std::vector<std::vector<std::int32_t>> saved;  ///< by region: its saved ops, ascending
     Solution solution;
 };

@@ -12,14 +12,14 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// The room rounded down to the unit, because a library takes one byte too many for a rounding error.
+/// Returns `room` rounded down to the unit, because a library may exceed a limit by a rounding error.
 std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }
 
 }  // namespace
 
-/// A row being written: variables that are known go to its constant.
+/// A row that is being built. Variables with known values are added to its constant.
 struct StagedModel::Row {
     std::vector<std::pair<int, double>> entries;
     double constant = 0;
@@ -30,7 +30,7 @@ struct StagedModel::Row {
         else
             constant += factor * variable.constant;
     }
-    /// constant + entries within [lower, upper].
+    /// Adds the row lower <= constant + entries <= upper.
     void store(MilpModel& model, double lower, double upper) const {
         model.add_row(lower - constant, upper - constant, entries);
     }
@@ -68,7 +68,7 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     }
     limit_reruns(options.most_time.value_or(options.below) - base);
     add_columns();
-    // Times are whole: half a nanosecond more cuts nothing off and lets nothing in.
+    // Times are integers, so half a nanosecond more neither cuts off nor admits a schedule.
     if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
         add_stage(stage, options.held.empty() ? StageBytes{} : options.held[stage]);
@@ -102,7 +102,8 @@ void StagedModel::place_ops() {
     }
 }
 
-/// From the last op to the first: an op runs again only for a tensor that a later stage may read.
+/// Finds the last stage in which each op may run again. Goes from the last op to the first, because an op may
+/// run again only for a tensor that a later stage may read.
 void StagedModel::limit_reruns(std::int64_t slack) {
     const int end = static_cast<int>(ops_.size());
     last_rerun_.assign(ops_.size(), -1);
@@ -125,8 +126,8 @@ StagedModel::Variable StagedModel::run(int stage, int place) const {
     return {run_columns_[stage][place], 0};
 }
 
-/// Whether the tensor is kept at the beginning of the stage. If `stage` is the number of ops, this is the
-/// end.
+/// Returns whether the tensor is kept at the beginning of the stage. If `stage` is the number of ops, it
+/// means the end of the step.
 StagedModel::Variable StagedModel::kept(int stage, int index) const {
     const Tensor& tensor = tensors_[index];
     const int end = static_cast<int>(ops_.size());
@@ -143,7 +144,7 @@ StagedModel::Variable StagedModel::freed(int stage, int index, int use) const {
     return {columns.empty() ? -1 : columns[use], 0};
 }
 
-/// A variable without a column if the tensor cannot be freed there.
+/// Returns a variable without a column if the tensor cannot be freed there.
 StagedModel::Variable StagedModel::freed_after(int stage, int index, int place) const {
     const Tensor& tensor = tensors_[index];
     if (tensor.maker == place) return freed(stage, index, 0);
@@ -197,7 +198,7 @@ void StagedModel::add_columns() {
     }
 }
 
-/// Limits the time of all reruns together.
+/// Limits the total time of all reruns.
 void StagedModel::add_time_row(double most) {
     Row time;
     double all = 0;
@@ -212,14 +213,14 @@ void StagedModel::add_time_row(double most) {
     if (all > most) time.store(milp_, -kInfinite, most);
 }
 
-/// A tensor that is present at the beginning of the stage or is made in it is freed at most once; if it is
-/// not freed, it is present at the end.
+/// Adds the rows of a tensor in a stage. A tensor that is present at the beginning of the stage or is made in
+/// it is freed at most once. If it is not freed, it is present at the end of the stage.
 void StagedModel::add_balance(int stage, const Tensor& tensor, int index) {
     const Variable before = kept(stage, index), after = kept(stage + 1, index),
                    made = run(stage, tensor.maker);
     Row once;
     once.add(before, 1), once.add(made, 1);
-    Row present = once;  // where the next user runs
+    Row present = once;  // whether the tensor is present where the next user runs
     if (once.entries.size() > 1) once.store(milp_, -kInfinite, 1);
     for (std::size_t use = 0; use <= tensor.users.size(); ++use) {
         const int place = use == 0 ? tensor.maker : tensor.users[use - 1];
@@ -246,7 +247,7 @@ void StagedModel::add_memory(int stage, const StageBytes& held) {
     const auto beside = [&](std::int64_t bytes) {
         return static_cast<double>(room_ - usable(room_ - bytes, unit_)) * byte_scale_;
     };
-    Row alive;  // before the next op
+    Row alive;  // bytes of the tensors alive before the next op
     for (std::size_t index = 0; index < tensors_.size(); ++index)
         alive.add(kept(stage, static_cast<int>(index)),
                   static_cast<double>(tensors_[index].bytes) * byte_scale_);
@@ -276,7 +277,8 @@ void StagedModel::add_memory(int stage, const StageBytes& held) {
     }
 }
 
-/// An op runs in place where all that it writes over is freed right after it.
+/// Subtracts from `during` the bytes that running in place saves. An op runs in place if every tensor that it
+/// writes over is freed right after it.
 void StagedModel::save_in_place(int stage, int place, Row& during) {
     double saved = 0;
     InPlace run{-1, {}};
@@ -371,7 +373,7 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
             if (ran[t][place] && !set(run_columns_[t][place], 1)) return std::nullopt;
     for (int index = 0; index < static_cast<int>(tensors_.size()); ++index) {
         const Tensor& tensor = tensors_[index];
-        // Backwards: is the tensor read, before it is made again?
+        // Goes backwards; `wanted`: whether the tensor is read before it is made again.
         bool wanted = tensor.result;
         for (int t = end - 1; t >= tensor.maker; --t) {
             for (int use = static_cast<int>(tensor.users.size()); use >= 0; --use) {
@@ -392,7 +394,7 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
     if (most_alive_.column >= 0)
         values[most_alive_.column] =
             static_cast<double>(cost_of(graph_, runs).peak - graph_.resident_bytes) * byte_scale_;
-    // The bytes after each op follow; they are checked against the budget by the library.
+    // The columns of the bytes after each op follow. The library checks them against the budget.
     for (int t = 0; t < end; ++t) {
         double alive = 0;
         for (int index = 0; index < static_cast<int>(tensors_.size()); ++index)

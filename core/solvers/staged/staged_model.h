@@ -1,5 +1,5 @@
-// Checkmate's programme: which op runs and which tensor is kept in each stage, where stage t ends with the
-// first run of the t-th op.
+// Checkmate's integer program: it decides which ops run and which tensors are kept in each stage. Stage t
+// ends with the first run of the t-th op.
 //
 //     StagedModel model(flat, budget, {.below = best_time});
 //     solve_milp(MilpLibrary::highs, model.milp(), ...);
@@ -8,17 +8,16 @@
 //     StagedModel least(flat, known_peak, {.most_time = time});   // minimizes the peak instead of the time
 //
 // Source: Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization" (MLSys
-// 2020), equations 1 to 9, and the form in which the paper maximizes the batch: the largest of all sums of
-// bytes is minimized within a limit on the time. Here
-// - a tensor is freed at most once a stage, in a continuous variable F tied to its stage row by row, so that
-//   only R (runs) and S (kept) are binary and the relaxation is tight;
-// - the rows say more: a user runs only where the tensor is present after all frees before it;
-// - workspaces, ops with several outputs, resident tensors, results and runs in place are counted as the
-//   checker counts them;
-// - variables that no better schedule can use do not exist: reruns that cost more than what is to be gained,
-//   reruns that serve nothing later, tensors that must or cannot be kept.
-// The class: ops first run in the graph's order; reruns of a stage in that order too, each at most once; an
-// op does not run in a stage that begins with one of its outputs.
+// 2020), equations 1 to 9, and the form in which the paper maximizes the batch size: the largest of all sums
+// of bytes is minimized under a limit on the time. Differences:
+// - A tensor is freed at most once in each stage. The continuous variable F for this is tied row by row to
+//   its stage. So only R (runs) and S (kept) are binary, and the relaxation is tight.
+// - The rows are stronger: a user runs only where the tensor is present after all frees before it.
+// - Workspaces, ops with several outputs, residents, results and runs in place are counted as by the checker.
+// - Variables that no better schedule can use do not exist: reruns that cost more than can be gained, reruns
+//   that no later step needs, and tensors that must be kept or cannot be kept.
+// The class of schedules: ops first run in the graph's order. Reruns of a stage are in that order too, each
+// at most once. An op does not run in a stage at whose beginning one of its outputs exists.
 #pragma once
 
 #include <cstdint>
@@ -34,37 +33,38 @@
 
 namespace rematlas {
 
-/// Required ops beyond which the programme seldom gets far: the time is then better spent on its start.
+/// Number of required ops beyond which the integer program seldom gets far. The time is then better spent on
+/// its start solution.
 constexpr std::size_t kLargeProgramme = 120;
 
-/// The largest error of a bound that a library gives in doubles, as a share of the bound.
+/// The largest error of a bound that a library computes in doubles, as a share of the bound.
 constexpr double kBoundRounding = 1e-7;
 
-/// Bytes held beside the tensors of the graph: while reruns of a stage run, while its first run does, and at
-/// most between that and the next stage.
+/// Bytes held besides the tensors of the graph: while reruns of a stage run, while the stage's first run
+/// runs, and the most between that run and the next stage.
 struct StageBytes {
     std::int64_t before = 0, during = 0, after = 0;
 };
 
 struct StagedModelOptions {
-    /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
+    /// Nanoseconds. Schedules that take at least this time may be left out.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
-    /// If there is a value, the peak is minimized among the schedules of at most this time, nanoseconds, and
-    /// `below` is not used. Else the time is minimized within the budget.
+    /// Nanoseconds. With a value, the peak is minimized among the schedules that take at most this time, and
+    /// `below` is ignored. Without a value, the time is minimized within the budget.
     std::optional<std::int64_t> most_time = {};
-    /// By stage; empty if nothing is held beside the tensors of the graph.
+    /// By stage; empty if only the tensors of the graph are held.
     std::span<const StageBytes> held = {};
-    std::stop_token stop = {};  ///< ends the construction; the model is of no use then
+    std::stop_token stop = {};  ///< ends the construction; the model must then not be used
 };
 
 class StagedModel {
   public:
-    /// Whether the graph has at most 600 required ops. With more, the programme would have millions of
-    /// columns, and no library gets anywhere.
+    /// Says whether the graph has at most 600 required ops. With more, the integer program has millions of
+    /// columns, and no library solves it.
     static bool fits(const FlatGraph& graph);
 
-    /// The largest number of bytes of which all tensors beside the residents, and all workspaces, are
-    /// multiples; at least 1.
+    /// Returns the largest number that divides the bytes of all workspaces and of all tensors except
+    /// residents; at least 1.
     static std::int64_t byte_unit(const FlatGraph& graph);
 
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
@@ -73,51 +73,52 @@ class StagedModel {
 
     const MilpModel& milp() const { return milp_; }
 
-    /// Nanoseconds of the schedule with that objective.
+    /// Returns the time in nanoseconds of the schedule with that objective.
     double time_of(double objective) const { return objective / time_scale_; }
-    /// The peak of the schedule with that objective, bytes, if the peak is minimized.
+    /// Returns the peak in bytes of the schedule with that objective. The model must minimize the peak.
     double peak_of(double objective) const {
         return static_cast<double>(graph_.resident_bytes) + objective / byte_scale_;
     }
 
-    /// The runs that an integer solution stands for.
+    /// Returns the runs for an integral solution.
     RunSequence decode(std::span<const double> values) const;
 
-    /// The runs that follow from the tensors that the values keep. A tensor is kept where its S is positive
-    /// and at least `threshold`, which may differ per tensor, and as few ops as possible run for that.
-    /// Nothing when an op would run again that must not.
+    /// Returns the runs that follow from the kept tensors of a solution. A tensor is kept if its S is
+    /// positive and at least `threshold`, which is given for each tensor. As few ops as possible run for
+    /// that. Returns nullopt if an op would run again that may run only once.
     std::optional<RunSequence> round(std::span<const double> values,
                                      const std::vector<double>& threshold) const;
 
     std::size_t tensors() const { return tensors_.size(); }
-    /// The values of all S that are columns.
+    /// Returns the values of all S that are columns.
     std::vector<double> kept_shares(std::span<const double> values) const;
 
-    /// A point of the model for a sequence of runs, reruns sorted within their stage; nothing when the
-    /// sequence is not of the class or uses a variable that was left out.
+    /// Returns the point of the model for a sequence of runs, or nullopt if the sequence is not in the class
+    /// or uses a variable that was left out. Reruns are sorted within their stage.
     std::optional<std::vector<double>> encode(const RunSequence& runs) const;
 
   private:
-    /// A variable that may be known: a column, or 0 or 1.
+    /// A variable: a column, or the constant 0 or 1 if its value is known.
     struct Variable {
         int column = -1;
         double constant = 0;
     };
     struct Row;
     struct Tensor {
-        int id;                  ///< in the graph
-        int maker;               ///< place of its op
-        std::vector<int> users;  ///< places, ascending
+        int id;                  ///< id in the graph
+        int maker;               ///< place of the op that makes it
+        std::vector<int> users;  ///< places of the ops that read it, ascending
         std::int64_t bytes;
         bool result;
-        int last_first_use;  ///< last place that reads it for sure, -1 if none
-        int last_use;        ///< last stage in which anything may read it, number of places for results
+        int last_first_use;  ///< last place that reads it in its first run; -1 if none
+        int last_use;        ///< last stage in which any op may read it; the number of places for results
     };
 
-    /// A run in place of an op with several pairs: 1 only where all that it writes over is freed.
+    /// An in-place run of an op with several pairs. The column is 1 only if every tensor that the run writes
+    /// over is freed.
     struct InPlace {
         int column;
-        std::vector<int> freed;  ///< columns
+        std::vector<int> freed;  ///< columns of the frees that the run needs
     };
 
     void place_ops();
@@ -133,23 +134,26 @@ class StagedModel {
     }
     Variable run(int stage, int place) const;
     Variable kept(int stage, int tensor) const;
-    Variable freed(int stage, int tensor, int use) const;  ///< use 0: after its maker, then its users
+    Variable freed(int stage, int tensor, int use) const;  ///< use 0: after the op that makes it, then after
+                                                           ///< each of its users
     Variable freed_after(int stage, int tensor, int place) const;
 
     const FlatGraph& graph_;
-    std::int64_t unit_;  ///< byte_unit
-    std::int64_t room_;  ///< the budget less the residents, rounded down to `unit_` where that loses nothing
+    std::int64_t unit_;  ///< result of `byte_unit`
+    std::int64_t room_;  ///< the budget minus the residents, rounded down to `unit_` if that loses nothing
     double time_scale_, byte_scale_;
-    Variable most_alive_;        ///< the upper limit of all memory rows: the budget, or the peak's column
-    std::vector<int> ops_;       ///< by place
+    Variable most_alive_;        ///< upper limit of all memory rows: the budget, or the column of the peak
+    std::vector<int> ops_;       ///< by place: the op
     std::vector<int> place_of_;  ///< by op: place, or -1
     std::vector<Tensor> tensors_;
     std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors
     std::vector<int> last_rerun_;                  ///< per place: last stage that may run it again
-    std::vector<std::vector<int>> run_columns_;    ///< [stage][place], -1
-    std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor], -1
-    std::vector<std::vector<std::vector<int>>> freed_columns_;  ///< [stage][tensor][use], -1; empty if none
-    std::vector<std::vector<int>> alive_columns_;               ///< [stage][place]: bytes after it
+    std::vector<std::vector<int>> run_columns_;    ///< [stage][place]: column, or -1
+    std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor]: column, or -1
+    std::vector<std::vector<std::vector<int>>> freed_columns_;  ///< [stage][tensor][use]: column, or -1;
+                                                                ///< empty if none
+    std::vector<std::vector<int>> alive_columns_;               ///< [stage][place]: column of the bytes after
+                                                                ///< the op
     std::vector<InPlace> in_place_;
     MilpModel milp_;
 };
