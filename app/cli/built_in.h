@@ -1,4 +1,4 @@
-// Tells which optional libraries this build has.
+// Says which optional libraries this build has.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@ namespace rematlas {
 struct OptionalLibrary {
     std::string name;
     bool is_there = false;
-    std::string serves;  ///< what does not work without it
+    std::string serves;  ///< the functions that do not work without the library
 };
 
 std::vector<OptionalLibrary> optional_libraries();
 
-/// "GCC 12.2.0, Release"
+/// Returns for example "GCC 12.2.0, Release".
 std::string compiler_of_build();
 
-/// What `rematlas --version` prints: the version on the first line, then what was built in.
+/// Returns the text of `rematlas --version`: the version on the first line, then the optional libraries of
+/// this build.
 std::string version_text();
 
 }  // namespace rematlas

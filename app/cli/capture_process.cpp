@@ -16,7 +16,7 @@
 namespace rematlas {
 namespace {
 
-/// All that is written to it until it is closed.
+/// Reads everything from a pipe until its other end is closed.
 std::string drain(int pipe) {
     std::string text;
     char part[4096];

@@ -1,4 +1,4 @@
-// Captures a model in a process of its own: this program does not load libtorch.
+// Captures a model in another process, because this program does not load libtorch.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace rematlas {
 
-/// `find_runtime_program()`. Errors: there is none; `command` is named.
+/// Returns `find_runtime_program()`. Fails if there is no such program; the message names `command`.
 Result<std::filesystem::path> runtime_program(const std::string& command);
 
-/// Runs `capture` with these arguments, the model first, in rematlas-runtime, or in the Python package where
-/// the model is a function, and reads the graph that it writes to `output`.
-/// Errors: the last line that it said, or the signal that ended it.
+/// Runs `capture` with these arguments, the model first, in rematlas-runtime, or in the Python package if the
+/// model is a function. Reads the graph that the process writes to `output`. Errors: the last line of the
+/// process, or the signal that ended it.
 Result<Graph> capture_in_process(const std::vector<std::string>& arguments,
                                  const std::filesystem::path& output);
 

@@ -20,7 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-/// What libtorch's allocator takes for the schedule of a graph that was captured on CUDA; else nothing.
+/// Returns the peaks of libtorch's allocator for the schedule of a graph that was captured on CUDA; else
+/// nullopt.
 std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
     if (!graph.device || !graph.device->allocator) return std::nullopt;
     const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
@@ -28,11 +29,11 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 
-/// Planning is quadratic in the runs, and a check must stay quick: beyond this many only what was asked for
-/// is planned.
+/// With more runs than this, an arena is only planned if the user asked for it: planning is quadratic in the
+/// runs, and a check must be quick.
 constexpr std::size_t kMostRunsToPlan = 5'000;
 
-/// That of the schedule's own addresses, else of addresses planned here.
+/// Returns the arena of the schedule's own addresses, else of addresses planned here.
 Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
                                       bool asked) {
     if (schedule.addresses) return std::optional(schedule.addresses->arena);
@@ -51,7 +52,7 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
     return std::optional(plan->arena);
 }
 
-/// Of one link or of the host's ops, beside compute.
+/// Returns the use of one link, or of the host by its ops, as JSON.
 json use_json(const SideUse& use) {
     return {{"bytes", use.bytes.value}, {"busy_ns", use.busy.value}};
 }
@@ -60,7 +61,7 @@ double share(Nanoseconds busy, Nanoseconds time) {
     return time.value > 0 ? 100.0 * static_cast<double>(busy.value) / static_cast<double>(time.value) : 0;
 }
 
-/// What goes on beside compute; nothing where nothing ever is on the host.
+/// Prints copies and host runs. Prints nothing if the schedule never uses the host.
 void print_host(const CheckReport& report, const std::optional<Bytes>& budget) {
     if (report.host_peak.value == 0 && report.to_host.busy.value == 0 && report.host_runs == 0) return;
     std::printf("host: peak %s (%lld bytes, at step %zu)%s\n", format_bytes(report.host_peak).c_str(),

@@ -1,4 +1,4 @@
-// What all commands share: flags, exit status and how an answer is printed.
+// The parts that all commands share: flags, exit status, and the printing of answers.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,14 +13,14 @@
 namespace rematlas {
 
 struct OutputFlags {
-    bool json = false;   ///< one object on standard output
-    bool quiet = false;  ///< no progress on standard error
+    bool json = false;   ///< print one JSON object to standard output
+    bool quiet = false;  ///< show no progress on standard error
 
-    bool shows_progress() const;  ///< not quiet, and standard error is a terminal
+    bool shows_progress() const;  ///< true if not quiet, and standard error is a terminal
 };
 
-/// A sub-command that runs `body` when it is chosen; the exit status goes to `exit`.
-/// `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
+/// Adds sub-commands. A chosen one runs `body`, and its exit status goes to `exit`. `body` returns
+/// Exit::success or Exit::negative, or an error, which is printed as one line.
 struct Commands {
     CLI::App& app;
     Exit& exit;
@@ -29,13 +29,13 @@ struct Commands {
                   OutputFlags& flags, std::function<Result<Exit>()> body) const;
 };
 
-/// "rematlas: message" on standard error, exit 1 or 2.
+/// Prints "rematlas: message" to standard error and returns the exit status 1 or 2.
 Exit fail(const Error& error);
 
 void print_json(const nlohmann::json& object);
 
-void add_graph_commands(const Commands& commands);  ///< inspect, decompose
-void add_solve_commands(const Commands& commands);  ///< solve, sweep
+void add_graph_commands(const Commands& commands);  ///< the commands inspect and decompose
+void add_solve_commands(const Commands& commands);  ///< the commands solve and sweep
 void add_maxbatch_command(const Commands& commands);
 void add_check_command(const Commands& commands);
 void add_export_command(const Commands& commands);
@@ -47,10 +47,11 @@ void add_dtr_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
 void add_doctor_command(const Commands& commands);
 void add_runtime_commands(
-    const Commands& commands);  ///< capture, run: named here, done by the runtime program
+    const Commands& commands);  ///< capture, fits, run, links: only listed here; another program runs them
 
-/// Replaces this process when `argv[1]` is capture or run: by the runtime program, or by the Python package
-/// where a word is package.module:function. Returns otherwise, and with an error when neither can be started.
+/// Replaces this process if `argv[1]` is capture, fits, run or links: by the runtime program, or by the
+/// Python package if a word is package.module:function, and always for fits. Returns for all other commands.
+/// Fails if the program cannot be started.
 Result<void> hand_over_to_runtime(int argc, char** argv);
 
 }  // namespace rematlas

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "+3.1 ms", "-17.2 MiB", "0 B" where nothing changes.
+/// Returns "+3.1 ms", "-17.2 MiB", or "0 B" if nothing changes.
 std::string signed_text(std::int64_t change, const std::string& size) {
     return change > 0 ? "+" + size : change < 0 ? "-" + size : size;
 }
@@ -26,7 +26,7 @@ std::string change_of(Nanoseconds time) {
     return signed_text(time.value, format_duration(Nanoseconds(std::abs(time.value))));
 }
 
-/// "3.1 ms less", "as long", "17 MiB more", "as much".
+/// Returns "3.1 ms less", "as long", "17 MiB more", or "as much".
 std::string more_or_less(Nanoseconds time) {
     if (time.value == 0) return "as long";
     return format_duration(Nanoseconds(std::abs(time.value))) + (time.value > 0 ? " more" : " less");
@@ -36,12 +36,12 @@ std::string more_or_less(Bytes bytes) {
     return format_bytes(Bytes(std::abs(bytes.value))) + (bytes.value > 0 ? " more" : " less");
 }
 
-/// "pcie4", "2 GB/s"
+/// Returns for example "pcie4" or "2 GB/s".
 std::string links_text(const std::optional<Links>& links) {
     return links && links->both_ways() ? link_name(*links) : "none";
 }
 
-/// Those that the schedule was made for.
+/// Returns the links that the schedule was made for.
 std::optional<Links> links_of(const Schedule& schedule, const Result<Graph>& graph) {
     if (schedule.links) return schedule.links;
     return graph && graph->device ? std::optional(graph->device->links) : std::nullopt;
@@ -85,7 +85,7 @@ void print_headers(const Schedule& a, const Schedule& b, const Result<Graph>& gr
     row("links", links_text(links_of(a, graph)), links_text(links_of(b, graph)));
 }
 
-/// "1", "host"
+/// Returns the number of runs, or "host".
 std::string runs_text(int runs, bool on_host) {
     return on_host ? "host" : std::to_string(runs);
 }
@@ -125,7 +125,7 @@ void print_comparison(const Graph& graph, const ScheduleDiff& found) {
     print_more(found.ops.size());
 }
 
-/// What can be said without the graph.
+/// Prints the differences that are known without the graph.
 void print_runs(const std::vector<RunDifference>& found) {
     std::printf("%zu ops run a different number of times, or in another place\n", found.size());
     for (std::size_t i = 0; i < found.size() && i < kMostRows; ++i)
@@ -170,7 +170,7 @@ json to_json(const std::vector<RunDifference>& found) {
     return {{"ops", std::move(ops)}};
 }
 
-/// One of the two; `host`: null without the graph.
+/// Returns one of the two schedules as JSON. `host` is null if the graph is unknown.
 json to_json(const Schedule& schedule, const HostUse* host, const std::optional<Links>& links) {
     json object = {{"solver", schedule.solver},
                    {"budget_bytes", schedule.budget.value},
@@ -189,7 +189,8 @@ json to_json(const Schedule& schedule, const HostUse* host, const std::optional<
     return object;
 }
 
-/// Where the graph is found: what its ops cost. Else, which run more often.
+/// Compares two schedules. If their graph is found, tells the costs of the differences; else only which ops
+/// run more often.
 Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
                           const std::string& graph_path, const std::string& plot, const OutputFlags& output) {
     const Result<Schedule> a = schedule_in(left_path);

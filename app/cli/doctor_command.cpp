@@ -63,7 +63,7 @@ json diagnosis_json(const Diagnosis& found) {
     return out;
 }
 
-/// The text with the folder of the user as ~: what is pasted elsewhere names no user.
+/// Replaces the user's home folder by ~, so that a pasted text does not tell the user's name.
 std::string without_home(std::string text) {
     const char* home = std::getenv("HOME");
     const std::string folder = home && *home && std::string(home) != "/" ? std::string(home) + "/" : "";

@@ -45,18 +45,21 @@ struct RepeatedBlock {
 
 struct Inspection {
     std::array<PhaseSum, 4> phases;
-    std::map<std::string, Bytes> residents;  ///< by kind
+    std::map<std::string, Bytes> residents;  ///< bytes by kind of tensor
     Bytes resident_sum;
     Bytes keep_all_peak;
     OpId peak_op;
-    std::map<std::string, Bytes> peak_parts;  ///< by kind, and "workspace"; together `keep_all_peak`
-    Bytes least_peak;                         ///< of schedules without copies to the host
-    std::optional<Bytes> least_with_copies;   ///< where there are links to the host
+    /// Bytes by kind of tensor, and "workspace"; the sum is `keep_all_peak`
+    std::map<std::string, Bytes> peak_parts;
+    Bytes least_peak;                        ///< lower bound on the peak without copies to the host
+    std::optional<Bytes> least_with_copies;  ///< the same with copies; nullopt without links to the host
     Bytes smallest_known;
-    std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
-    std::optional<LossHeadMemory> loss_head;       ///< where it is the peak
+    /// Without recomputation; only for graphs that were captured on CUDA
+    std::optional<CachingAllocatorPeaks> caching;
+    std::optional<LossHeadMemory> loss_head;  ///< set if the loss head is the peak
     std::vector<TensorId> heaviest;
-    std::vector<std::string> lines;  ///< of the model, that make the heaviest tensors; empty where unknown
+    /// Lines of the model that make the heaviest tensors; an empty line is unknown
+    std::vector<std::string> lines;
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
 };
@@ -67,7 +70,7 @@ std::size_t ops_below(const IdVector<BlockId, Block>& blocks, BlockId id) {
     return count;
 }
 
-/// Largest repeated blocks; what lies inside one of them is not named again.
+/// Returns the largest repeated blocks, except those inside another repeated block.
 std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     std::map<int, std::vector<BlockId>> classes;
     for (BlockId id : blocks.ids()) {
@@ -90,7 +93,7 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     return found;
 }
 
-/// What is held while `at` runs for the first time, by kind.
+/// Returns the bytes that are held during the first run of `at`, by kind.
 std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step>& steps, OpId at) {
     const auto runs_it = [at](const Step& step) { return step.runs() && step.op() == at; };
     const auto first = std::find_if(steps.begin(), steps.end(), runs_it);
@@ -101,7 +104,7 @@ std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step
     return parts;
 }
 
-/// Of the search for the smallest budget: larger graphs are worth more of it.
+/// Returns the time for the search for the smallest budget: larger graphs get more.
 Nanoseconds search_time_for(const Graph& graph) {
     constexpr std::int64_t kLeast = 1'500'000'000, kAnOp = 1'500'000, kMost = 10'000'000'000;
     return Nanoseconds(std::clamp(kAnOp * static_cast<std::int64_t>(graph.ops.size()), kLeast, kMost));
@@ -151,7 +154,7 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     return result;
 }
 
-/// Returns what the graph says of the updates at the end of the step; empty where there are none.
+/// Returns the optimizer whose updates end the step, as the graph names it; empty if there are none.
 std::string updates_told(const Graph& graph) {
     if (!graph.provenance || !graph.provenance->is_object()) return {};
     const json& provenance = *graph.provenance;
@@ -265,8 +268,8 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// `link`: a name or a file of links, or empty for those of the graph's device. `measured`: the path, and
-/// what is asked of measurements alone.
+/// `link`: a name or a file of links; empty for those of the graph's device. `measured`: the path, and the
+/// options for measurements.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {
     const bool is_run = file_kind(measured.path) == FileKind::run;
@@ -297,7 +300,8 @@ Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string
     return Exit::success;
 }
 
-/// `partition`: one of `partition_from`, or empty for the graph's own blocks or those of its module paths.
+/// `partition`: a name that `partition_from` knows; empty for the graph's own blocks or those of its module
+/// paths.
 Result<Exit> decompose_command(const std::string& path, const std::string& partition, const std::string& out,
                                const OutputFlags& flags) {
     const std::optional<Partition> by = partition_from(partition);

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// "203 MiB (213157888 bytes)"
+/// Returns for example "203 MiB (213157888 bytes)".
 std::string exact_bytes(Bytes bytes) {
     return format_bytes(bytes) + " (" + std::to_string(bytes.value) + " bytes)";
 }

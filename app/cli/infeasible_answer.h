@@ -1,4 +1,4 @@
-// The answer of `rematlas solve` where no schedule keeps the budget.
+// The answer of `rematlas solve` if no schedule keeps the budget.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,25 +13,25 @@
 
 namespace rematlas {
 
-/// The arguments outlive it; `outcome` is infeasible.
+/// The arguments must outlive this object; `outcome` must be infeasible.
 class InfeasibleAnswer {
   public:
-    /// `asked`: what may be copied to the host.
+    /// `asked`: the tensors that may be copied to the host.
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
-    /// Prints the reason, the missing bytes and a budget that works to standard error, and to standard output
-    /// which tensors need most.
+    /// Prints the reason, the missing bytes and a budget that works to standard error, and the tensors that
+    /// need most to standard output.
     void print() const;
     nlohmann::json as_json() const;
-    /// The reason, the missing bytes and a budget that works, a line each.
+    /// Returns the reason, the missing bytes and a budget that works, a line each.
     std::vector<std::string> lines() const;
 
   private:
     std::string reason() const;
-    /// What more copies would do, where schedules with such are not known to need too much; else empty.
+    /// Returns a line on the effect of more copies; empty if they are not possible, or could not help either.
     std::string help_of_copies() const;
-    std::string known_to_work() const;  ///< the end of the reason
+    std::string known_to_work() const;  ///< the end of the reason: a budget that is known to work
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;
 

@@ -1,4 +1,4 @@
-// rematlas: the command line. Formats and flags are contracts; see README.md.
+// The command line of rematlas. Formats and flags are stable; see README.md.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,8 @@ void print_json(const nlohmann::json& object) {
 
 namespace {
 
-/// An empty word is a variable of a script that was not set, not a wish for the default.
+/// Fails for an empty argument. It comes from a script's variable that was not set; it does not ask for the
+/// default.
 Result<void> told_something(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options())
         for (const std::string& word : option->results())

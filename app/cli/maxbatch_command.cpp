@@ -36,11 +36,11 @@ struct MaxBatchFlags {
     CopyFlags copies;
 
     bool is_function() const { return names_python_function(model); }
-    /// In words: the letter B of the inputs, or a keyword of the function.
+    /// The varied keyword of the function; "batch" if none is named.
     std::string varies() const { return vary.empty() ? "batch" : vary; }
 };
 
-/// A folder for the captured graphs, gone with its owner.
+/// A temporary folder for the captured graphs, which is removed with the object.
 class TemporaryFolder {
   public:
     static Result<TemporaryFolder> create() {
@@ -60,12 +60,13 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// Without a device a profile stands for it. Beside one it can only be about the links, as for solve.
+/// Says whether the profile is for the capture. Together with a real device it can only be for the links, as
+/// in solve.
 bool is_of_capture(const MaxBatchFlags& flags) {
     return !flags.device_profile.empty() && (flags.device == "meta" || flags.copies.offload == "none");
 }
 
-/// What is copied, and over which links where they are not the device's own.
+/// Returns the copies, with the links if they are not those of the device.
 Result<Copies> copies_of(const MaxBatchFlags& flags) {
     CopyFlags copies = flags.copies;
     if (!is_of_capture(flags)) copies.device_profile = flags.device_profile;
@@ -130,7 +131,7 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     return options;
 }
 
-/// The largest batch's schedule, and its graph beside it.
+/// Writes the largest batch's schedule, and its graph next to it.
 Result<void> write(LargestBatch& found, const std::filesystem::path& path) {
     std::string stem = path.filename().string();
     for (const std::string_view ending : {".json", ".schedule"})

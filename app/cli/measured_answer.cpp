@@ -18,11 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-/// What a plan foretells of the step.
+/// The peak that a plan predicts.
 struct ForetoldPeak {
     std::string path;
     Bytes peak = {}, budget = {};
-    std::vector<PlannedBytes> held = {};  ///< at its peak; empty where its graph is not at hand
+    /// The tensors held at the peak; empty if the plan's graph is not found
+    std::vector<PlannedBytes> held = {};
 };
 
 Result<ForetoldPeak> foretold_by(const std::string& path, const Graph* graph, const Schedule& schedule) {
@@ -34,7 +35,7 @@ Result<ForetoldPeak> foretold_by(const std::string& path, const Graph* graph, co
     return plan;
 }
 
-/// A schedule whose graph does not lie beside it has a peak, too.
+/// Reads a plan or a schedule. The graph of a schedule need not be found.
 Result<ForetoldPeak> foretold(const std::string& path) {
     if (file_kind(path) == FileKind::plan) {
         const Result<Plan> plan = read_plan(path);
@@ -47,7 +48,7 @@ Result<ForetoldPeak> foretold(const std::string& path) {
     return foretold_by(path, graph ? &*graph : nullptr, *schedule);
 }
 
-/// One device of a measurement, with the figures that both forms of the answer show.
+/// One device of a measurement, with the numbers that both forms of the answer show.
 struct DeviceFigures {
     const MeasuredMemory& measured;
     const MeasuredDevice& device;
@@ -61,12 +62,12 @@ struct DeviceFigures {
         const auto [first, last] = std::minmax_element(device.times_us.begin(), device.times_us.end());
         return Nanoseconds((*last - *first) * 1000);
     }
-    /// Between the first event and the one that led to this moment.
+    /// Returns the time between the first event and the event that led to this moment.
     std::optional<Nanoseconds> time_at(TraceMoment moment) const {
         if (device.times_us.empty() || moment == 0) return std::nullopt;
         return Nanoseconds((device.times_us[moment - 1] - device.times_us.front()) * 1000);
     }
-    /// Alive at the peak, in blocks that no event names.
+    /// Returns the bytes alive at the peak that are in blocks which no event names.
     Bytes unnamed() const {
         Bytes rest = peak_allocated();
         for (const PlaceShare& share : alive) rest -= share.bytes;
@@ -89,7 +90,7 @@ std::string stack_place(const MeasuredMemory& measured, StackId stack) {
     return share_name(measured, {.place = measured.stacks.place(stack)});
 }
 
-/// One sentence for each thing that the trace leaves open.
+/// Returns a sentence for each thing that the trace does not tell.
 std::vector<std::string> left_open(const DeviceFigures& figures) {
     const TraceGaps& gaps = figures.device.gaps;
     const bool snapshot = figures.measured.source == MeasuredMemory::Source::snapshot;
@@ -150,7 +151,7 @@ void print_segments(const MeasuredDevice& device) {
     line("the largest free block", sums.largest_free);
 }
 
-/// Blocks are told apart by their sizes alone.
+/// Prints the differences between the two peaks. Blocks are matched by their sizes only.
 void print_differences(const DeviceFigures& figures, const ForetoldPeak& plan, std::size_t top) {
     if (plan.held.empty()) return;
     std::vector<PeakDifference> differences =

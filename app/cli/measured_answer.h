@@ -1,4 +1,4 @@
-// What `rematlas inspect` says of a measurement by torch: a memory snapshot, or a profiler's trace.
+// The answer of `rematlas inspect` about a measurement by torch: a memory snapshot, or a profiler's trace.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace rematlas {
 
 struct MeasuredQuestion {
     std::string path;
-    std::string plan = {};  ///< a plan or a schedule to compare with; empty for none
-    std::size_t top = 10;   ///< so many places of what was alive at the peak
+    std::string plan = {};  ///< a plan or a schedule to compare with; empty: none
+    std::size_t top = 10;   ///< how many places of the memory at the peak are shown
 };
 
-/// Errors: of either file.
+/// Prints the answer. Errors: those of reading either file.
 Result<Exit> inspect_measurement(const MeasuredQuestion& question, const OutputFlags& flags);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// What `rematlas inspect` says of the steps of a training run, as `rematlas.apply(..., watch="run.jsonl")`
-// wrote them.
+// The answer of `rematlas inspect` about the steps of a training run, as written by `rematlas.apply(...,
+// watch="run.jsonl")`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace rematlas {
 
-/// `top`: so many reasons why the original ran steps. Errors: of the file.
+/// Prints the answer. `top`: how many reasons why the original ran steps are shown. Errors: those of reading
+/// the file.
 Result<Exit> inspect_run(const std::string& path, std::size_t top, const OutputFlags& flags);
 
 }  // namespace rematlas

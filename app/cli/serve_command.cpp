@@ -29,8 +29,8 @@ struct ServeFlags {
 
 #if REMATLAS_SERVES
 
-/// From its beginning on, SIGINT and SIGTERM can be read from a descriptor; after its end they end the
-/// process again. Threads that begin in between leave both alone.
+/// While an object lives, SIGINT and SIGTERM can be read from a descriptor. Afterwards they end the process
+/// again. Threads that are started meanwhile ignore both signals.
 class EndSignals {
   public:
     EndSignals() {
@@ -58,7 +58,7 @@ class EndSignals {
     int descriptor_ = -1;
 };
 
-/// "ann@gpu7", as ssh takes it.
+/// Returns for example "ann@gpu7", in the form that ssh takes.
 std::string this_account() {
     char host[256] = "HOST";
     if (::gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "HOST");

@@ -32,7 +32,7 @@ struct SolveFlags {
     std::vector<std::string> pins;
     int threads = 1;
     std::uint64_t seed = 1;
-    double max_overhead = 0;  ///< 0: none is given
+    double max_overhead = 0;  ///< 0: not given
     bool arena = false;
     CopyFlags copies;
 };
@@ -45,7 +45,8 @@ struct SweepFlags {
     CopyFlags copies;
 };
 
-/// Of `--pin`, which can be given several times. Tells of those that do nothing.
+/// Parses the values of `--pin`, which can be given several times. Prints a note for each pin that does
+/// nothing.
 Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts) {
     Pins pins;
     for (const std::string& text : texts) {
@@ -138,7 +139,7 @@ Progress solve_progress(const OutputFlags& flags) {
     };
 }
 
-/// The solver of `--solver` or of the configuration, with its options.
+/// Sets the solver of `--solver` or of the configuration, with its options.
 Result<void> choose_solver(const SolveFlags& flags, SolveRequest& request) {
     if (flags.solver) request.solver = *flags.solver;
     if (!flags.config.empty()) {
@@ -188,7 +189,7 @@ Result<SolveRequest> request_from(const SolveFlags& flags, const StepBytes& step
     return request;
 }
 
-/// Writes and tells what was found.
+/// Writes the schedule and prints the answer.
 Result<Exit> tell(const SolveFlags& flags, const OutputFlags& output, const Graph& graph,
                   const Schedule& schedule, std::optional<Bytes> least_proven) {
     if (!flags.out.empty()) {

@@ -26,14 +26,15 @@ bool asks_for_screenshot(int argc, char** argv) {
     return false;
 }
 
-/// Nothing to show a window on: Qt would abort, so pictures are drawn off-screen and a window is refused.
+/// Says whether the program has no display. Qt would abort without one, so pictures are drawn off-screen and
+/// windows are refused.
 bool without_display() {
     return qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
            qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
-/// Two remarks that Qt makes without a desktop session, and that would stand where the command's own line
-/// belongs.
+/// Drops two of Qt's messages, which appear without a desktop session. They would be printed where users
+/// expect the command's own line.
 void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& message) {
     if (message.startsWith("QStandardPaths: XDG_RUNTIME_DIR") || message.contains("propagateSizeHints"))
         return;
@@ -41,7 +42,8 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
     if (type == QtFatalMsg) std::abort();
 }
 
-/// Of whatever thread: a graph too large for the memory ends the program with a line, not with a dump.
+/// Called when an exception ends a thread. If the graph is too large for the memory, the program ends with
+/// one line instead of a core dump.
 void end_with_a_line() {
     try {
         if (const std::exception_ptr what = std::current_exception()) std::rethrow_exception(what);

@@ -18,11 +18,11 @@ namespace {
 using ChildClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostWords = std::size_t{1} << 20;  // bytes that are kept of each of the two streams
+constexpr std::size_t kMostWords = std::size_t{1} << 20;  // most bytes that are kept of each output stream
 constexpr milliseconds kBetweenLooks{20};
 constexpr milliseconds kAfterKill{1000};
 
-/// The end of a pipe from which the child's words come.
+/// A pipe from which the child's output is read.
 class ChildWords {
   public:
     explicit ChildWords(std::string& text) : text_(text) {
@@ -41,7 +41,7 @@ class ChildWords {
         if (ends_[end] >= 0) ::close(ends_[end]);
         ends_[end] = -1;
     }
-    /// Takes what is there. The pipe is closed once the child has closed its end.
+    /// Reads what is available. Closes the pipe once the child has closed its end.
     void take() {
         char part[4096];
         while (ends_[0] >= 0) {
@@ -58,7 +58,7 @@ class ChildWords {
     std::array<int, 2> ends_{-1, -1};
 };
 
-/// Whether the child has ended.
+/// Says whether the child has ended.
 bool has_ended(pid_t pid, int& status) {
     pid_t found;
     while ((found = ::waitpid(pid, &status, WNOHANG)) < 0 && errno == EINTR) {
@@ -107,7 +107,8 @@ ChildRun run_child(const std::vector<std::string>& words, std::chrono::seconds l
         ::fcntl(one->ours(), F_SETFL, O_NONBLOCK);
     }
     const ChildClock::time_point end = ChildClock::now() + limit;
-    // Its own children may hold the pipes open for longer, so that its end counts, not the end of its words.
+    // The child's own children may keep the pipes open, so the wait is for the end of the child, not of its
+    // output.
     bool ended = false;
     while (!(ended = has_ended(pid, run.status)) && ChildClock::now() < end) {
         std::array<pollfd, 2> both{pollfd{out.ours(), POLLIN, 0}, pollfd{errors.ours(), POLLIN, 0}};

@@ -1,4 +1,4 @@
-// The Python package of Rematlas, which takes models as functions: package.module:function.
+// Finds the Python package of Rematlas, which takes models as functions, in the form package.module:function.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace rematlas {
 
-/// package.module:function; cuda:1 is none.
+/// Says whether the word has the form package.module:function; cuda:1 has not.
 bool names_python_function(std::string_view word);
 
-/// The interpreter where the package is installed: that of the wheel ($REMATLAS_PYTHON), else that of the
-/// active environment ($VIRTUAL_ENV), else the first `python3` on the $PATH.
+/// Returns the interpreter where the package is installed: that of the wheel ($REMATLAS_PYTHON), else that of
+/// the active environment ($VIRTUAL_ENV), else the first `python3` on the $PATH.
 std::filesystem::path python_interpreter();
 
-/// The words of a command line that starts the package in that interpreter.
+/// Returns the words of the command line that starts the package with that interpreter.
 std::vector<std::string> python_package();
 
 }  // namespace rematlas

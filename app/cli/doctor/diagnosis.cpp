@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// Whether the GPUs that the driver tells can be used by torch and by the runtime.
+/// Adds complaints if the driver's GPUs cannot be used by torch or by the runtime.
 void complain_of_devices(const Diagnosis& found, std::vector<Complaint>& wrong) {
     const PythonFacts& python = found.python;
     if (!found.devices.empty() && !python.torch.empty() && python.devices.empty()) {
@@ -35,7 +35,7 @@ void complain_of_devices(const Diagnosis& found, std::vector<Complaint>& wrong) 
 
 Diagnosis diagnose(std::chrono::seconds limit) {
     Diagnosis found;
-    /// What a look complained of, apart from the looks that go on at the same time.
+    /// The complaints of one check. Checks that run at the same time have separate objects.
     struct Complaints {
         std::vector<Complaint> wrong, missing;
     };

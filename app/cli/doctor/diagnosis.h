@@ -1,4 +1,4 @@
-// What `rematlas doctor` found, before it is printed.
+// The findings of `rematlas doctor`, before they are printed.
 #pragma once
 
 #include <chrono>
@@ -31,18 +31,19 @@ struct FoundDevice {
 
 /// A program that rematlas starts.
 struct FoundProgram {
-    std::string name, path;  ///< the path is empty where there is none
+    std::string name, path;  ///< the path is empty if there is no such program
     bool works = false;
     std::string how;    ///< how a trial run ended, e.g. "runs", "gave no answer in 30 s"
-    std::string torch;  ///< the version that it is built for, where a file beside it tells
+    std::string torch;  ///< torch's version that the program is built for, if a file next to it tells
 };
 
 struct PythonFacts {
-    std::string asked_for;                        ///< the interpreter as it is started
-    std::string version, executable;              ///< empty where it does not run
-    bool has_torch = false, has_package = false;  ///< installed; importing may fail nevertheless
-    std::string torch, cuda;                      ///< versions; empty where the import fails or there is none
-    std::string package;                          ///< its folder; empty where the import fails
+    std::string asked_for;            ///< the command that starts the interpreter
+    std::string version, executable;  ///< empty if the interpreter does not run
+    /// Whether the package is installed; importing may fail nevertheless
+    bool has_torch = false, has_package = false;
+    std::string torch, cuda;  ///< versions; empty if there is none or the import fails
+    std::string package;      ///< folder of the package rematlas; empty if the import fails
     std::vector<FoundDevice> devices;
 };
 
@@ -51,7 +52,7 @@ struct Setting {
 };
 
 struct CacheFacts {
-    std::string folder;  ///< empty where nothing is kept
+    std::string folder;  ///< empty if there is no cache
     std::int64_t bytes = 0;
     std::int64_t files = 0;
 };
@@ -61,13 +62,13 @@ struct Diagnosis {
     PythonFacts python;
     std::vector<FoundDevice> devices;
     std::vector<FoundProgram> programs;
-    std::vector<Setting> settings;  ///< of the variables that are read, those that are set
+    std::vector<Setting> settings;  ///< the variables that are read and are set
     CacheFacts cache;
-    std::vector<Complaint> wrong;    ///< what is there and does not work
-    std::vector<Complaint> missing;  ///< what is not there, so that some commands do not work
+    std::vector<Complaint> wrong;    ///< parts that are installed and do not work
+    std::vector<Complaint> missing;  ///< missing parts, without which some commands do not work
 };
 
-/// Looks at this machine. No program that is started is waited for longer than `limit`.
+/// Examines this machine. Waits at most `limit` for each program that is started.
 Diagnosis diagnose(std::chrono::seconds limit);
 
 }  // namespace rematlas

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The value of PRETTY_NAME="..." in this file.
+/// Returns the value of PRETTY_NAME="..." in /etc/os-release.
 std::string name_of_system() {
     std::ifstream file("/etc/os-release");
     constexpr std::string_view field = "PRETTY_NAME=";
@@ -54,7 +54,7 @@ std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, std::vector<
     const ChildRun run = run_child(
         {"nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"},
         limit);
-    if (run.start_error == ENOENT) return {};  // no driver by NVIDIA
+    if (run.start_error == ENOENT) return {};  // NVIDIA's driver is not installed
     if (!run.ended_well()) {
         wrong.push_back({"nvidia-smi " + run.how_it_ended(limit), "repair or restart the driver of the GPU"});
         return {};

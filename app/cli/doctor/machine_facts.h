@@ -1,4 +1,4 @@
-// The system, the programs, the settings and the cache folder.
+// Examines the system, the programs, the settings and the cache folder.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace rematlas {
 
 SystemFacts look_at_system();
 
-/// GPUs that the driver's own program tells. What does not work is added to `wrong`.
+/// Returns the GPUs that nvidia-smi lists. Problems are added to `wrong`.
 std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, std::vector<Complaint>& wrong);
 
 FoundProgram look_at_runtime_program(std::chrono::seconds limit, std::vector<Complaint>& wrong,

@@ -1,4 +1,4 @@
-// The programs beside this one, each tried once.
+// Tries each program next to this one once.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ FoundProgram named_program(const std::string& name, const fs::path& path) {
     return program;
 }
 
-/// Runs the program with words to which it answers at once.
+/// Runs the program with arguments to which it answers at once.
 FoundProgram tried(const std::string& name, const fs::path& path, const std::vector<std::string>& arguments,
                    std::chrono::seconds limit, std::vector<Complaint>& wrong) {
     FoundProgram program = named_program(name, path);
@@ -50,7 +50,7 @@ FoundProgram tried(const std::string& name, const fs::path& path, const std::vec
     return program;
 }
 
-/// Beside this program, else on the $PATH.
+/// Finds the explorer next to this program, else on the $PATH.
 fs::path find_explorer() {
     constexpr const char* name = "rematlas-explorer";
     std::error_code ignored;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The lines of the probe as they come, by stage.
+/// The lines of the probe, by stage.
 struct ProbeAnswer {
     json stages = json::object();
     std::string last_begun;  ///< the stage that began last
@@ -39,7 +39,7 @@ std::string action_without_python() {
     return "install Python 3, or activate an environment that has it";
 }
 
-/// What stands in the way in the stages, of which each is a trial.
+/// Adds a complaint for each stage of the probe that failed.
 void complain_of_stages(const ProbeAnswer& answer, const PythonFacts& python, std::vector<Complaint>& wrong) {
     if (const std::string error = answer.text("torch", "error"); !error.empty())
         wrong.push_back({"torch cannot be imported: " + error,

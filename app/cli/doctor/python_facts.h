@@ -1,4 +1,4 @@
-// The Python that commands start: its torch, its GPUs, the package.
+// Examines the Python that commands start: its torch, its GPUs, the package.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace rematlas {
 
 extern const char* const python_probe;  ///< the script, python_probe.py
 
-/// Runs the probe. What does not work is added to `wrong` and `missing`.
+/// Runs the probe. Problems are added to `wrong` and `missing`.
 PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& wrong,
                            std::vector<Complaint>& missing);
 

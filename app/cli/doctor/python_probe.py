@@ -1,5 +1,5 @@
-"""Tells about this Python in lines of JSON. A line that a stage begins stands before each stage, so that a
-process that dies or hangs has said where."""
+"""Reports on this Python in lines of JSON. Before each stage it prints a line with the name of the stage, so
+that one can see where a process died or hung."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ def first_line(error):
 
 
 def tell_stage(stage, facts):
-    """Tells that the stage begins, and what `facts` returns, or the error."""
+    """Prints that the stage begins, and then the result of `facts`, or its error."""
     tell(begins=stage)
     try:
         tell(stage=stage, **facts())

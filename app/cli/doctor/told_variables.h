@@ -1,11 +1,11 @@
-// The variables of the environment that `rematlas doctor` tells, where they are set.
+// The environment variables that `rematlas doctor` prints if they are set.
 #pragma once
 
 #include <array>
 
 namespace rematlas {
 
-/// Those that programs of Rematlas read (docs/reference/settings.md).
+/// Variables that programs of Rematlas read (docs/reference/settings.md).
 inline constexpr std::array own_variables = {
     "REMATLAS_CACHE",
     "REMATLAS_LAYOUT_WORKER",
@@ -26,7 +26,7 @@ inline constexpr std::array own_variables = {
     "XDG_CACHE_HOME",
 };
 
-/// Those that Python, torch and CUDA read by themselves, and that change which of them is found or used.
+/// Variables that Python, torch and CUDA read, and that decide which of them is found or used.
 inline constexpr std::array variables_of_others = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONPATH"};
 
 }  // namespace rematlas

@@ -22,7 +22,7 @@ namespace rematlas {
 
 using ServingClock = std::chrono::steady_clock;
 
-/// Closed with the object.
+/// A descriptor that is closed with the object.
 class OwnedDescriptor {
   public:
     explicit OwnedDescriptor(int fd) : fd_(fd) {}
@@ -38,15 +38,16 @@ class OwnedDescriptor {
     int fd_;
 };
 
-/// One end of a connection, and what it asks now.
+/// A connection and its current request.
 struct HttpPeer {
     int fd;
-    ServingClock::time_point since;  ///< of the request or the pause that goes on
+    ServingClock::time_point since;  ///< begin of the current request, or of the pause after the last one
     RequestHead head = {};
     std::string body = {};
     bool has_head = false;
     bool is_answered = false;
-    std::optional<ServingClock::time_point> waits_until = {};  ///< it was told to wait
+    /// When the handler must answer; set once it had no answer yet
+    std::optional<ServingClock::time_point> waits_until = {};
     bool is_suspended = false;
 };
 
@@ -56,10 +57,10 @@ using namespace std::chrono_literals;
 
 constexpr unsigned most_connections = 768, most_unfinished = 512;
 constexpr std::size_t most_memory =
-    32 * 1024;  // bytes of a connection: the head of a request, and of its answer
+    32 * 1024;  // bytes per connection, for the head of a request and the head of its answer
 constexpr auto patience_with_requests = 10s, patience_with_readers = 60s;
 constexpr auto longest_wait = 20s;
-constexpr int pause_ms = 500;  // between two looks at who is late
+constexpr int pause_ms = 500;  // milliseconds between two checks for late connections
 
 constexpr std::pair<const char*, const char*> headers_of_all[] = {
     {"Cache-Control", "no-store"},
@@ -77,7 +78,7 @@ MHD_Result take_header(void* head, MHD_ValueKind, const char* key, std::size_t k
     return MHD_YES;
 }
 
-/// Only peers on this machine, though no other can reach the address.
+/// Accepts only peers on this machine, although others cannot reach the address anyway.
 MHD_Result is_peer_accepted(void*, const sockaddr* address, socklen_t size) {
     sockaddr_in peer{};
     if (address->sa_family != AF_INET || size < sizeof peer) return MHD_NO;
@@ -117,7 +118,7 @@ int port_of(int listener) {
 }
 
 MHD_Result send_answer(MHD_Connection* connection, const HttpAnswer& answer, bool is_refusal) {
-    // The library copies the bytes; it does not write to them.
+    // The library copies the bytes; it never writes to them.
     MHD_Response* response = MHD_create_response_from_buffer(
         answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
     if (!response) return MHD_NO;
@@ -145,7 +146,7 @@ class HttpServer::Daemon {
     Daemon() = default;
     ~Daemon() {
         if (!mhd_) return;
-        // The library must not end with suspended connections.
+        // The library must not be stopped while connections are suspended.
         for (auto& [connection, peer] : peers_)
             if (peer.is_suspended) MHD_resume_connection(connection);
         MHD_stop_daemon(mhd_);
@@ -210,7 +211,7 @@ class HttpServer::Daemon {
         peers.insert_or_assign(connection, HttpPeer{.fd = info->connect_fd, .since = ServingClock::now()});
     }
 
-    /// There is no target where the line of the request lacks one.
+    /// `target` is null if the request line has no target.
     static void* begin_request(void* daemon, const char* target, MHD_Connection* connection) {
         HttpPeer& peer = of(daemon).peers_.at(connection);
         peer = {.fd = peer.fd, .since = ServingClock::now()};
@@ -234,7 +235,8 @@ class HttpServer::Daemon {
         }
     }
 
-    /// Called with the head, then with each part of the body, then without any until there is an answer.
+    /// Called first with the head, then with each part of the body, and then without a part until there is an
+    /// answer.
     MHD_Result go_on(MHD_Connection* connection, const char* method, std::string_view part,
                      std::size_t& left) {
         HttpPeer& peer = peers_.at(connection);
@@ -277,8 +279,8 @@ class HttpServer::Daemon {
         }
     }
 
-    /// The library sees that their connections have ended, and forgets them. Who connects without a question
-    /// can make others of that kind lose their places, and nobody else.
+    /// Shuts down late connections; the library then notices their end and forgets them. Connections without
+    /// a complete request can only displace other such connections.
     void drop_late() {
         const auto now = ServingClock::now();
         std::vector<const HttpPeer*> unfinished;

@@ -1,9 +1,9 @@
-// HTTP on 127.0.0.1, by libmicrohttpd, in one thread: it hands over heads and whole bodies, and sends
-// answers.
+// Serves HTTP on 127.0.0.1 by libmicrohttpd, in one thread. Passes heads and complete bodies to a handler,
+// and sends its answers.
 //
-// Whoever connects gets little to hold on to: a head must fit in 32 KiB, a request must be there as a whole
-// 10 seconds after it began, of very many connections without a whole request the oldest are closed, and so
-// is each after a refusal. Nobody waits for anybody else, and neither does the end.
+// A client can occupy little: a head must fit in 32 KiB, and a request must be complete 10 seconds after it
+// began. If very many connections have no complete request, the oldest are closed. A connection is also
+// closed after a refusal. No connection waits for another, and the end of the server waits for none.
 //
 //     Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(0);
 //     server->get()->serve(handler, end);
@@ -22,31 +22,33 @@ struct HttpAnswer {
     int status = 200;
     std::string type;
     std::string body;
-    std::string policy = "default-src 'none'; frame-ancestors 'none'";  ///< Content-Security-Policy
-    std::string file_name = {};  ///< where the answer is a file to keep
+    /// The value of the header Content-Security-Policy
+    std::string policy = "default-src 'none'; frame-ancestors 'none'";
+    std::string file_name = {};  ///< name of the file, if the answer is a file to save
 };
 
-/// Called from the thread that serves.
+/// Its functions are called from the thread that serves.
 class HttpHandler {
   public:
     virtual ~HttpHandler() = default;
-    /// Before the body of a request is read. None: the request is admitted.
+    /// Called before the body of a request is read. Returns the answer that refuses the request, or nullopt
+    /// to admit it.
     virtual std::optional<HttpAnswer> refuse(const RequestHead& head) = 0;
-    /// None: there is nothing to tell yet. Then it is asked again after each `HttpServer::wake`, and at last
-    /// with `must` after 20 seconds.
+    /// Returns the answer, or nullopt if there is none yet. Then the function is called again after each
+    /// `HttpServer::wake`, and with `must` once the request has waited 20 seconds.
     virtual std::optional<HttpAnswer> answer(const RequestHead& head, const std::string& body, bool must) = 0;
 };
 
 class HttpServer {
   public:
-    /// Port 0 takes a free one. Errors: the port is taken, or not ours.
+    /// Listens on the port; 0 stands for any free one. Fails if the port is taken or not permitted.
     static Result<std::unique_ptr<HttpServer>> listen(int port);
     ~HttpServer();
 
     int port() const;
-    /// Returns as soon as the descriptor `end` can be read.
+    /// Serves until the descriptor `end` can be read.
     void serve(HttpHandler& handler, int end);
-    /// Requests that wait are asked for again. May be called from any thread.
+    /// Asks the handler again for all waiting requests. May be called from any thread.
     void wake();
 
   private:

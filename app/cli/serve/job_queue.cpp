@@ -10,7 +10,7 @@ JobQueue::~JobQueue() {
         for (auto& [id, stop] : running_) stop.request_stop();
     }
     changed_.notify_all();
-    threads_.clear();  // joins
+    threads_.clear();  // joins the threads
 }
 
 void JobQueue::add(int id, Work work) {

@@ -1,4 +1,4 @@
-// Work on threads of its own: so much at once as there are processors, the rest waits in order.
+// Runs work on its own threads: as many jobs at once as the constructor allows; the rest waits in order.
 //
 //     JobQueue queue(std::thread::hardware_concurrency());
 //     queue.add(7, [](std::stop_token stop) { solve(..., stop); });
@@ -23,19 +23,19 @@ namespace rematlas {
 
 class JobQueue {
   public:
-    /// Ends soon after its token asks it to, and throws nothing.
+    /// Must end soon after a stop is requested, and must not throw.
     using Work = std::function<void(std::stop_token)>;
     enum class Found { nowhere, waiting, running };
 
     explicit JobQueue(std::size_t most_at_once) : most_at_once_(std::max<std::size_t>(1, most_at_once)) {}
-    /// Forgets what waits, asks what runs to stop, and waits for it.
+    /// Removes waiting work, asks running work to stop, and waits for it.
     ~JobQueue();
     JobQueue(const JobQueue&) = delete;
     JobQueue& operator=(const JobQueue&) = delete;
 
-    /// `id` is that of no other work here.
+    /// No other work in the queue may have this `id`.
     void add(int id, Work work);
-    /// Tells where the work was. What waited is never begun; what runs is asked to stop.
+    /// Returns where the work was. Waiting work is removed; running work is asked to stop.
     Found cancel(int id);
     std::size_t count_waiting() const;
 
@@ -49,7 +49,7 @@ class JobQueue {
     std::map<int, std::stop_source> running_;
     std::size_t idle_ = 0;  ///< threads that wait for work
     bool ending_ = false;
-    std::vector<std::jthread> threads_;  ///< begun when there is work for them
+    std::vector<std::jthread> threads_;  ///< started when there is work for them
 };
 
 }  // namespace rematlas

@@ -34,7 +34,7 @@ int status_of(ErrorKind kind) {
     return 500;
 }
 
-/// The number of a query; none where it has no such entry, or one that is no whole number.
+/// Returns a number of the query; nullopt if there is no such entry or it is not an integer.
 template <class Number>
 std::optional<Number> number_in(const AdmittedRequest& request, std::string_view name) {
     const auto entry = request.query.find(name);
@@ -70,7 +70,7 @@ std::optional<HttpAnswer> PageServer::answer(const RequestHead& head, const std:
     if (!request) return refuse(head);
     switch (request->call) {
         case ServedCall::page:
-            // The page itself says what its scripts may do.
+            // The page itself contains the policy for its scripts.
             return HttpAnswer{.type = "text/html; charset=utf-8",
                               .body = page_,
                               .policy = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"};

@@ -1,12 +1,14 @@
-// The page of `rematlas serve` and its calls, behind the gate:
+// Serves the page of `rematlas serve` and its calls, behind the gate:
 //
 //     GET  /?token=...        the page of the report, with a panel to solve in
-//     GET  /state?since=N     what changed after revision N (plan_board.h), as soon as something has; without
-//                             `since` all of it, at once; "about" says what can be asked (solve_calls.h)
+//     GET  /state?since=N     the changes after revision N (plan_board.h), once there are any; without
+//                             `since` the whole state, at once; "about" has the possible questions
+//                             (solve_calls.h)
 //     GET  /schedule?plan=I   a plan as a .schedule.json file
 //     POST /solve, /sweep, /cancel     a question (solve_calls.h): 202 and the job, or an "error"
 //
-// All but the page are asked with `Authorization: Bearer TOKEN`. There is no other path, and no file is read.
+// All calls except the page need `Authorization: Bearer TOKEN`. There are no other paths, and no files are
+// read.
 #pragma once
 
 #include <functional>
@@ -21,9 +23,9 @@ namespace rematlas {
 
 class PageServer : public HttpHandler {
   public:
-    /// `page` was made of `report`, which has a graph; what the report points to outlives the server.
-    /// `on_change` is called from any thread, when requests that wait should be asked again. Where the
-    /// object ends, the jobs end.
+    /// `page` must have been made from `report`, which must have a graph; the objects that the report points
+    /// to must outlive the server. `on_change` is called from any thread when waiting requests should be
+    /// asked for again. The destructor ends the jobs.
     PageServer(const ReportOf& report, std::string page, std::string token, std::size_t processors,
                std::function<void()> on_change);
 
@@ -38,7 +40,7 @@ class PageServer : public HttpHandler {
     const RequestGate gate_;
     const std::string page_;
     PlanBoard board_;
-    SolveCalls calls_;  ///< ends before the board
+    SolveCalls calls_;  ///< destroyed before the board
     const std::string about_;
 };
 

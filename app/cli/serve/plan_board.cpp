@@ -36,14 +36,14 @@ double seconds_of(std::chrono::nanoseconds time) {
     return std::chrono::duration<double>(time).count();
 }
 
-/// Of texts that are JSON themselves.
+/// Makes a JSON list of texts that are JSON themselves.
 std::string list_text(const std::vector<std::string>& items) {
     std::string text = "[";
     for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
     return text + "]";
 }
 
-/// A board keeps the schedules of a sweep as plans.
+/// Returns the sweep without steps, because the board keeps its schedules as plans.
 Sweep without_steps(const Sweep& sweep) {
     Sweep light{.graph = sweep.graph, .graph_sha256 = sweep.graph_sha256, .curves = {}, .pins = sweep.pins};
     for (const SweepCurve& curve : sweep.curves) {
@@ -128,7 +128,7 @@ Result<int> PlanBoard::add_plan(const std::string& name, Schedule schedule) {
     int place = -1;
     bool is_full = false;
     changed([&] {
-        place = place_of();  // another job may have found it in the meantime
+        place = place_of();  // another job may have added the plan meanwhile
         is_full = place < 0 && plans_.size() >= most_plans;
         if (place >= 0 || is_full) return;
         place = static_cast<int>(plans_.size());

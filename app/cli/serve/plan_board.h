@@ -1,5 +1,6 @@
-// What all pages of `rematlas serve` see: the plans of the files and those found since, sweeps as they grow,
-// and the jobs. Each change has a number, so that a page asks for what came after the last one that it knows.
+// The state that all pages of `rematlas serve` show: the plans of the files and those found since, sweeps as
+// they grow, and the jobs. Each change has a number, so that a page can ask for the changes after the last
+// one that it knows.
 //
 //     PlanBoard board(report, [&] { server.wake(); });
 //     const int job = board.add_job("60% by atlas", 20s);
@@ -35,43 +36,44 @@ std::string_view to_string(JobPhase phase);
 /// How a job ended.
 struct JobEnd {
     JobPhase phase = JobPhase::done;
-    std::string words;             ///< sentences for people
-    std::optional<int> plan = {};  ///< the one that it found
+    std::string words;             ///< sentences for people about the end
+    std::optional<int> plan = {};  ///< the plan that the job found
 };
 
 class PlanBoard {
   public:
-    /// `given` has a graph, and what it points to outlives the board. `on_change` is called from any thread,
-    /// after each change.
+    /// `given` must have a graph, and the objects that it points to must outlive the board. `on_change` is
+    /// called from any thread, after each change.
     PlanBoard(const ReportOf& given, std::function<void()> on_change);
 
-    /// Plays the schedule through the checker, and returns the place of the plan among those of the page. A
-    /// schedule whose steps are known is the plan that has them. Errors: what the checker refuses, more
-    /// plans than are kept.
+    /// Checks the schedule, and returns the index of its plan. If a plan has the same steps, returns that
+    /// plan. Fails if the checker refuses the schedule, or if there are too many plans.
     Result<int> add_plan(const std::string& name, Schedule schedule);
-    /// The points of a sweep, in place of those that the job had before. Their schedules are plans already.
-    /// Shows the sweep as it stands. Once it is whole (`is_whole`), the board uses the bounds that it proved.
+    /// Replaces the points of the job's sweep. Their schedules must be plans already. Once the sweep is
+    /// complete (`is_whole`), the board uses the bounds that it proved.
     void set_sweep(int job, const Sweep& sweep, bool is_whole);
 
     int add_job(const std::string& words, std::chrono::nanoseconds limit);
     void begin_job(int job);
     void improve_job(int job, const ProgressReport& best);
     void end_job(int job, JobEnd end);
-    /// Whether the job waits or runs: false once a page can see that it has ended.
+    /// Says whether the job waits or runs. Returns false once a page can see that it has ended.
     bool is_open(int job) const;
 
-    /// With the largest bound that is known of its question by now. None where there is no such plan.
+    /// Returns the plan with the largest bound known by now for its question; nullopt if there is no such
+    /// plan.
     std::optional<Schedule> plan(int index) const;
     std::uint64_t revision() const;
-    /// What a page that knows the board of that revision must be told, as one JSON object:
-    /// - "revision": of the board that the page knows then. Another one may be there already: long lists of
-    ///   plans are told in parts.
-    /// - "plans": those that came since, as in viz/report/page_data.h, each with its "index".
-    /// - "bounds": what is proven for the budgets of all plans by now, by index; null where nothing is.
-    /// - "sweeps": all of them, "job", "curves" and "bounds" as in viz/report/page_data.h; null where none
-    ///   has changed.
-    /// - "jobs": "id", "phase", "asked", "seconds" in this phase, "limit_seconds", "best" (overhead, peak,
-    ///   bound, fraction; null), and of an ended one "words" and "plan" (its index; null).
+    /// Returns the changes for a page that knows the board at `revision`, as one JSON object:
+    /// - "revision": the revision that the page knows afterwards. The board may be further: long lists of
+    ///   plans are sent in parts.
+    /// - "plans": the plans added since, as in viz/report/page_data.h, each with its "index".
+    /// - "bounds": the bound proven for each plan's question by now, by index; null if none is known.
+    /// - "sweeps": all sweeps with "job", and "curves" and "bounds" as in viz/report/page_data.h; null if
+    ///   none has changed.
+    /// - "jobs": all jobs with "id", "phase", "asked", "seconds" in this phase (of an ended job in the phase
+    ///   before), "limit_seconds", "best" (overhead, peak, bound, fraction; or null), and if ended "words"
+    ///   and "plan" (its index, or null).
     std::string changes_since(std::uint64_t revision) const;
 
   private:
@@ -81,16 +83,16 @@ class PlanBoard {
         Schedule schedule;
         Question question;
         std::string name;
-        std::string packed;  ///< what the page is told of it; empty where the page holds it already
+        std::string packed;  ///< the plan as JSON for the page; empty if the page contains it already
         std::uint64_t revision = 0;
     };
     struct BoardJob {
         std::string words;
         std::chrono::nanoseconds limit;
-        Clock::time_point since;  ///< of its phase
+        Clock::time_point since;  ///< begin of the phase
         std::optional<ProgressReport> best = {};
         JobEnd end = {.phase = JobPhase::waiting, .words = {}};
-        double seconds = 0;  ///< that it took, once it has ended
+        double seconds = 0;  ///< how long its last phase took; valid once it has ended
     };
 
     template <class Change>
@@ -105,7 +107,7 @@ class PlanBoard {
     std::uint64_t revision_ = 1;
     std::deque<BoardPlan> plans_;
     KnownAnswers known_;
-    std::map<int, std::string> sweeps_;  ///< by their jobs, as the page reads them
+    std::map<int, std::string> sweeps_;  ///< sweeps by job, as JSON for the page
     std::uint64_t sweeps_revision_ = 0;
     std::map<int, BoardJob> jobs_;
     int next_job_ = 1;

@@ -44,7 +44,7 @@ std::vector<std::string_view> values_of(const RequestHead& head, std::string_vie
     return values;
 }
 
-/// The value of a header that must be there once and no more.
+/// Returns the value of a header that must occur exactly once; nullopt if it does not.
 std::optional<std::string_view> only_value(const RequestHead& head, std::string_view name) {
     const std::vector<std::string_view> values = values_of(head, name);
     return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
@@ -57,7 +57,8 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
     return failure == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
-/// A name of this machine, with or without a port. Behind `ssh -L` the port is another one.
+/// Says whether `host` is a name of this machine, with or without a port. Behind `ssh -L` the port is another
+/// one.
 bool names_this_machine(std::string_view host) {
     for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
         if (!equal_names(host.substr(0, name.size()), name)) continue;
@@ -86,7 +87,7 @@ std::optional<RefusedRequest> refused_origin(const RequestHead& head, std::strin
     const std::vector<std::string_view> origins = values_of(head, "Origin");
     for (const std::string_view origin : origins)
         if (!equal_names(origin, "http://" + std::string(host))) return foreign;
-    // A link from elsewhere may lead to the page; calls are the page's own.
+    // Other sites may link to the page, but only the page itself may make calls.
     for (const std::string_view site : values_of(head, "Sec-Fetch-Site"))
         if (!is_page && site != "same-origin") return foreign;
     return std::nullopt;

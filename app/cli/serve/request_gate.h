@@ -1,9 +1,10 @@
-// Who may ask what of `rematlas serve`, decided by the head of a request alone, before its body is read.
+// Decides who may make which requests to `rematlas serve`, from the head of a request alone, before its body
+// is read.
 //
 // Every user of a machine, and every page that a browser shows, can reach a port of 127.0.0.1. So a request
-// counts only with the token that was printed; with a Host that names this machine, or another site's name
-// could be led here (DNS rebinding); without the Origin of another page; and for one of a few paths, each
-// with its method. Nothing in a request is decoded and nothing in it names a file.
+// is only admitted with the token that was printed; with a Host that names this machine, because other sites'
+// names could resolve to this address (DNS rebinding); without the Origin of another page; and for one of a
+// few paths, each with its method. Nothing in a request is decoded, and nothing in it names a file.
 //
 //     RequestGate gate(new_token());
 //     const auto answer = gate.admit({.method = "GET", .target = "/?token=...", .headers = ...});
@@ -34,11 +35,11 @@ struct AdmittedRequest {
 };
 
 struct RefusedRequest {
-    int status;       ///< of HTTP
-    std::string why;  ///< sentences: what is wrong, and what to do
+    int status;       ///< HTTP status
+    std::string why;  ///< sentences that say what is wrong, and what to do
 };
 
-/// 256 bits of the system's random source as hexadecimal digits.
+/// Returns 256 bits of the system's random source as hexadecimal digits.
 std::string new_token();
 
 class RequestGate {
@@ -50,7 +51,7 @@ class RequestGate {
     std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
 
   private:
-    /// Compares in a time that does not depend on where the texts differ.
+    /// Compares in a time that does not depend on the place of the first difference.
     bool is_token(std::string_view text) const;
 
     std::string token_;

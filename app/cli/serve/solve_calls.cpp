@@ -38,7 +38,7 @@ Bytes bytes_asked(const Fields& fields, const json& value, const StepBytes& step
     return *bytes;
 }
 
-/// At most `longest_job`, and so is what is told of the job.
+/// Returns the time limit, at most `longest_job`. This limit is also the one that the job's state tells.
 std::chrono::nanoseconds time_asked(const Fields& fields) {
     if (!fields.has("time_limit")) return usual_time_limit;
     const std::chrono::nanoseconds most = SolveCalls::longest_job;
@@ -76,7 +76,7 @@ std::string words_of(Bytes budget, const std::string& solver, Offload offload) {
            (offload == Offload::none ? "" : " with copies of " + std::string(to_string(offload)));
 }
 
-/// Fields that are wrong become an error.
+/// Turns the exception for a wrong field into an error.
 template <class Read>
 auto read_question(Read read) -> Result<decltype(read())> {
     try {
@@ -86,7 +86,7 @@ auto read_question(Read read) -> Result<decltype(read())> {
     }
 }
 
-/// A job must not end the program.
+/// Runs the work. Exceptions become a failed job, because a job must not end the program.
 JobEnd guarded(const std::function<JobEnd()>& work) {
     try {
         return work();
@@ -152,7 +152,8 @@ Result<json> SolveCalls::solve(const json& asked) {
         const Fields fields(asked, "");
         expect_known(fields, asked, {"graph", "budget", "solver", "offload", "time_limit"});
         expect_graph(fields, graph_);
-        // What may throw comes before the aggregate: GCC 12 frees half of it twice.
+        // Calls that may throw come before the aggregate: GCC 12 frees some of its members twice if a later
+        // initializer throws.
         const Bytes budget = bytes_asked(fields, fields.at("budget"), step_);
         const std::chrono::nanoseconds time = time_asked(fields);
         const Offload offload = offload_asked(fields);
@@ -300,7 +301,7 @@ Result<json> SolveCalls::cancel(const json& asked) {
         return static_cast<int>(std::clamp<std::int64_t>(fields.integer("job"), -1, 1 << 30));
     });
     if (!job) return job.error();
-    // The queue may still hold a job for a moment after the board has told its end.
+    // The queue may still contain a job for a moment after the board says that it has ended.
     switch (board_.is_open(*job) ? queue_.cancel(*job) : JobQueue::Found::nowhere) {
         case JobQueue::Found::nowhere:
             return Error{"no job " + std::to_string(*job) + " waits or runs: it has ended",

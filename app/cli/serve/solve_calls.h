@@ -1,12 +1,12 @@
-// What a page asks the solvers: questions as JSON become jobs, whose answers go to the board.
+// Turns the questions of a page to solvers, as JSON, into jobs, whose answers go to the board.
 //
 //     SolveCalls calls(graph, board, processors);
 //     calls.solve({{"budget", "60%"}});                                      // {"job": 1}
 //     calls.sweep({{"count", 8}, {"solvers", {"atlas", "dtr"}}});            // {"job": 2}
 //     calls.cancel({{"job", 2}});
 //
-// A job that is cancelled or out of time gives its best so far, as `rematlas solve` does. Every schedule was
-// played by the checker before the board has it.
+// A job that is cancelled or out of time gives its best schedule so far, as `rematlas solve` does. Every
+// schedule is checked before the board gets it.
 #pragma once
 
 #include <chrono>
@@ -26,20 +26,20 @@ class SolveCalls {
     static constexpr std::chrono::seconds longest_job = std::chrono::hours(1);
     static constexpr std::size_t most_waiting = 16, most_budgets = 64;
 
-    /// Both outlive it. At most `processors` jobs run at once. Where the object ends, so do they.
+    /// Both must outlive this object. At most `processors` jobs run at once. The destructor ends the jobs.
     SolveCalls(const Graph& graph, PlanBoard& board, std::size_t processors);
 
-    /// "budget" (bytes or a text as of --budget); and where they differ from the defaults "graph", "solver",
-    /// "offload", "time_limit" (seconds, or a text), which is at most `longest_job`. Returns the "job".
-    /// Errors: a field that is wrong or not known; too many jobs wait (negative).
+    /// Starts a job and returns its "job". Fields: "budget" (bytes, or a text as of --budget); optional
+    /// "graph", "solver", "offload", and "time_limit" (seconds, or a text; at most `longest_job`). Fails if a
+    /// field is wrong or unknown, or if too many jobs wait (negative).
     Result<nlohmann::json> solve(const nlohmann::json& asked);
-    /// "budgets" (a list) or "count"; "solvers", and the rest as above.
+    /// The same for a sweep. Fields: "budgets" (a list) or "count"; "solvers"; the rest as above.
     Result<nlohmann::json> sweep(const nlohmann::json& asked);
-    /// "job". Errors: no such job waits or runs (negative).
+    /// Cancels "job". Fails if no such job waits or runs (negative).
     Result<nlohmann::json> cancel(const nlohmann::json& asked);
 
-    /// What can be asked: "graphs" ("name", "peak"), "solvers" ("name", "offload": the most that it copies),
-    /// "longest_seconds", "processors".
+    /// Returns the possible questions: "graphs" ("name", "peak"), "solvers" ("name", "offload": the most that
+    /// it copies), "longest_seconds", "processors".
     nlohmann::json about() const;
 
   private:
@@ -47,7 +47,7 @@ class SolveCalls {
                       std::function<JobEnd(int, std::stop_token)> work);
     JobEnd solve_now(SolveRequest request, const std::string& words, int job, std::stop_token stop);
     JobEnd sweep_now(SweepOptions options, int job, std::stop_token stop);
-    /// Adds the schedule behind a point, where one was found.
+    /// Adds the schedule of a point to the board, if one was found.
     Result<void> add_point(const SweepCurve& curve, const SweepPoint& point);
 
     const Graph& graph_;

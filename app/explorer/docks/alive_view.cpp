@@ -83,7 +83,7 @@ void AliveView::show_headline() {
                                           : model_->headline());
 }
 
-/// Of all that is held, with the tensor of the row standing out.
+/// Asks for the lifetimes of all tensors that are held, with the row's tensor highlighted.
 void AliveView::ask_lifetimes(const QModelIndex& index) {
     const int row = index.isValid() ? sorted_->mapToSource(index).row() : -1;
     session_.selection.ask_lifetimes({.tensor = row < 0 ? TensorId() : model_->tensor_at(row)});

@@ -1,4 +1,5 @@
-// What is in memory at the cursor: a table that follows it, and the way to the peak.
+// Shows what is in memory at the cursor, as a table that follows the cursor, with a button that goes to the
+// peak.
 #pragma once
 
 #include <QLabel>

@@ -1,4 +1,4 @@
-// All docks, in the order of the View menu: a new one is a widget in this folder and an entry here.
+// All docks, in the order of the View menu. A new dock is a widget in this folder and an entry here.
 #pragma once
 
 #include <QMenu>
@@ -11,15 +11,15 @@
 namespace rematlas::explorer {
 
 struct DockEntry {
-    const char* id;        ///< for saved layouts and `--dock`: a word in lower case
-    const char* title;     ///< not yet translated
-    const char* tip;       ///< the same
-    const char* shortcut;  ///< goes to it
+    const char* id;        ///< a word in lower case, for saved layouts and `--dock`
+    const char* title;     ///< in English, translated when it is shown
+    const char* tip;       ///< in English, translated when it is shown
+    const char* shortcut;  ///< the keys that go to the dock
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
-    /// Puts the widget, when it is painted, together with a table of the same; null: it is no picture.
+    /// Joins a painted widget with a table of the same data; null: the widget is not painted.
     PictureOrTable* (*with_table)(Session& session, QWidget* picture) = nullptr;
-    /// Adds what it can do to the Plan menu and returns what needs a graph for it; null: nothing.
+    /// Adds the dock's actions to the Plan menu and returns those that need a graph; null: the dock has none.
     QList<QAction*> (*add_actions)(QWidget& dock, QMenu& menu) = nullptr;
 };
 

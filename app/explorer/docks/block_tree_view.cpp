@@ -15,10 +15,10 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Matches of a search up to which all rows that lead to them are opened.
+/// If a search has more matches than this, the tree is not expanded.
 constexpr std::size_t most_to_open = 2000;
 
-/// A dot before the name: the decision when there is a schedule, else the phase.
+/// Draws a dot before the name, in the colour of the decision if there is a schedule, else of the phase.
 class NameDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -34,7 +34,7 @@ class NameDelegate : public QStyledItemDelegate {
     }
 };
 
-/// Behind the figure a bar: its share of all that is held at the peak.
+/// Draws a bar behind the number: its share of all bytes that are held at the peak.
 class ShareDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -50,7 +50,7 @@ class ShareDelegate : public QStyledItemDelegate {
     }
 };
 
-/// A bar that is split by what becomes of the bytes.
+/// Draws a bar that is split into the bytes kept, recomputed and offloaded.
 class FateDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -240,7 +240,7 @@ std::vector<QModelIndex> BlockTreeView::matches() const {
     return found;
 }
 
-/// After the last match comes the first; so it does where the current row is none.
+/// Goes to the next match. After the last match, or if the current row is no match, goes to the first.
 void BlockTreeView::go_to_next_match() {
     if (filter_->words().isEmpty()) return;
     const std::vector<QModelIndex> found = matches();
@@ -265,7 +265,7 @@ void BlockTreeView::apply_search(const QString& words) {
     filter_->set_search(words);
     following_ = false;
     if (!filter_->words().isEmpty()) {
-        // A few letters match nearly all rows of a large graph; those people open themselves.
+        // A few letters match nearly all rows of a large graph; people expand those rows themselves.
         if (matches().size() <= most_to_open) tree_->expandAll();
     } else {
         tree_->collapseAll();

@@ -1,5 +1,5 @@
-// The block tree with its search field and the choice of what makes a block; its selection is the window's
-// selection.
+// Shows the block tree with its search field and the choice of what makes a block. Its selection is the
+// window's selection.
 #pragma once
 
 #include <QComboBox>
@@ -29,8 +29,8 @@ class BlockTreeView : public QWidget {
     void show_selection(const Selected& selected);
     void apply_search(const QString& words);
     void go_to_next_match();
-    /// Rows of blocks and ops that match the search, in the order shown; rows that are there only for what
-    /// lies below them are none.
+    /// Returns the rows that match the search, in the order shown. Rows that are shown only because a row
+    /// below them matches do not count.
     std::vector<QModelIndex> matches() const;
     void show_count();
 
@@ -41,7 +41,7 @@ class BlockTreeView : public QWidget {
     QLabel* count_;
     QComboBox* partition_;
     QTreeView* tree_;
-    bool following_ = false;  ///< a selection made elsewhere is being shown
+    bool following_ = false;  ///< true while the tree shows a selection that was made in another view
 };
 
 }  // namespace rematlas::explorer

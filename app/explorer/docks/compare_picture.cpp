@@ -13,7 +13,8 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int low_picture = 330;  ///< pixels; below, lanes are narrow: the memory gets the room
+/// In a picture lower than this (pixels) the lanes are narrow, so that the memory curves have room.
+constexpr int low_picture = 330;
 
 std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
     return ComparePicture::tr("%1: %2 time, peak %3")
@@ -67,7 +68,7 @@ double ComparePicture::length() const {
     return std::max({a_.length, b_.length, 1e-6});
 }
 
-/// The part of A that is looked at elsewhere, and what B does in that time.
+/// Shows the part of A that other views show, and what B does in that time.
 void ComparePicture::follow_range() {
     const StepRange& range = session_.selection.range();
     show_all();

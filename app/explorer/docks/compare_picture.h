@@ -1,4 +1,4 @@
-// Two plans above each other on one axis, with cursors that stand on the same run in both.
+// Draws two plans one above the other on one axis, with cursors on the same run in both.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: select the op that runs there. Double click: show all.
 #pragma once
@@ -18,7 +18,7 @@ class ComparePicture : public QWidget {
 
     QSize sizeHint() const override { return {700, 320}; }
     QSize minimumSizeHint() const override { return {300, 90}; }
-    /// Only while something is compared.
+    /// May only be called while something is compared.
     CompareScene scene() const;
 
   protected:
@@ -37,7 +37,7 @@ class ComparePicture : public QWidget {
     void show_all();
     double length() const;
     double at_of(double x) const;
-    /// Step of B that stands for the cursor, which is one of A.
+    /// Returns the step of B that matches the cursor, which is a step of A; -1 if there is none.
     int cursor_in_b() const;
 
     Session& session_;
@@ -45,7 +45,7 @@ class ComparePicture : public QWidget {
     LaneData a_, b_, alone_a_, alone_b_;
     IdVector<OpId, char> marked_;
     ShownRange shown_;
-    int cursor_b_ = -1;  ///< chosen in B, where A does not do it; -1: none
+    int cursor_b_ = -1;  ///< the step that was clicked in B; -1: none, so that the cursor of A counts
 };
 
 }  // namespace rematlas::explorer

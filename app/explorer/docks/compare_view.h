@@ -1,4 +1,4 @@
-// Two plans side by side: what both do over time, and a table of what they do differently.
+// Compares two plans: a picture of both over time, and a table of their differences.
 #pragma once
 
 #include <QBoxLayout>

@@ -13,7 +13,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr char as_in_plan[] = "\n";  ///< in place of a link's name: that of the plan that was opened
+constexpr char as_in_plan[] = "\n";  ///< stands for the link of the opened plan, in place of a link's name
 
 QString rate_text(double bytes_per_second) {
     return CopiesBox::tr("%1 GB/s").arg(bytes_per_second / 1e9, 0, 'g', 3);
@@ -99,7 +99,7 @@ void CopiesBox::follow_shown() {
     if (!schedule || !schedule->ok()) return;
     const Copies copies = copies_of(schedule->graph->graph, schedule->schedule);
     const int what = what_->findData(static_cast<int>(copies.what));
-    // A plan without copies does not tell what it might have copied.
+    // A plan without copies does not tell which copies its solver was allowed to make.
     if (copies.what == Offload::none || what < 0 || !what_->isEnabled()) return;
     what_->setCurrentIndex(what);
     link_->setCurrentIndex(row_of(copies.links));

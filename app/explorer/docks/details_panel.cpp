@@ -70,7 +70,7 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
         const OpId producer = graph.producer[tensors[i]];
         QString name =
             producer.valid() ? op_link(graph, producer) : tensor_name(graph, tensors[i]).toHtmlEscaped();
-        // What becomes of a tensor says more than its kind.
+        // The decision for a tensor says more than its kind.
         const bool kept =
             !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
         const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
@@ -177,7 +177,8 @@ QString graph_html(const LoadedGraph& graph, const LoadedSchedule* schedule) {
     html.row(DetailsPanel::tr("Time"), time_text(Nanoseconds(graph.flat.base_time)));
     html.row(DetailsPanel::tr("Peak"), bytes_text(graph.full_peak));
     html.row(DetailsPanel::tr("Always resident"), bytes_text(Bytes(graph.flat.resident_bytes)));
-    // That is of schedules which leave residents on the device; the one that is shown may be another.
+    // This bound is for schedules that leave residents on the device. The schedule that is shown may move
+    // residents and be below it.
     if (!schedule || schedule->report.peak >= graph.least.bytes)
         html.row(DetailsPanel::tr("No schedule below"), bytes_text(graph.least.bytes));
     if (schedule && !schedule->simulation.steps.empty()) {

@@ -1,4 +1,5 @@
-// What is known of the selected block or op, or of the whole graph when nothing is selected. Ops are links.
+// Shows what is known of the selected block or op, or of the whole graph if nothing is selected. Ops are
+// links.
 #pragma once
 
 #include <QTextBrowser>
@@ -19,7 +20,7 @@ class DetailsPanel : public QTextBrowser {
     Session& session_;
 };
 
-/// The panel's content as HTML: of a block or an op, or of the graph when the selection is empty.
+/// Returns the panel's content as HTML: about a block or an op, or about the graph if the selection is empty.
 QString details_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected);
 
 }  // namespace rematlas::explorer

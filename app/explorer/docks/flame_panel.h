@@ -1,4 +1,4 @@
-// The flame chart, and below it the sums of the span that is chosen in it.
+// Shows the flame chart, and below it the sums of the span that is chosen in it.
 #pragma once
 
 #include <QWidget>

@@ -17,8 +17,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double lowest_row = 14, highest_row = 24;  ///< pixels
-constexpr double zoom_step = 0.8, pan_step = 0.15;   ///< of what is shown, for a key
+constexpr double lowest_row = 14, highest_row = 24;  ///< limits of a row's height, in pixels
+/// A key zooms by the factor `zoom_step`, and moves by the share `pan_step` of what is shown.
+constexpr double zoom_step = 0.8, pan_step = 0.15;
 
 }  // namespace
 
@@ -80,7 +81,7 @@ void FlameView::show_step() {
     follow_selection();
 }
 
-/// The part of the schedule that is looked at elsewhere.
+/// Shows the part of the schedule that other views show.
 void FlameView::follow_range() {
     if (!chart_) return;
     const StepRange& range = session_.selection.range();
@@ -107,7 +108,7 @@ double FlameView::row_height() const {
     return std::clamp(std::floor(room / static_cast<double>(levels)), lowest_row, highest_row);
 }
 
-/// Rows that have no room are reached by the scroll bar.
+/// Sets the range of the scroll bar, which reaches rows that have no room.
 void FlameView::fit_rows() {
     const double room = viewport()->height() - flame_height(0, 0);
     const int levels = chart_ ? static_cast<int>(chart_->data.levels.size()) : 0;
@@ -283,7 +284,7 @@ void FlameView::show_all() {
     viewport()->update();
 }
 
-/// What was done last is undone first.
+/// Ends the zoom and the summed span. If there is neither, clears the selection.
 void FlameView::leave() {
     if (shown_.is_all() && !span_) return session_.selection.clear();
     set_span({});
@@ -302,7 +303,8 @@ void FlameView::pan(double share) {
     viewport()->update();
 }
 
-/// A zoom by keys keeps the place under the pointer if the pointer is over the boxes, else the middle.
+/// Returns the place that a zoom by keys keeps: the one under the pointer if the pointer is over the boxes,
+/// else the middle.
 double FlameView::zoom_middle() const {
     return chart_ && pointer_ ? at_of(pointer_->x()) : (shown_.from() + shown_.to()) / 2;
 }

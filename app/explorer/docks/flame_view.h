@@ -1,8 +1,8 @@
-// The runs of the step over time in boxes by module: phases above, then modules, then ops.
+// Draws the runs of the step over time as boxes by module: phases at the top, then modules, then ops.
 //
-// Wheel, W, S: zoom. Drag, A, D: pan. Click: select the op or the block. Double click: zoom to the box,
-// beside the boxes show all. Drag on the ruler or with Shift: sum up a span. Without a schedule it is the
-// step without recomputation.
+// Wheel, W, S: zoom. Drag, A, D: pan. Click: select the op or the block. Double click: zoom to the box;
+// outside of the boxes show all. Drag on the ruler or with Shift: sum up a span. Without a schedule the view
+// shows the step without recomputation.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -21,19 +21,19 @@ class FlameView : public QAbstractScrollArea {
   public:
     explicit FlameView(Session& session, QWidget* parent = nullptr);
 
-    /// Null where there is nothing to show.
+    /// Null if there is nothing to show.
     const FlameChartPtr& chart() const { return chart_; }
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    int focused() const { return focused_; }  ///< the box that the keys are at; -1: none
-    /// The first and the last run of what is summed up.
+    int focused() const { return focused_; }  ///< the box that the keyboard is at; -1: none
+    /// The first and the last run of the span that is summed up.
     const std::optional<std::pair<int, int>>& span() const { return span_; }
-    /// Only while there is a chart.
+    /// May only be called while there is a chart.
     FlameScene scene() const;
-    /// Selects what the box stands for in all views.
+    /// Selects the op or block of the box in all views.
     void choose(int box);
     void zoom_to(int box);
-    /// What is summed up; empty without a chart.
+    /// Returns the sums of the span, or of the whole step if no span is chosen; empty without a chart.
     QString sums() const;
     QString tip_at(const QPointF& position) const;
     QSize sizeHint() const override { return {900, 250}; }
@@ -84,12 +84,12 @@ class FlameView : public QAbstractScrollArea {
     ShownRange shown_;
     std::optional<std::pair<int, int>> span_;
     int focused_ = -1, hovered_ = -1;
-    int anchor_ = -1;  ///< the box at which a span by keys began
+    int anchor_ = -1;  ///< the box at which a span that is chosen by keys began
     Grip grip_ = Grip::none;
     QPointF press_;
     bool dragged_ = false;
-    int press_level_ = 0;             ///< the uppermost one then
-    std::optional<QPointF> pointer_;  ///< where it is, over the boxes
+    int press_level_ = 0;             ///< the uppermost level when the button was pressed
+    std::optional<QPointF> pointer_;  ///< where the pointer is, if it is over the view
 };
 
 }  // namespace rematlas::explorer

@@ -20,8 +20,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int low_view = 250;    ///< pixels; below, three lanes leave their room to the memory
-constexpr int more_a_lane = 60;  ///< of these, where there are more lanes
+/// In a view lower than this (pixels) three lanes are narrow, so that the memory curve has room.
+constexpr int low_view = 250;
+constexpr int more_a_lane = 60;  ///< pixels that each further lane adds to this height
 
 bool inside(const Rect& rect, const QPointF& point) {
     return point.x() >= rect.x && point.x() <= rect.x + rect.width && point.y() >= rect.y &&
@@ -120,7 +121,8 @@ void LanesView::show_range() {
     emit range_changed();
 }
 
-/// The steps that begin in the part shown, and the one that runs where it begins.
+/// Tells the other views which part is shown: the steps that begin in it, and the step that runs at its
+/// begin.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
     if (shown_.is_all() || begins.empty()) return session_.selection.set_range({});
@@ -130,7 +132,8 @@ void LanesView::publish_range() {
     session_.selection.set_range({std::max(0, data_.step_at(from())), std::max(0, index(to()))});
 }
 
-/// Of the step without recomputation, which was made for no budget, what a schedule is asked to keep next.
+/// Returns the budget to draw: that of the schedule. The step without recomputation has none, so the budget
+/// of the next solve is drawn for it.
 Bytes LanesView::budget_line() const {
     const int row = session_.plans.shown();
     const bool all_kept =
@@ -195,7 +198,7 @@ void LanesView::paint_empty(QPainter& painter) const {
     painter.drawText(rect().adjusted(30, 10, -30, -10), Qt::AlignCenter | Qt::TextWordWrap, hint);
 }
 
-/// Of a copy, a run on the host or a wait. Empty where the lane has none there.
+/// Returns the tip for a copy, a run on the host or a wait; empty if the lane has no bar at this time.
 QString LanesView::tip_beside(DrawnLane lane, double at) const {
     const LoadedSchedule& schedule = *session_.schedule();
     const LaneBar* bar = data_.bar_at(lane, at);
@@ -284,7 +287,7 @@ void LanesView::set_hovered(int step) {
     update();
 }
 
-/// The op that runs on the host there. False where the position is not in that lane.
+/// Selects the op that runs on the host at the position. Returns false if the position is not in that lane.
 bool LanesView::select_on_host(const QPointF& position) {
     const SchedulePlaces places = this->places();
     for (std::size_t i = 0; i < places.lanes.size(); ++i) {
@@ -298,7 +301,7 @@ bool LanesView::select_on_host(const QPointF& position) {
     return false;
 }
 
-/// The part of the model whose band of the memory is there; empty: none is.
+/// Returns the part of the model whose band of the memory is at the position; empty if there is none.
 QString LanesView::band_at(const QPointF& position) const {
     const SchedulePlaces places = this->places();
     const int step = data_.step_at(at_of(position.x()));
@@ -308,7 +311,7 @@ QString LanesView::band_at(const QPointF& position) const {
     return layer < 0 ? QString() : text(layer_name(stack_[static_cast<std::size_t>(layer)]));
 }
 
-/// With the cursor there.
+/// Puts the cursor on the position and asks for the lifetimes of the band.
 void LanesView::ask_lifetimes(const QPointF& position, const QString& band) {
     session_.selection.set_cursor(data_.step_at(at_of(position.x())));
     session_.selection.ask_lifetimes({.part = band});
@@ -366,7 +369,7 @@ void LanesView::go_by_runs(int direction) {
     if (!shown_.contains(at)) set_range(at - half, at + half);
 }
 
-/// Of what is shown: the cursor, where it is in it.
+/// Returns the place that a zoom by keys keeps: the cursor if it is shown, else the middle.
 double LanesView::middle() const {
     const double cursor = data_.begin_of(session_.selection.cursor());
     const bool seen = session_.selection.cursor() >= 0 && shown_.contains(cursor);
@@ -380,7 +383,7 @@ void LanesView::zoom_at(double at, double factor) {
 }
 
 void LanesView::resizeEvent(QResizeEvent*) {
-    // The corner below the names, beside the axis.
+    // The buttons are in the corner below the names, to the left of the axis.
     int bottom = height() - 2;
     for (QToolButton* button : {axis_button_, modules_button_}) {
         button->adjustSize();

@@ -1,7 +1,7 @@
-// The schedule over time: lanes of runs and copies above the curve of the memory held.
+// Draws the schedule over time: lanes of runs and copies above the curve of the memory held.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op; with Ctrl on a
-// band of the memory, show the lifetimes of what is in the band. Double click: show all.
+// band of the memory, show the lifetimes of the band's tensors. Double click: show all.
 #pragma once
 
 #include <QToolButton>
@@ -22,19 +22,19 @@ class LanesView : public QWidget {
     /// The shown part of the axis.
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    /// At least a small part of the whole, and within it.
+    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
     void set_range(double from, double to);
     const LaneData& data() const { return data_; }
-    /// Where the lanes are, between their names and the edge. Only while there is a schedule.
+    /// The area of the lanes, between their names and the edge. May only be called while there is a schedule.
     Rect plot() const { return places().plot; }
     SchedulePlaces places() const { return places_of(scene()); }
-    /// What a tooltip at a place of the picture says: of a run, a copy or a wait. Empty: nothing.
+    /// Returns the tooltip at a place of the picture, about a run, a copy or a wait; empty if there is none.
     QString tip_at(const QPointF& position) const;
     QSize sizeHint() const override { return {900, 290}; }
     QSize minimumSizeHint() const override { return {320, 120}; }
 
   signals:
-    void range_changed();  ///< the part shown, or what it is a part of
+    void range_changed();  ///< another part is shown, or another schedule
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -60,7 +60,7 @@ class LanesView : public QWidget {
     void publish_range();
     Bytes budget_line() const;
     void set_hovered(int step);
-    /// Only while there is a schedule.
+    /// May only be called while there is a schedule.
     ScheduleScene scene() const;
     double at_of(double x) const;
     void paint_empty(QPainter& painter) const;
@@ -71,12 +71,12 @@ class LanesView : public QWidget {
     QString tip_beside(DrawnLane lane, double at) const;
 
     Session& session_;
-    LaneData data_, plain_;        ///< of the schedule, and of the step without recomputation
+    LaneData data_, plain_;        ///< lanes of the schedule, and of the step without recomputation
     IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
-    GraphPtr grouped_;             ///< what `groups_` are of
+    GraphPtr grouped_;             ///< the graph that `groups_` was made from
     ModuleGroups groups_;
-    Bytes resident_;     ///< on the device during all of the schedule
-    MemoryStack stack_;  ///< of the schedule, by part of the model
+    Bytes resident_;     ///< bytes that are on the device during the whole schedule
+    MemoryStack stack_;  ///< memory of the schedule by part of the model
     QToolButton *axis_button_, *modules_button_;
     ShownRange shown_;
     int hovered_ = -1;  ///< the step under the pointer

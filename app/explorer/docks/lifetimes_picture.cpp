@@ -17,7 +17,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double bar_row = 20;  ///< pixels
+constexpr double bar_row = 20;  ///< height in pixels
 constexpr double least_names = 150, most_names = 330, names_share = 0.42;
 
 }  // namespace
@@ -84,7 +84,7 @@ void LifetimesPicture::show_tensor(TensorId tensor) {
     verticalScrollBar()->setValue(static_cast<int>(middle));
 }
 
-/// An op that is selected elsewhere makes its tensor stand out, where it is one of those that are held.
+/// If an op is selected in another view, highlights a tensor that the op makes, if one is among the bars.
 void LifetimesPicture::follow_selection() {
     const OpId op = session_.selection.current().op;
     const auto is_of_op = [&](const LifetimeBar& bar) { return op.valid() && bar.maker == op; };
@@ -197,7 +197,8 @@ void LifetimesPicture::select_maker() {
     if (maker.valid()) session_.selection.select(Selected::of(maker));
 }
 
-/// A copy that brings a tensor back is none of the runs: there the cursor stands on the run after it.
+/// Puts the cursor on a step. The cursor stands only on runs, so for a copy back to the device it goes to the
+/// next run.
 void LifetimesPicture::go_to_step(int step) {
     const std::vector<Step>& steps = session_.schedule()->schedule.steps;
     int run = step;
@@ -232,7 +233,7 @@ void LifetimesPicture::show_all() {
     viewport()->update();
 }
 
-/// The cursor stays where it is, if it is seen.
+/// Zooms. The cursor keeps its place if it is shown, else the middle does.
 void LifetimesPicture::zoom(double factor) {
     if (is_empty()) return;
     const double cursor = bars_.spans.middle(bars_.step);

@@ -1,7 +1,7 @@
-// The bars of what is held at the cursor, with a line at the cursor through them.
+// Draws the tensors that are held at the cursor as bars, with a vertical line at the cursor.
 //
-// Click: on a mark, the cursor goes to that step; elsewhere on a row, the op that makes the tensor is
-// selected. Wheel: scroll, with Ctrl zoom. Drag: move. Double click: show all.
+// Click on a mark: the cursor goes to that step. Click elsewhere on a row: the op that makes the tensor is
+// selected. Wheel: scroll; with Ctrl zoom. Drag: move. Double click: show all.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -17,13 +17,13 @@ class LifetimesPicture : public QAbstractScrollArea {
   public:
     explicit LifetimesPicture(Session& session, QWidget* parent = nullptr);
 
-    /// Of the schedule that is shown; of none there are none. The bar that stands out stays, where it is
-    /// among them.
+    /// Sets the bars of the schedule that is shown. The highlighted bar stays highlighted if its tensor is
+    /// among the new bars.
     void set_bars(const LifetimeBars& bars);
     const LifetimeBars& bars() const { return bars_; }
-    int current() const { return current_; }  ///< the bar that stands out; -1: none
+    int current() const { return current_; }  ///< the highlighted bar; -1: none
     void set_current(int bar);
-    /// Stands out, and in the middle as far as that can be.
+    /// Highlights the tensor's bar and scrolls it to the middle as far as possible.
     void show_tensor(TensorId tensor);
     LifetimesScene scene() const;
     QString tip_at(const QPointF& position) const;

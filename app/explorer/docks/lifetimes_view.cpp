@@ -69,7 +69,8 @@ void LifetimesView::show_schedule() {
     show_bars();
 }
 
-/// The tensor that stands out stays, wherever it stands in the order.
+/// Shows the bars at the cursor. The tensor `always`, or else the highlighted one, has a bar wherever it is
+/// in the order.
 void LifetimesView::show_bars(TensorId always) {
     if (rows_) {
         const int current = picture_->current();

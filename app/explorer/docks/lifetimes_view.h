@@ -1,4 +1,5 @@
-// What is held at the cursor as bars over time, heaviest first or by what lies unused the longest.
+// Shows the tensors that are held at the cursor as bars over time, heaviest first or by how long they lie
+// unused.
 #pragma once
 
 #include <QComboBox>
@@ -30,7 +31,7 @@ class LifetimesView : public QWidget {
     QString headline() const;
 
     Session& session_;
-    std::unique_ptr<LifetimeRows> rows_;  ///< null where there is nothing to show
+    std::unique_ptr<LifetimeRows> rows_;  ///< null if there is nothing to show
     QLabel* headline_;
     QComboBox *order_, *part_;
     LifetimesPicture* picture_;

@@ -48,7 +48,7 @@ LinkBox::LinkBox(Session& session, QWidget* parent)
     show_plan();
 }
 
-/// The link that was asked about stays, so that plans can be compared over it.
+/// Judges the shown plan over the chosen link. The choice stays, so that plans can be compared over it.
 void LinkBox::show_plan() {
     const SchedulePtr& schedule = session_.schedule();
     const Copies copies =

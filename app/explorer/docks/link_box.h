@@ -1,5 +1,5 @@
-// "What if the link were PCIe 5?": the plan that is shown, judged over another link without solving again. Hidden where
-// the plan copies nothing.
+// Answers "What if the link were PCIe 5?": judges the shown plan over another link without solving again.
+// Hidden if the plan copies nothing.
 #pragma once
 
 #include <QComboBox>

@@ -1,4 +1,4 @@
-// The pins that the next solve obeys, each of which can be removed. Hidden while there is none.
+// Shows the pins that the next solve obeys; each can be removed. Hidden if there is none.
 #pragma once
 
 #include <QLabel>

@@ -110,7 +110,8 @@ void PlansView::show_current() {
     if (current_row() != PlanList::none) session_.choose_plan(current_row());
 }
 
-/// The step without recomputation stays: it is what all others are compared with.
+/// Removes the current plan. The step without recomputation cannot be removed, because all other plans are
+/// compared with it.
 void PlansView::remove_current() {
     const int row = current_row();
     if (row == PlanList::none || session_.plans.plan(row).origin == PlanRow::Origin::all_kept) return;

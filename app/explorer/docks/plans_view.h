@@ -1,4 +1,5 @@
-// The list of plans: a click shows one, F2 renames it, Delete removes it, a click on the star stars it.
+// Shows the list of plans. A click shows a plan, F2 renames it, Delete removes it, a click on the star stars
+// it.
 #pragma once
 
 #include <QMenu>
@@ -16,16 +17,16 @@ class PlansView : public QWidget {
   public:
     explicit PlansView(Session& session, QWidget* parent = nullptr);
 
-    /// Shows earlier and later plans again, removes, undoes.
+    /// Adds actions that show earlier and later plans again, remove, and undo.
     void add_actions_to(QMenu& menu);
     QTreeView& table() { return *table_; }
 
   signals:
-    void comparison_asked();  ///< the user wants to see the shown plan beside another one
+    void comparison_asked();  ///< the user wants to compare the shown plan with another one
 
   private:
     void connect_all();
-    int current_row() const;  ///< of the list, `PlanList::none`
+    int current_row() const;  ///< row of the list; `PlanList::none` if no row is current
     void show_current();
     void remove_current();
     void show_menu(const QPoint& position);

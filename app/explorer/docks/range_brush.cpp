@@ -11,7 +11,8 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double grip_reach = 6;  ///< pixels beside an end where it can be taken
+/// Within this distance (pixels) of an end of the part, a drag moves the end.
+constexpr double grip_reach = 6;
 
 }  // namespace
 

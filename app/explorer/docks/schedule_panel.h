@@ -1,4 +1,4 @@
-// The schedule over time, and below it the whole step in a strip from which a part is chosen.
+// Shows the schedule over time, and below it the whole step in a strip from which a part is chosen.
 #pragma once
 
 #include <QWidget>

@@ -18,7 +18,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int narrowest = 290;  ///< pixels
+constexpr int narrowest = 290;  ///< smallest width of the panel, in pixels
 
 QString rows_html(const QList<QPair<QString, QString>>& rows) {
     QString html = "<table cellspacing='0' cellpadding='2' width='100%'>";
@@ -29,7 +29,8 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
     return html + "</table>";
 }
 
-/// What is proven, in words: the number beside it would read as another one where it differs in the last digit.
+/// Says in words what is proven. If a gap is negligible, no number is shown, because it could differ in the
+/// last digit from the overhead above.
 QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     if (!bound) return SolvePanel::tr("not known");
     const double gap = gap_above(schedule.overhead, *bound);
@@ -39,7 +40,7 @@ QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     QString told =
         SolvePanel::tr("%1, this is within %2")
             .arg(overhead_text(*bound), gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(gap));
-    return told.replace(" %", QString(QChar::Nbsp) + '%');  // a line does not break there
+    return told.replace(" %", QString(QChar::Nbsp) + '%');  // prevents a line break there
 }
 
 }  // namespace
@@ -261,7 +262,7 @@ void SolvePanel::show_running() {
     progress_->show();
     incumbent_->setText(tr("Looking for a first schedule"));
     incumbent_->show();
-    show_schedule();  // takes away why the last budget was too small
+    show_schedule();  // removes the message on why the last budget was too small
 }
 
 void SolvePanel::show_improvement(double overhead, qint64 peak, double bound, double fraction) {
@@ -344,7 +345,8 @@ void SolvePanel::show_infeasible(const NoScheduleReport& report) {
     show_failure(html);
 }
 
-/// As long as fits beside a number in the panel at its narrowest: a path has no place to break a line.
+/// Shortens a name to the room next to a number in the panel at its smallest width: lines cannot break within
+/// a path.
 QString SolvePanel::short_name(const QString& name) const {
     return answer_->fontMetrics().elidedText(name, Qt::ElideMiddle, narrowest / 2);
 }
@@ -353,11 +355,12 @@ void SolvePanel::show_failure(const QString& html) {
     show_message(html);
     failed_budget_ = session_.budget.text();
     failed_pins_ = session_.pins.pins();
-    // Once the text has its place.
+    // Scrolls after the new text has been laid out.
     QTimer::singleShot(0, this, [this] { scroll_->ensureWidgetVisible(answer_, 0, 0); });
 }
 
-/// Once another question is asked. What is known of the smallest budget may change meanwhile.
+/// Removes a failure message once the budget or the pins have changed. Called also when only the known
+/// smallest budget changes; then the message stays.
 void SolvePanel::forget_failure() {
     if (failed_budget_.isEmpty()) return;
     if (failed_budget_ != session_.budget.text() || failed_pins_ != session_.pins.pins()) show_schedule();

@@ -1,4 +1,5 @@
-// Budget, solver, time limit; what the solver has found so far; and the answer, or why there is none.
+// The fields for budget, solver and time limit; the best schedule while a solver runs; and the answer, or why
+// there is none.
 #pragma once
 
 #include <QComboBox>
@@ -53,7 +54,7 @@ class SolvePanel : public QWidget {
     QPushButton *solve_, *best_so_far_, *cancel_;
     QProgressBar* progress_;
     QLabel *incumbent_, *answer_;
-    QString failed_budget_;  ///< what the failure that is shown is about; empty: none is shown
+    QString failed_budget_;  ///< the budget of the failure that is shown; empty: none is shown
     Pins failed_pins_;
 };
 

@@ -19,9 +19,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double reach = 14;  ///< pixels between a click and a point
+constexpr double reach = 14;  ///< pixels; the greatest distance of a click from the point that it chooses
 
-/// Scales an interval around a value that stays where it is.
+/// Scales an interval; the value `at` keeps its place in it.
 void scale_around(double& low, double& high, double at, double factor) {
     low = at - (at - low) * factor;
     high = at + (high - at) * factor;
@@ -156,7 +156,7 @@ void SweepPlot::mouseDoubleClickEvent(QMouseEvent*) {
 }
 
 void SweepPlot::walk(int along, int across) {
-    // Markers are in the order of the curves and of the memory their schedules need.
+    // Sorts the markers by curve, and each curve by the memory that the schedules need.
     std::vector<SweepMarker> markers = sweep_markers(scene(), qt_ruler());
     std::stable_sort(markers.begin(), markers.end(), [](const SweepMarker& a, const SweepMarker& b) {
         return std::pair(a.curve, a.at.x) < std::pair(b.curve, b.at.x);

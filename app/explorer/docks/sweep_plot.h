@@ -1,7 +1,7 @@
-// The picture of the trade-off dock: the session's sweep, its budget and the plan that is shown.
+// The picture of the trade-off dock: shows the session's sweep, its budget and the plan that is shown.
 //
-// Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: `chosen`. Arrows: from point to
-// point. Enter: `chosen`.
+// Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: emits `chosen`. Arrow
+// keys: go from point to point. Enter: emits `chosen`.
 #pragma once
 
 #include <QWidget>
@@ -18,17 +18,18 @@ class SweepPlot : public QWidget {
     explicit SweepPlot(Session& session, QWidget* parent = nullptr);
 
     void show_all();
-    /// The shown part; what changes it are the wheel, dragging and `show_all`.
+    /// The part that is shown. The wheel, dragging and `show_all` change it.
     SweepRange range() const;
-    /// The nearest schedule within reach of a place.
+    /// The schedule nearest to a place, if one is within reach.
     std::optional<SweepMarker> nearest(const QPointF& position) const;
 
-    /// To the next point of the curve (+1) or the one before (-1), or to the curves beside it (0, +1 or -1).
+    /// Goes to the next point of the curve (+1) or the one before (-1), or to a neighbouring curve (0, +1 or
+    /// -1).
     void walk(int along, int across);
 
   signals:
     void chosen(const QPointF& position);
-    void walked(int curve, int point);  ///< by the keyboard
+    void walked(int curve, int point);  ///< the keyboard has gone to this point
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -47,7 +48,7 @@ class SweepPlot : public QWidget {
     void hover(const QPointF& position, const QPoint& global);
 
     Session& session_;
-    std::optional<SweepRange> range_;  ///< nothing: all
+    std::optional<SweepRange> range_;  ///< nullopt: everything is shown
     SweepRange press_range_;
     QPointF press_;
     bool panning_ = false;

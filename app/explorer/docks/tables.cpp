@@ -19,7 +19,7 @@ QString table_name(const char* text) {
     return QCoreApplication::translate("Tables", text);
 }
 
-/// The cursor goes with the selection.
+/// Selects what the row shows, and puts the cursor on its step.
 void go_to_step(Session& session, const StepsTable& steps, int row) {
     session.selection.select(steps.selected_at(row));
     session.selection.set_cursor(steps.step_of(row));
@@ -67,7 +67,8 @@ PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
         const auto curve = static_cast<std::size_t>(points->curve_at(row));
         const auto at = static_cast<std::size_t>(points->point_at(row));
         const SweepCurve& of = session.sweep.sweep().curves[curve];
-        const SweptPoint found{of.solver, of.copies, of.points[at]};  // showing it may change the sweep
+        // The point is copied, because showing it may change the sweep.
+        const SweptPoint found{of.solver, of.copies, of.points[at]};
         if (found.point.peak.value > 0) session.show_point(found);
     };
     QObject::connect(&session.sweep, &SweepController::changed, both,

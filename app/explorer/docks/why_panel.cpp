@@ -22,7 +22,7 @@ QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
     const Result<WhatIf> other = what_if(schedule, pin);
     if (!other) return WhyPanel::tr("not possible");
     if (!other->changes) {
-        // What is not read after the loss is as if made again, though nothing of it runs twice.
+        // Tensors that are not read after the loss count as recomputed, although no op runs twice for them.
         const Result<std::vector<OpId>> ops = ops_of_pin(schedule.graph->graph, pin);
         const bool again = ops && std::any_of(ops->begin(), ops->end(),
                                               [&](OpId op) { return schedule.decisions.runs[op] > 1; });
@@ -148,7 +148,7 @@ void WhyPanel::refresh() {
     keep_->setEnabled(can(PinKind::keep));
     recompute_->setEnabled(can(PinKind::recompute));
     none_->setEnabled(session_.pins.decision(pattern).has_value());
-    if (!isVisible()) return;  // the numbers take a while
+    if (!isVisible()) return;  // computing the numbers takes a while
     text_->setText(
         graph ? why_html(*graph, session_.schedule().get(), selected, session_.pins.decision(pattern))
               : QString());

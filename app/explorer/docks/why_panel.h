@@ -1,4 +1,5 @@
-// Why the plan keeps or recomputes what is selected, what the other decision would cost now, and the pins.
+// Shows why the plan keeps or recomputes the selected block or op, what the other decision would cost, and
+// the pins.
 #pragma once
 
 #include <QLabel>
@@ -14,7 +15,7 @@ class WhyPanel : public QWidget {
   public:
     explicit WhyPanel(Session& session, QWidget* parent = nullptr);
 
-    void pin(PinKind kind);  ///< what is selected
+    void pin(PinKind kind);  ///< pins the selected block or op
     void unpin();
 
   protected:
@@ -29,7 +30,7 @@ class WhyPanel : public QWidget {
     QPushButton *keep_, *recompute_, *none_;
 };
 
-/// The panel's content as HTML; `schedule` may be null.
+/// Returns the panel's content as HTML; `schedule` may be null.
 QString why_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected,
                  std::optional<PinKind> pinned);
 

@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Of a folder's files only those whose names are ours: there may be any JSON in it.
+/// Returns only the folder's files whose names are ours: the folder may contain any other JSON.
 QStringList our_files_in(const QString& folder) {
     QStringList found;
     const QStringList names{"*.graph.json", "*.schedule.json", "*.sweep.json", "*.plan"};
@@ -21,7 +21,7 @@ QStringList our_files_in(const QString& folder) {
     return found;
 }
 
-/// A graph before what may belong to it.
+/// The rank of a kind of file in the order of opening: a graph comes before files that may belong to it.
 int opening_place(FileKind kind) {
     switch (kind) {
         case FileKind::graph:

@@ -1,6 +1,6 @@
-// A file of a training run that is read while it grows.
+// Reads the file of a training run while the file grows.
 //
-// A file that is written anew (another training run under the same name) is followed from its begin again.
+// If another training run overwrites the file, it is followed from its begin again.
 #pragma once
 
 #include <QByteArray>
@@ -18,19 +18,19 @@ class FollowedRun : public QObject {
   public:
     explicit FollowedRun(const QString& path, QObject* parent = nullptr);
 
-    /// Reads what is there, and looks twice a second for what has come since.
+    /// Reads the file, and then reads new lines twice a second.
     void start();
-    /// Reads what has come since, at most a few megabytes at a time.
+    /// Reads new lines, at most a few megabytes at a time.
     void look();
     const RunSteps& run() const;
     const QString& path() const { return path_; }
 
   signals:
-    /// Steps came to those there were, or lines that were skipped.
+    /// New steps, or new lines that were skipped, were read.
     void grew();
-    /// The run is another one.
+    /// The file now holds another run: all steps of before are gone from `run`.
     void began_anew();
-    /// The file cannot be read, or is no run. It is followed again once it is written anew.
+    /// The file cannot be read, or is no run file. It is followed again once it is overwritten.
     void failed(const QString& message);
 
   private:
@@ -40,9 +40,9 @@ class FollowedRun : public QObject {
 
     QString path_;
     std::unique_ptr<RunReader> reader_;
-    qint64 read_ = 0;   ///< bytes
-    QByteArray first_;  ///< the first bytes of the file, which tell one run from the next
-    QByteArray last_;   ///< the last bytes that were read, for a run whose header is the same
+    qint64 read_ = 0;   ///< bytes that were read
+    QByteArray first_;  ///< the first bytes of the file, which differ between processes
+    QByteArray last_;   ///< the last bytes that were read, which differ between runs of one process
     bool has_failed_ = false;
     QTimer timer_;
 };

@@ -12,7 +12,7 @@ GraphWatch::GraphWatch(QObject* parent) : QObject(parent) {
     connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &GraphWatch::look);
 }
 
-/// Plans hold their graph, and have a digest of their own: they are not watched.
+/// Plan files are not watched: their digest is not the digest of the graph that they hold.
 void GraphWatch::watch(const QString& path, const std::string& sha256) {
     const QStringList before = watcher_.files() + watcher_.directories();
     if (!before.isEmpty()) watcher_.removePaths(before);
@@ -23,7 +23,7 @@ void GraphWatch::watch(const QString& path, const std::string& sha256) {
     size_ = -1;
     if (path_.isEmpty()) return;
     watcher_.addPath(path_);
-    watcher_.addPath(QFileInfo(path_).absolutePath());  // tells of a file that comes again
+    watcher_.addPath(QFileInfo(path_).absolutePath());  // notices when a removed file appears again
 }
 
 GraphWatch::State GraphWatch::state_now() {

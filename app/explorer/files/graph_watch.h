@@ -1,4 +1,4 @@
-// Watches the file of the graph that is open: another program may replace it or take it away.
+// Watches the file of the open graph: another program may replace or remove it.
 #pragma once
 
 #include <QDateTime>
@@ -16,13 +16,13 @@ class GraphWatch : public QObject {
 
     explicit GraphWatch(QObject* parent = nullptr);
 
-    /// Watches this file, which has this digest. An empty path: nothing.
+    /// Watches the file at `path`, which has the digest `sha256`. An empty path: watches nothing.
     void watch(const QString& path, const std::string& sha256);
     State state() const { return state_; }
     const QString& path() const { return path_; }
 
   signals:
-    /// The file is another one, is gone, or is the same again.
+    /// The file was replaced, was removed, or is the same again.
     void changed();
 
   private:
@@ -33,8 +33,8 @@ class GraphWatch : public QObject {
     QString path_;
     std::string sha256_;
     State state_ = State::same, last_look_ = State::same;
-    QDateTime looked_at_;  ///< the time of the file whose digest was taken last
-    qint64 size_ = -1;     ///< of this file
+    QDateTime looked_at_;  ///< modification time of the file when its digest was last computed
+    qint64 size_ = -1;     ///< size of the file at that moment
 };
 
 }  // namespace rematlas::explorer

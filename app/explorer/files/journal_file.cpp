@@ -22,15 +22,16 @@ using nlohmann::json;
 constexpr const char* kJournalFormat = "rematlas.session";
 constexpr int kJournalVersion = 1;
 
-/// The file under this name, locked for this program alone. It is opened again where another program put a
-/// new one in its place meanwhile. -1: `errno` says why.
+/// Opens the file at this path and locks it against other programs. Opens it again if another program has
+/// replaced the file meanwhile. `get` returns -1 if opening failed; `errno` then says why.
 class LockedFile {
   public:
     LockedFile(const std::filesystem::path& path, int flags) {
         do {
             close();
             file_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-            if (file_ >= 0) ::flock(file_, LOCK_EX);  // a file system without locks does without
+            // If the file system has no locks, the file is used without one.
+            if (file_ >= 0) ::flock(file_, LOCK_EX);
         } while (file_ >= 0 && !is_still(path));
     }
     ~LockedFile() { close(); }
@@ -62,7 +63,7 @@ std::vector<std::string_view> lines_in(std::string_view text) {
     return lines;
 }
 
-/// Follows the lines of a journal and empties those that no longer count.
+/// Reads the lines of a journal and empties those that no longer count.
 class Compaction {
   public:
     explicit Compaction(std::string_view text) : lines_(lines_in(text)) {
@@ -113,13 +114,13 @@ class Compaction {
         }
     }
 
-    /// This line counts in place of that one.
+    /// The current line replaces the line at `line`.
     void replace(std::size_t& line) {
         if (line != kNone) lines_[line] = {};
         line = at_;
     }
 
-    /// A plan that comes again stays where it was, and the line has its name.
+    /// A plan that is added again keeps its place in the list; its new line also has its name.
     void add(Place& place) {
         if (place.name != kNone) lines_[place.name] = {};
         place.name = kNone;
@@ -133,8 +134,8 @@ class Compaction {
 
     std::vector<std::string_view> lines_;
     std::size_t at_ = 0;
-    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< by graph and key
-    std::map<std::string, std::size_t> shown_;                    ///< by graph
+    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< lines of each plan, by graph and key
+    std::map<std::string, std::size_t> shown_;                    ///< last line on the plan shown, by graph
 };
 
 }  // namespace
@@ -166,7 +167,7 @@ std::string compacted(std::string_view lines) {
 
 Result<void> compact_file(const std::filesystem::path& path) {
     const LockedFile file(path, O_RDWR);
-    if (file.get() < 0) return {};  // nothing to do where there is none
+    if (file.get() < 0) return {};  // there is no file to make smaller
     const Result<std::string> before = read_file(path);
     if (!before) return before.error();
     const std::string after = compacted(*before);

@@ -1,6 +1,6 @@
-// The file of a PlanJournal (plan_journal.h says what its lines are): lines are added at its end, and what no
-// longer counts is thrown out now and then. Several programs may have it open: a lock keeps them from
-// crossing each other.
+// The file of a PlanJournal (plan_journal.h describes its lines). Lines are added at the end, and lines that
+// no longer count are removed from time to time. Several programs may have the file open: a lock keeps them
+// from writing at the same time.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,19 @@
 
 namespace rematlas::explorer {
 
-/// At the end of the file, which is made where there is none; a line that was cut off is ended first. On
-/// return it is on the disk. Errors: one line that names the file; what was written of the line counts as not
-/// there.
+/// Adds a line at the end of the file, which is made if it does not exist. If the last line was cut off, it
+/// is ended first. On return the line is on the disk. Errors: one line that names the file; a line that was
+/// partly written is ignored by readers.
 Result<void> append_line(const std::filesystem::path& path, std::string_view line);
 
-/// The lines that still count, in an order that reads the same: of each plan that was not removed the last
-/// line with its schedule and the last with its name, and the plan shown last of each graph. Damaged lines
-/// are left out.
+/// Returns the lines that still count: for each plan that was not removed its last line with a schedule and
+/// its last line with a name, and for each graph the plan that was shown last. Reading them gives the same
+/// plans. Damaged lines are left out.
 std::string compacted(std::string_view lines);
 
-/// Writes the file anew where less than half of it counts: beside it, then in its place, so that a crash
-/// leaves the old one or the new one. Errors: it cannot be written; the old one is there then.
+/// Removes lines that no longer count if they are at least half of the file. Writes a new file and then
+/// replaces the old one, so that a crash leaves one of the two. Fails if the file cannot be written; the old
+/// one then remains.
 Result<void> compact_file(const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

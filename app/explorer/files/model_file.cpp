@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-constexpr std::streamoff part = 1 << 20;  ///< bytes that are looked at, at either end
+constexpr std::streamoff part = 1 << 20;  ///< bytes that are read at the begin and at the end of the file
 
 struct Ends {
     bool readable = false;
@@ -46,7 +46,7 @@ Ends ends_of(const std::filesystem::path& path) {
     return ends;
 }
 
-/// The name that begins at `at` and ends with its line; empty: there is none.
+/// Returns the name that begins at `at` and ends with its line; empty if there is none.
 std::string_view name_at(std::string_view bytes, std::size_t at) {
     constexpr std::size_t longest = 200;
     const auto is_of_names = [](char c) {
@@ -58,7 +58,8 @@ std::string_view name_at(std::string_view bytes, std::size_t at) {
     return end != line.end() && *end == '\n' ? line.substr(0, length) : std::string_view();
 }
 
-/// The classes and functions that a pickle names, "package.Class": what follows its opcode for a global.
+/// Returns the classes and functions that a pickle names, as "package.Class": the operands of its GLOBAL
+/// opcodes.
 std::vector<std::string> globals_of(std::string_view bytes) {
     std::vector<std::string> found;
     std::size_t next = 0;
@@ -74,7 +75,7 @@ std::vector<std::string> globals_of(std::string_view bytes) {
     return found;
 }
 
-/// Of torch.save: tensors alone, or a module with its class.
+/// Says whether a file of torch.save holds only tensors, or a module with its class.
 ModelFile of_pickle(const Ends& ends) {
     for (const std::string& global : globals_of(ends.first)) {
         const auto is_of = [&](std::string_view package) { return global.starts_with(package); };
@@ -165,7 +166,7 @@ QString what_it_is(const ModelFile& file) {
         "or an exported program.");
 }
 
-/// The lines that make the object `model`; the part of them that differs.
+/// Returns the Python lines that make the object `model`; these differ between kinds of files.
 QString lines_to_load(const ModelFile& file, const QString& name) {
     const QString load_into_class =
         "from my_package import MyModel      # the class of the model\n\n"

@@ -18,7 +18,7 @@ bool ends_with(const fs::path& path, std::string_view ending) {
 
 std::vector<fs::path> graphs_beside(const fs::path& path) {
     std::vector<fs::path> found;
-    std::error_code ignored;  // an unreadable folder holds no graphs
+    std::error_code ignored;  // an unreadable folder counts as a folder without graphs
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
         if (ends_with(entry.path(), ".graph.json") && entry.is_regular_file(ignored))

@@ -1,4 +1,4 @@
-// Opens any file the explorer knows.
+// Opens files of every kind that the explorer knows.
 #pragma once
 
 #include <filesystem>
@@ -15,28 +15,29 @@
 
 namespace rematlas::explorer {
 
-/// What one file brings. A schedule or a sweep brings its graph along.
+/// The content of one file. A schedule or a sweep comes with its graph.
 struct Opened {
     GraphPtr graph;
     SchedulePtr schedule;
     std::optional<Sweep> sweep;
     std::filesystem::path path;
-    std::optional<RemoteHost> host = {};  ///< where the file is, if not here
-    // Where the graph is not `current`:
+    std::optional<RemoteHost> host = {};  ///< the machine of the file; none: this one
+    // Only filled if the graph is not `current`:
     SchedulePtr all_kept = nullptr;  ///< the step without recomputation
-    KeptPlans kept = {};             ///< of earlier work on it
+    KeptPlans kept = {};             ///< plans of earlier work on the graph
 };
 
-/// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the
-/// same folder. Errors: what reading says; a digest for which there is no graph; a model (that needs a
-/// capture first). Any thread may call it. Cost: reading and preparing.
+/// Opens a file. The graph of a schedule or a sweep is found by its digest: `current`, or a `*.graph.json`
+/// file in the same folder. Fails if the file cannot be read, if no such graph has the digest, or if the file
+/// is a model (which must be captured first). Any thread may call it. Cost: reading and preparing.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
-/// Opens a file here, or on another machine (ssh://host/path). A file of another machine is copied first, and
-/// schedules and sweeps find their graph if it was opened from there before. Errors: those of `fetch`, too.
+/// Opens a file on this or another machine (ssh://host/path). A file of another machine is copied first; the
+/// graph of its schedules and sweeps is found if it was opened from there before. Errors: also those of
+/// `fetch`.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
-/// Opens a file of another machine whose copy (`copy_of`) has just been written.
+/// Opens a file of another machine. Its local copy (`copy_of`) must exist.
 Result<Opened> open_copy(const QString& url, const GraphPtr& current);
 
 }  // namespace rematlas::explorer

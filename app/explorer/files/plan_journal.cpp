@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Follows a journal line by line.
+/// Reads a journal line by line.
 class JournalReader {
   public:
     explicit JournalReader(std::string graph) : graph_(std::move(graph)) {}
@@ -73,7 +73,8 @@ json names_of(const PlanRow& plan) {
     return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
 }
 
-constexpr auto kTryAgain = std::chrono::seconds(5);  ///< after a file could not be written
+/// Time between attempts to write a file that could not be written
+constexpr auto kTryAgain = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -156,7 +157,7 @@ void PlanJournal::try_again() {
     lines_ = std::exchange(put_off_, {});
 }
 
-/// With those of the same file that wait behind it.
+/// Puts off the line and all later lines of the same file.
 void PlanJournal::put_off(Line line) {
     const std::filesystem::path path = line.path;
     put_off_.push_back(std::move(line));
@@ -198,7 +199,8 @@ void PlanJournal::work(const std::stop_token& stop) {
 
 Result<void> PlanJournal::write(const Line& line) {
     if (line.note.is_null()) {
-        static_cast<void>(compact_file(line.path));  // what cannot be made smaller can be added to
+        // If the file cannot be made smaller, lines can still be added.
+        static_cast<void>(compact_file(line.path));
         return {};
     }
     json note = line.note;

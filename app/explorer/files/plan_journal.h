@@ -1,17 +1,17 @@
-// The plans of a graph, kept beside its file while people work, so that nothing is lost when the program
-// dies.
+// Keeps the plans of a graph in a file next to the graph's file while people work, so that nothing is lost if
+// the program crashes.
 //
 //     PlanJournal journal;
 //     std::vector<PlanRow> plans = read_journal(path, graph.sha256).plans;
 //     journal.open(path, graph.sha256);
 //     journal.note_added(plan);                  // returns at once; a thread writes
 //
-// A text file of JSON lines. While it is open it is only added to; at opening, what no longer counts is
-// thrown out (journal_file.h). What cannot be written, on a full disk for example, is tried again later. The
-// first line is {"format": "rematlas.session", "version": 1}; then comes one for each plan that was added
-// ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed or starred, removed, or shown.
-// "graph" is the beginning of the graph's digest: what another graph of the same name left stays in the file.
-// A line that was cut off, or is damaged otherwise, counts as not there.
+// The file has one JSON object per line. While it is open, lines are only added; when it is opened, lines
+// that no longer count are removed (journal_file.h). Lines that cannot be written, for example on a full
+// disk, are tried again later. The first line is {"format": "rematlas.session", "version": 1}. Each other
+// line says that a plan was added ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed
+// or starred, removed, or shown. "graph" is the beginning of the graph's digest: lines of another graph of
+// the same name stay in the file. A damaged line, for example one that was cut off, is ignored.
 #pragma once
 
 #include <QObject>
@@ -32,61 +32,61 @@
 namespace rematlas::explorer {
 
 struct KeptPlans {
-    std::vector<PlanRow> plans;  ///< in their order
-    QString shown;               ///< key; empty: none
+    std::vector<PlanRow> plans;  ///< in the order of the list
+    QString shown;               ///< key of the plan that was shown last; empty: none
     int damaged = 0;             ///< lines that could not be read
 };
 
-/// `gpt.session.jsonl` beside `gpt.graph.json`.
+/// Returns `gpt.session.jsonl` next to `gpt.graph.json`.
 std::filesystem::path journal_path(const std::filesystem::path& graph_file);
 
-/// Nothing where there is no file. Cost: reading and parsing all of it.
+/// Returns nothing if there is no file. Cost: reading and parsing the whole file.
 KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256);
 
 class PlanJournal : public QObject {
     Q_OBJECT
   public:
     explicit PlanJournal(QObject* parent = nullptr);
-    ~PlanJournal() override;  ///< writes what is left
+    ~PlanJournal() override;  ///< writes the remaining lines
 
-    /// Where the following notes go; an empty path: nowhere. The file is made by the first note; one that is
-    /// there is made smaller where it has grown.
+    /// Sets the file of the following notes; an empty path: they are dropped. The first note makes the file.
+    /// An existing file is made smaller if many of its lines no longer count.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
     void note_added(const PlanRow& plan);
     void note_renamed(const PlanRow& plan);
     void note_removed(const QString& key);
     void note_shown(const QString& key);
 
-    void flush();  ///< waits until all is written, or cannot be
+    void flush();  ///< waits until all lines are written or could not be written
     bool failed() const { return failed_; }
 
   signals:
-    /// The file cannot be written: what follows waits until it can. Not said again before `wrote_again`.
+    /// The file cannot be written. Lines wait until it can be. Not emitted again before `wrote_again`.
     void cannot_write(const QString& message);
     void wrote_again();
 
   private:
     struct Line {
         std::filesystem::path path;
-        nlohmann::json note;                       ///< null: the file is made smaller
-        std::shared_ptr<const Schedule> schedule;  ///< belongs into the note; or null
+        nlohmann::json note;                       ///< null: makes the file smaller instead
+        std::shared_ptr<const Schedule> schedule;  ///< becomes part of the note; may be null
     };
     void note(nlohmann::json note, std::shared_ptr<const Schedule> schedule = nullptr);
     void work(const std::stop_token& stop);
     static Result<void> write(const Line& line);
     void tell(const std::filesystem::path& path, const Result<void>& written);
     void push(Line line);
-    void try_again();         ///< with what was put off; under the lock
-    void put_off(Line line);  ///< under the lock
+    void try_again();         ///< takes the lines that were put off; the lock must be held
+    void put_off(Line line);  ///< the lock must be held
 
     std::filesystem::path path_;
-    std::string graph_;  ///< the beginning of its digest
+    std::string graph_;  ///< the beginning of the graph's digest
     bool failed_ = false;
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<Line> lines_;
-    std::deque<Line> put_off_;  ///< could not be written; older than `lines_` of the same file
+    std::deque<Line> put_off_;  ///< lines that could not be written; older than `lines_` of the same file
     bool writing_ = false;
     std::jthread thread_;
 };

@@ -1,5 +1,5 @@
-// Functions of Python among what people open: nets.py, nets.py:step, ssh://host/models/nets.py:step,
-// package.module:step.
+// Recognizes Python functions among the words that people open: nets.py, nets.py:step,
+// ssh://host/models/nets.py:step, package.module:step.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace rematlas::explorer {
 
-/// What the word names. Modules are looked for from the current folder. None: the word is no Python, or
-/// names a file of another kind.
+/// Returns the file, module or function that the word names. Modules are looked for from the current folder.
+/// Returns nullopt if the word does not name Python, or names a file of another kind.
 std::optional<PythonSource> python_source(const QString& word);
 
-/// How the function is opened again: /models/nets.py:step, or ssh://host/models/nets.py:step.
+/// Returns the word that opens the function again: /models/nets.py:step, or ssh://host/models/nets.py:step.
 QString reopened_by(const std::optional<RemoteHost>& host, const QString& file, const QString& function);
 
 }  // namespace rematlas::explorer

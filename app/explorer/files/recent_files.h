@@ -1,4 +1,4 @@
-// The files opened last, newest first, kept between runs.
+// The files that were opened last, newest first. The list is kept between runs of the program.
 #pragma once
 
 #include <QObject>
@@ -11,7 +11,7 @@ class RecentFiles : public QObject {
     Q_OBJECT
   public:
     static constexpr int most = 10;
-    /// `settings` must outlive this; null: nothing is kept.
+    /// `settings` must outlive this object; null: nothing is kept.
     explicit RecentFiles(QSettings* settings, QObject* parent = nullptr);
 
     const QStringList& paths() const { return paths_; }
@@ -19,12 +19,13 @@ class RecentFiles : public QObject {
     void remove(const QString& path);
     void clear();
 
-    /// What was typed last to capture a model, a file or a function of Python; empty when there is nothing.
+    /// Returns the text that was last typed to capture a model, a file or a Python function; empty if there
+    /// is none.
     QString typed_for(const QString& model) const;
     void remember_typed(const QString& model, const QString& text);
 
-    /// The interpreter, or the environment, that a person has chosen for captures on this machine, or on the
-    /// one that is named "user@host"; empty: none.
+    /// Returns the interpreter or environment that a person has chosen for captures on this machine, or on
+    /// the machine "user@host"; empty if none was chosen.
     QString python(const QString& host = {}) const;
     void remember_python(const QString& python, const QString& host = {});
 

@@ -1,4 +1,4 @@
-// A model's file on another machine, as it was surveyed there: what tells its kind and its inputs is here.
+// A model's file on another machine. The parts that tell its kind and its inputs have been copied here.
 #pragma once
 
 #include <QTemporaryDir>
@@ -11,16 +11,17 @@
 namespace rematlas::explorer {
 
 struct RemoteModel {
-    RemoteFile file;  ///< by its absolute path
+    RemoteFile file;  ///< with an absolute path
     PythonSurvey survey;
     std::shared_ptr<QTemporaryDir> folder;
 
-    /// Returns a file here of the same name, with the ends of the model's file, beside the file with its
-    /// inputs if there is one: `look_at_model` and `specs_beside` tell of it what they would tell there.
+    /// Returns a local file of the same name with the ends of the model's file, next to a copy of the file
+    /// with its inputs if there is one. `look_at_model` and `specs_beside` give the same results as for the
+    /// real file.
     QString stand_in() const;
 };
 
-/// Errors: what the survey says of the file, and what cannot be written here.
+/// Fails if the survey found a problem with the file, or if a copy cannot be written here.
 Result<RemoteModel> remote_model(const RemoteHost& host, const PythonSurvey& survey);
 
 }  // namespace rematlas::explorer

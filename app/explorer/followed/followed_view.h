@@ -1,4 +1,5 @@
-// The steps of a run as a picture. While all steps are shown, or the last one, new steps come into sight.
+// Shows the steps of a run as a picture. While all steps or the last one are shown, new steps come into
+// sight.
 #pragma once
 
 #include <optional>
@@ -15,12 +16,12 @@ class FollowedView : public RangeView {
 
     /// `run` must outlive the view or be replaced.
     void set_run(const RunSteps& run);
-    /// Steps came to those there were.
+    /// Called when the run has new steps.
     void grow();
-    /// Nothing: no step is chosen.
+    /// Puts the cursor on a step; nullopt: no step is chosen.
     void set_cursor(std::optional<std::size_t> step);
     std::optional<std::size_t> cursor() const { return cursor_; }
-    /// Where the peaks are. Only while there are steps.
+    /// The area of the peaks. May only be called while there are steps.
     Rect plot() const { return places_of(scene()).peaks; }
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 180}; }
@@ -43,7 +44,7 @@ class FollowedView : public RangeView {
 
     const RunSteps* run_ = nullptr;
     std::vector<RunColumn> columns_;
-    double known_steps_ = 0;  ///< when the range was set
+    double known_steps_ = 0;  ///< number of steps when the range was set
     std::optional<std::size_t> cursor_;
 };
 

@@ -1,5 +1,5 @@
-// A training run in a window of its own, which follows the run's file while training goes on: the peak and
-// the time of each step, the budget, what plans foretold, and why the original ran steps.
+// A window that follows a training run's file while training goes on. It shows the peak and the time of each
+// step, the budget, the peaks that plans predicted, and why the original ran steps.
 #pragma once
 
 #include <QLabel>
@@ -18,8 +18,8 @@ class FollowedWindow : public QWidget {
   public:
     explicit FollowedWindow(const QString& path, QWidget* parent = nullptr);
 
-    /// Reads the file and follows it. `failed` where it cannot be read from the begin on; what is wrong with
-    /// a later line stands in the window.
+    /// Reads the file and follows it. Emits `failed` if no step could be read; the window itself shows what
+    /// is wrong with later lines.
     void start() { run_.start(); }
     FollowedView& view() { return *view_; }
     const RunStepsTable& steps() const { return *steps_; }

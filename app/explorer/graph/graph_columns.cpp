@@ -6,14 +6,17 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double around = 16;            ///< points of room, so that frames at the border are whole
-constexpr double between = 48;           ///< points from column to column
-constexpr double readable_scale = 0.25;  ///< at which items can be told apart
-constexpr double worth_it = 1.5;         ///< times as large
+/// Points of room around a column, so that frames at its border are shown whole
+constexpr double around = 16;
+constexpr double between = 48;           ///< points between two columns
+constexpr double readable_scale = 0.25;  ///< the smallest scale at which items can be told apart
+/// Several columns are only used if they show the drawing at least this many times as large.
+constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-constexpr double near_cut = 0.2;  ///< of a column: so far from the even cut
+constexpr double near_cut = 0.2;  ///< the farthest that a cut may lie from the even cut, in column heights
 
-/// Heights within a range at which no item is, the nearest to `wanted`; `wanted` itself where there is none.
+/// Returns the height nearest to `wanted`, at most `reach` away, at which no item lies; `wanted` itself if
+/// there is none. `spans`: top and bottom of each item, ascending.
 double cut_near(const std::vector<std::pair<double, double>>& spans, double wanted, double reach) {
     double best = wanted, distance = reach;
     double covered_to = -1e300;

@@ -1,7 +1,8 @@
-// A tall drawing cut into columns that stand side by side, as those of a newspaper: all of a long graph is
-// seen at a size that can be read.
+// Cuts a tall drawing into columns side by side, as in a newspaper, so that all of a long graph is seen at a
+// readable size.
 //
-// Points "of the layout" are where the layout has them, points "of the scene" where the columns show them.
+// "Layout" coordinates are those of the drawing before it is cut; "scene" coordinates are those of the
+// columns.
 #pragma once
 
 #include <QPointF>
@@ -14,22 +15,22 @@ namespace rematlas::explorer {
 
 class GraphColumns {
   public:
-    /// Nothing, in one column.
+    /// No columns.
     GraphColumns() = default;
-    /// Cuts lie between items where there is such a place near the even cut. Cost: near linear in the items.
+    /// Cuts lie between items if there is such a place near the even cut. Cost: nearly linear in the items.
     GraphColumns(const Layout& layout, int count);
 
     int count() const { return static_cast<int>(parts_.size()); }
-    /// Of the scene: all columns with some room around.
+    /// The bounds of all columns with some room around them, in scene coordinates.
     QRectF bounds() const;
-    /// Of the layout: what the column shows, with that room.
+    /// The part of the layout that the column shows, with that room, in layout coordinates.
     const QRectF& part(int column) const { return parts_[static_cast<std::size_t>(column)]; }
-    /// From the layout to the scene.
+    /// The shift from layout to scene coordinates.
     QPointF shift(int column) const;
-    /// The column that shows the layout's points at this height.
+    /// The column that shows this height of the layout.
     int column_at(double y) const;
 
-    /// By the upper edge: an item is in one column.
+    /// Moves a rectangle to the column of its upper edge: an item is never divided between columns.
     QRectF to_scene(const QRectF& of_layout) const;
     QPointF to_layout(const QPointF& of_scene) const;
 
@@ -37,7 +38,8 @@ class GraphColumns {
     std::vector<QRectF> parts_;
 };
 
-/// So many columns show the drawing at the largest size in the room; 1 where that can be read, too.
+/// Returns the number of columns that shows the drawing at the largest size in the room; 1 if one column is
+/// readable, or if columns would gain little.
 int columns_for(Size drawing, Size room);
 
 }  // namespace rematlas::explorer

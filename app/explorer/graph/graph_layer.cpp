@@ -30,7 +30,7 @@ void visit_cells(const QRectF& rect, Visit visit) {
     }
 }
 
-/// Of the points that steer the curve, which lies within.
+/// Returns the bounds of the curve's control points, which contain the curve.
 QRectF bounds_of(const std::vector<Point>& spline) {
     if (spline.empty()) return {};
     double left = spline[0].x, right = left, top = spline[0].y, bottom = top;
@@ -43,7 +43,8 @@ QRectF bounds_of(const std::vector<Point>& spline) {
     return QRectF(QPointF(left, top), QPointF(right, bottom)).adjusted(-6, -6, 6, 6);
 }
 
-/// From a point to a curve of cubic pieces, each of which is taken for some straight ones.
+/// Returns the distance from a point to a curve of cubic pieces. Each piece is approximated by straight
+/// lines.
 double distance_to(const std::vector<Point>& spline, const QPointF& point) {
     constexpr int parts = 12;
     double least = 1e300;
@@ -144,7 +145,7 @@ QRectF GraphLayer::cluster_place(int cluster) const {
 QRectF GraphLayer::item_rect(int item) const {
     return columns_.to_scene(item_place(item));
 }
-/// Of a frame over several columns the part in the first one.
+/// Returns the place of a frame. If the frame spans several columns, returns its part in the first one.
 QRectF GraphLayer::cluster_rect(int cluster) const {
     const QRectF place = cluster_place(cluster);
     const int column = columns_.column_at(place.top());
@@ -158,7 +159,7 @@ QRectF GraphLayer::marked_rect() const {
     return rect;
 }
 
-/// The lightest of the arrows there, which lies on top; -1: none.
+/// Returns the lightest arrow at the point, which is painted on top; -1 if there is none.
 int GraphLayer::edge_at(const QPointF& point, double reach) const {
     const std::vector<int> edges =
         edges_at(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));
@@ -176,7 +177,7 @@ GraphHit GraphLayer::hit(const QPointF& of_scene, double reach) const {
     if (!columns_.part(columns_.column_at(point.y())).contains(point)) return hit;
     for (int item : items_at(QRectF(point, QSizeF(0.1, 0.1)))) hit.item = item;
     if (hit.item >= 0) return hit;
-    // Parents come first, so the last frame that holds the point is the innermost one.
+    // Parents come first in the list, so the last frame that holds the point is the innermost one.
     for (std::size_t i = 0; i < ladder_->layout.clusters.size(); ++i) {
         const QRectF place = cluster_place(static_cast<int>(i));
         if (!place.contains(point)) continue;

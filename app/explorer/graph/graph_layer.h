@@ -1,4 +1,5 @@
-// The whole ladder as one graphics item with its own index: painting costs what is on the screen.
+// Shows the whole ladder as one graphics item with its own index. Painting costs only as much as the part on
+// the screen.
 #pragma once
 
 #include <QGraphicsItem>
@@ -11,10 +12,10 @@
 
 namespace rematlas::explorer {
 
-/// What lies under a point; at most one is valid.
+/// What lies under a point. At most one of the numbers is valid.
 struct GraphHit {
     int item = -1;
-    int cluster = -1;  ///< its title, or empty room inside its frame
+    int cluster = -1;  ///< the frame whose title or empty inside lies there
     bool title = false;
     int edge = -1;
 };
@@ -25,32 +26,32 @@ class GraphLayer : public QGraphicsItem {
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
     void set_ladder(LadderPtr ladder);
-    /// Side by side, from now on; points and rectangles of the functions below are of the scene.
+    /// Shows the ladder in this many columns from now on. Points and rectangles of the functions below are in
+    /// scene coordinates.
     void set_columns(int count);
     const GraphColumns& columns() const { return columns_; }
     const LadderPtr& ladder() const { return ladder_; }
-    /// `heat`: one an item of the ladder, for `Coloring::heat`.
+    /// `heat`: one number per item of the ladder, for `Coloring::heat`.
     void set_coloring(Coloring coloring, std::vector<double> heat = {});
     Coloring coloring() const { return coloring_; }
-    /// `with_schedule`: decisions are known; else the decision colours say nothing and the phase is shown.
+    /// `with_schedule`: whether decisions are known. If not, `Coloring::decision` shows phases.
     void set_has_schedule(bool with_schedule);
     bool has_schedule() const { return has_schedule_; }
-    /// Marked items get a frame; a marked cluster too. `running` is the item whose op runs at the cursor, -1
-    /// for none.
+    /// Draws a frame around the marked items and the marked cluster; -1: no cluster.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
-    /// An arrow that is selected; -1: none.
+    /// Marks the selected arrow; -1: none.
     void set_marked_edge(int edge);
     int marked_edge() const { return marked_edge_; }
-    /// One an item of the ladder.
+    /// One note per item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
-    /// For pictures: all details at any zoom.
+    /// For pictures: paints all details at any zoom.
     void set_full_detail(bool full) { full_detail_ = full; }
 
-    /// `reach`: so many points beside an arrow are still on it.
+    /// `reach`: the greatest distance from an arrow, in points, that still hits it.
     GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
-    /// Those that lie in the rectangle at least in part.
+    /// Returns the items that lie at least partly in the rectangle.
     std::vector<int> items_in(const QRectF& rect) const;
     QRectF cluster_rect(int cluster) const;
     QRectF marked_rect() const;
@@ -58,7 +59,7 @@ class GraphLayer : public QGraphicsItem {
 
   private:
     void build_index();
-    // Of the layout:
+    // In layout coordinates:
     void paint_place(QPainter& painter, const QRectF& place, double detail);
     QRectF item_place(int item) const;
     QRectF cluster_place(int cluster) const;
@@ -76,8 +77,9 @@ class GraphLayer : public QGraphicsItem {
     std::vector<ItemNote> notes_;
     int marked_cluster_ = -1, marked_edge_ = -1, running_ = -1;
     std::vector<QRectF> edge_bounds_;
-    std::vector<int> edge_order_;                         ///< `edges_by_weight`
-    std::unordered_map<qint64, std::vector<int>> cells_;  ///< items by square of `cell` points
+    std::vector<int> edge_order_;  ///< edges in the order of `edges_by_weight`
+    /// Indices of items by the grid squares (of `cell` points) that they touch
+    std::unordered_map<qint64, std::vector<int>> cells_;
 };
 
 }  // namespace rematlas::explorer

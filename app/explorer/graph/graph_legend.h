@@ -1,4 +1,4 @@
-// What the colours of the graph mean: a strip along the lower edge of the graph's view.
+// Says what the colours of the graph mean, in a strip along the lower edge of the graph's view.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ struct LegendEntry {
 /// for `Coloring::heat`. A decision or a phase that no item has gets no entry.
 std::vector<LegendEntry> legend_of(const GraphLayer& layer, const ItemHeat& heat);
 
-/// Paints the entries in as many rows as the width takes. The strip is as wide as the view, so that the
-/// graph is not seen beside it. Returns the strip's height, in points of the canvas.
+/// Paints the entries in as many rows as they need at the view's width. The strip is as wide as the view, so
+/// that no part of the graph is seen next to it. Returns the strip's height, in points of the canvas.
 double paint_legend(Canvas& canvas, const std::vector<LegendEntry>& entries, Size view);
 
 }  // namespace rematlas::explorer

@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int most_width = 120, most_height = 340, inset = 5;
-constexpr double most_share = 0.15;  ///< of the view
+constexpr double most_share = 0.15;  ///< the largest share of the view's area that the minimap may cover
 
 }  // namespace
 
@@ -42,9 +42,9 @@ void GraphMinimap::refresh() {
     follow();
 }
 
-/// Where all is seen there is nowhere to go, and in a small view the graph has the room.
+/// Hides the minimap when the whole graph is seen, or when the minimap would cover too much of a small view.
 void GraphMinimap::follow() {
-    const QRect viewport = view_.viewport()->rect().adjusted(-2, -2, 2, 2);  // what rounding takes
+    const QRect viewport = view_.viewport()->rect().adjusted(-2, -2, 2, 2);  // two points for rounding errors
     const QRectF seen = view_.mapToScene(viewport).boundingRect();
     const double share = double(width()) * height() / std::max(1, viewport.width() * viewport.height());
     setVisible(!view_.whole_size().isEmpty() && share < most_share && !seen.contains(bounds_of_graph()));

@@ -1,4 +1,4 @@
-// The whole graph in a corner of the graph view, with the part that is shown; click or drag to go there.
+// Shows the whole graph in a corner of the graph view and marks the visible part. Click or drag to go there.
 #pragma once
 
 #include <QPixmap>
@@ -13,9 +13,9 @@ class GraphMinimap : public QWidget {
   public:
     explicit GraphMinimap(GraphView& view);
 
-    void refresh();  ///< the graph or its colours changed
-    void place();    ///< the view was resized
-    void follow();   ///< another part of the graph is seen
+    void refresh();  ///< called when the graph or its colours have changed
+    void place();    ///< called when the view was resized
+    void follow();   ///< called when another part of the graph is seen
 
   protected:
     void paintEvent(QPaintEvent* event) override;

@@ -1,4 +1,4 @@
-// The middle of the window: the graph view, or what it waits for, or why there is none.
+// The middle of the window: the graph view, or a notice on the running layout or on its failure.
 #pragma once
 
 #include <QLabel>

@@ -1,4 +1,4 @@
-// Texts that tell of an item or an arrow of the block graph while the pointer rests on it.
+// Texts about an item or an arrow of the ladder, shown while the pointer rests on it.
 #pragma once
 
 #include <QString>

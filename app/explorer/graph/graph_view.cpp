@@ -38,7 +38,7 @@ GraphView::GraphView(Session& session, QWidget* parent)
     setTransformationAnchor(QGraphicsView::NoAnchor);
     setResizeAnchor(QGraphicsView::NoAnchor);
     setViewportUpdateMode(QGraphicsView::SmartViewportUpdate);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap tells where one is
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap shows the visible part instead
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);
     make_keys();
@@ -128,7 +128,7 @@ void GraphView::show_selection() {
     const int cluster =
         ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
     if (selected.block.valid()) session_.ladder.expect(selected.block);
-    // An expanded block is marked by its frame alone.
+    // An expanded block is marked by its frame, not by its items.
     layer_->set_marked(cluster >= 0 ? std::vector<int>{} : session_.ladder.items_of(selected), cluster);
     const QRectF rect = layer_->marked_rect();
     if (!rect.isNull() && !mapToScene(viewport()->rect()).boundingRect().intersects(rect))
@@ -147,7 +147,7 @@ void GraphView::zoom(double factor) {
 void GraphView::show_columns(int count) {
     const bool are_others = count != layer_->columns().count();
     layer_->set_columns(count);
-    // Room on all sides, so that any item can be brought to the middle.
+    // Leaves room on all sides, so that any item can be scrolled to the middle.
     scene()->setSceneRect(layer_->boundingRect().adjusted(-400, -200, 400, 400));
     if (are_others) minimap_->refresh();
 }
@@ -156,7 +156,7 @@ void GraphView::fit_width() {
     show_columns(1);
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
-    // The minimap's corner stays free.
+    // Leaves the minimap's corner free.
     const double room = std::max(200.0, viewport()->width() - minimap_->width() - 24.0);
     const double scale = std::clamp(room / bounds.width(), 0.35, 1.1);
     const bool beside = bounds.width() * scale > viewport()->width() - 2.0 * minimap_->width() - 48.0;
@@ -168,7 +168,7 @@ void GraphView::fit_width() {
 
 void GraphView::fit_all() {
     if (!layer_->ladder()) return;
-    // The legend below stays free; the minimap is not there while all is seen.
+    // Leaves room for the legend below. The minimap is hidden while the whole graph is seen.
     const double height = std::max(100.0, viewport()->height() - legend_height_ - 12);
     show_columns(
         columns_for(layer_->ladder()->layout.size, {static_cast<double>(viewport()->width()), height}));
@@ -184,7 +184,7 @@ void GraphView::center_selection() {
     const QRectF rect = layer_->marked_rect();
     if (rect.isNull()) return;
     if (transform().m11() < 0.5) setTransform(QTransform::fromScale(0.9, 0.9));
-    // Forward and backward belong together: both sides of the ladder come into view.
+    // Forward and backward belong together, so both sides of the ladder are brought into view.
     QRectF both = rect;
     for (int item : layer_->marked()) {
         const int twin = layer_->ladder()->view.items[item].twin;
@@ -282,7 +282,7 @@ void GraphView::select_at(const QPoint& position) {
     layer_->set_marked_edge(hit.edge);
 }
 
-/// Arrows are within reach by pixels, however small the picture is.
+/// Returns what lies at the position. The reach of arrows is in pixels, whatever the zoom.
 GraphHit GraphView::hit_at(const QPoint& position) const {
     return layer_->hit(mapToScene(position), 5 / transform().m11());
 }
@@ -401,7 +401,7 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 
 void GraphView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
-    viewport()->update();  // the legend stays in its corner
+    viewport()->update();  // the legend must not scroll with the picture
     minimap_->follow();
 }
 
@@ -411,7 +411,7 @@ void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
 
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     painter->save();
-    // In pixels of the view: a picture may have several dots for each.
+    // Coordinates are pixels of the view; an exported picture may have several dots per pixel.
     const double dots = painter->worldTransform().m11() / transform().m11();
     painter->setWorldTransform(QTransform::fromScale(dots, dots));
     QtCanvas canvas(*painter);

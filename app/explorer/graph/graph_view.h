@@ -1,4 +1,4 @@
-// The ladder graph: zoom with the wheel, pan by dragging, expand and collapse by double click.
+// Shows the ladder graph. Zoom with the wheel, pan by dragging, expand and collapse by double click.
 #pragma once
 
 #include <QGraphicsView>
@@ -22,11 +22,11 @@ class GraphView : public QGraphicsView {
     void fit_all();
     void center_selection();
     void zoom(double factor);
-    /// Dots or the whole ladder as a picture, with all details whatever the zoom.
+    /// Paints the whole ladder for a picture, with all details whatever the zoom.
     void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
-    /// Moves along edges: to the first item below (+1) or above (-1), or to the twin (0). Without one
-    /// selected item it begins at the first.
+    /// Moves the selection along edges: to the first item below (+1) or above (-1), or to the twin (0). If no
+    /// single item is selected, selects the first item.
     void walk(int direction);
 
   signals:
@@ -64,11 +64,11 @@ class GraphView : public QGraphicsView {
     GraphMinimap* minimap_;
     ItemColors colors_ = ItemColors::decision;
     ItemHeat heat_;
-    double legend_height_ = 0;  ///< in pixels, when it was drawn last
+    double legend_height_ = 0;  ///< in pixels, when the legend was last drawn
     QPoint press_;
     bool panning_ = false;
-    bool first_ = true;  ///< the next ladder is the first of its graph: fit its width
-    Selected anchor_;    ///< stays where it is on the screen when blocks around it expand
+    bool first_ = true;  ///< the next ladder is the first of its graph, so the view fits its width
+    Selected anchor_;    ///< this block stays in place on the screen when blocks around it expand
     QPointF anchor_position_;
 };
 

@@ -9,7 +9,7 @@ BackgroundJob::~BackgroundJob() {
         *worker.dropped = true;
         worker.thread.request_stop();
     }
-    workers_.clear();  // joins
+    workers_.clear();  // joins the threads
 }
 
 void BackgroundJob::start(Work work) {
@@ -44,7 +44,7 @@ void BackgroundJob::stop_early() {
 }
 
 void BackgroundJob::post(std::stop_token stop, Delivery delivery) {
-    // The worker is found again on the owner's thread: only there may the list be read.
+    // The owner's thread looks for the worker, because only that thread may read the list.
     QMetaObject::invokeMethod(
         this,
         [this, stop = std::move(stop), delivery = std::move(delivery)] {
@@ -57,7 +57,7 @@ void BackgroundJob::complete(bool dropped, const Delivery& delivery) {
     if (!dropped) {
         current_ = nullptr;
         if (delivery) delivery();
-        // The delivery may have started the next work; then that one is still running.
+        // The delivery may have started the next work, which is then still running.
         if (!current_) emit finished(false);
     }
     join_finished();

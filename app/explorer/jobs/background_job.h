@@ -1,13 +1,13 @@
-// One kind of long work off the GUI thread.
+// Runs one kind of long work in a thread other than the GUI's.
 //
 //     job.start([graph](std::stop_token stop) {
 //         Answer answer = solve(*graph, stop);          // worker's thread
 //         return [this, answer] { show(answer); };      // owner's thread, unless cancelled or replaced
 //     });
 //
-// Starting again cancels and replaces what runs. Destroying the job cancels it and waits for its thread, so
-// that nothing outlives the objects that the work refers to. All public functions are for the owner's thread
-// except `post`.
+// Starting again cancels and replaces the work that runs. The destructor cancels the work and waits for its
+// thread, so the work never outlives the objects that it refers to. Only the owner's thread may call the
+// public functions, except `post`.
 #pragma once
 
 #include <QObject>
@@ -31,15 +31,15 @@ class BackgroundJob : public QObject {
     ~BackgroundJob() override;
 
     void start(Work work);
-    /// The work is asked to stop; what it returns is dropped. `finished` follows at once.
+    /// Asks the work to stop and drops its result. `finished` is emitted at once.
     void cancel();
-    /// The work is asked to stop, but what it returns is still delivered: for solvers that return their best
-    /// so far.
+    /// Asks the work to stop, but still delivers its result: for solvers that return their best schedule so
+    /// far.
     void stop_early();
     bool running() const { return current_ != nullptr; }
 
-    /// From the worker's thread: `delivery` runs on the owner's thread unless the work that `stop` belongs to
-    /// was cancelled.
+    /// May be called from the worker's thread. `delivery` runs on the owner's thread, unless the work that
+    /// `stop` belongs to was cancelled.
     void post(std::stop_token stop, Delivery delivery);
 
   signals:

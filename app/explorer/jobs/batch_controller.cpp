@@ -37,7 +37,8 @@ std::vector<std::string> provenance_inputs(const LoadedGraph& graph) {
     return inputs;
 }
 
-/// In the folder, in a process that is killed when `stop` says so.
+/// Captures the model at this batch size, with the graph file in `folder`. The capture's process is killed
+/// when `stop` is requested.
 Result<Graph> captured_at(const BatchQuestion& question, std::int64_t batch, const QTemporaryDir& folder,
                           const std::stop_token& stop) {
     CaptureRequest request = question.capture;
@@ -55,7 +56,7 @@ QString example_text(const Schedule& schedule, std::int64_t batch) {
              time_text(Nanoseconds(schedule.time.value / std::max<std::int64_t>(batch, 1))));
 }
 
-/// Whether a schedule keeps to the most time allowed.
+/// Says whether `overhead` is within the limit of the question, if there is one.
 bool quick_enough(const BatchQuestion& question, double overhead) {
     return !question.max_overhead || overhead <= *question.max_overhead;
 }
@@ -146,7 +147,7 @@ Result<BatchAnswer> about_largest(const BatchQuestion& question, const QTemporar
     return answer;
 }
 
-/// What a search for the largest batch is at, for people.
+/// Words for people about the progress of a search for the largest batch.
 class BatchWords {
   public:
     QString at(std::int64_t batch, BatchEvent event) {
@@ -189,7 +190,7 @@ BatchQuestion question_about(const LoadedGraph& graph) {
     if (!model.isEmpty() && QFileInfo(file).isFile()) question.capture.model = file;
     if (const auto inputs = with_batch_letter(provenance_inputs(graph)))
         for (const std::string& input : inputs->inputs) question.capture.inputs << text(input);
-    // "meta:h100" was captured from shapes for that device.
+    // "meta:h100" means that the graph was captured from shapes for an H100.
     const QStringList device = text(told_of_origin(graph, "device")).split(':');
     if (!device.front().isEmpty()) question.capture.device = device.front();
     if (device.size() > 1 && device.front() == "meta") question.capture.device_profile = device[1];

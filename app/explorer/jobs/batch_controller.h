@@ -1,5 +1,5 @@
-// What another batch size would need and cost, and the largest one that a budget allows. The model is
-// captured at other sizes, in processes of their own; nothing that is open changes.
+// Finds what another batch size would need and cost, and the largest batch size that a budget allows. The
+// model is captured at other sizes, in separate processes. Nothing that is open in the window changes.
 #pragma once
 
 #include <QObject>
@@ -16,24 +16,24 @@
 namespace rematlas::explorer {
 
 struct BatchQuestion {
-    CaptureRequest capture;  ///< inputs with B for the batch; `output` says nothing
+    CaptureRequest capture;  ///< inputs with B for the batch; `output` is ignored
     Bytes budget;
-    std::optional<double> max_overhead;  ///< 1.25: at most a quarter more time; none: any
-    std::int64_t batch = 0;              ///< this one; 0: the largest
+    std::optional<double> max_overhead;  ///< 1.25: at most a quarter more time; none: no limit
+    std::int64_t batch = 0;              ///< the batch size to ask about; 0: the largest
 };
 
 struct BatchAnswer {
-    std::int64_t batch = 0;              ///< that it is about; 0: not even one example fits
-    QString headline, detail;            ///< for people
-    std::shared_ptr<Graph> graph;        ///< as it was captured at that size
-    std::shared_ptr<Schedule> schedule;  ///< within the budget and the overhead; null: none was found
+    std::int64_t batch = 0;  ///< the batch size; 0: not even one example fits
+    QString headline, detail;
+    std::shared_ptr<Graph> graph;        ///< the graph that was captured at `batch`
+    std::shared_ptr<Schedule> schedule;  ///< a schedule within budget and overhead; null: none was found
 };
 
-/// The question as far as the graph tells it: where its model lies, with which inputs and for which device it
-/// was captured. Empty parts where it does not say so, such as for graphs that were captured in Python.
+/// Returns what the graph says for a question: the file of its model, the inputs and the device of its
+/// capture. Parts that the graph does not say are empty, for example if it was captured in Python.
 BatchQuestion question_about(const LoadedGraph& graph);
 
-/// The batch size of the graph; 0 where its inputs do not tell.
+/// Returns the batch size of the graph, or 0 if its inputs do not tell it.
 std::int64_t batch_of(const LoadedGraph& graph);
 
 class BatchController : public QObject {
@@ -41,14 +41,14 @@ class BatchController : public QObject {
   public:
     explicit BatchController(QObject* parent = nullptr);
 
-    /// Errors come as `failed`: no input with a B, a capture that fails, no program to capture with.
+    /// Emits `failed` if no input has a B, if a capture fails, or if there is no program to capture with.
     void ask(BatchQuestion question);
     void cancel() { job_.cancel(); }
     bool running() const { return job_.running(); }
 
   signals:
     void started();
-    void progressed(const QString& what);  ///< "capturing a batch of 16"
+    void progressed(const QString& what);  ///< for example "Capturing a batch of 16"
     void answered(const rematlas::explorer::BatchAnswer& answer);
     void failed(const QString& message);
     void finished(bool cancelled);
@@ -57,8 +57,8 @@ class BatchController : public QObject {
     BackgroundJob job_;
 };
 
-/// Writes the answer's graph beside the model, and its schedule beside the graph, under names that are free.
-/// The files, graph first. Errors: what cannot be written.
+/// Writes the answer's graph next to the model, under a name that no graph file has yet, and its schedule
+/// next to the graph. Returns the files, the graph first. Fails if a file cannot be written.
 Result<QStringList> keep_answer(BatchAnswer& answer, const QString& model);
 
 }  // namespace rematlas::explorer

@@ -13,16 +13,16 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int longest_line = 2000, most_lines = 60;
-constexpr int first_of_signals = 128;    ///< exit statuses above are of a process that a signal has ended
-constexpr int time_to_end_there = 2000;  ///< milliseconds, before ssh itself is killed
+constexpr int first_of_signals = 128;    ///< a larger exit status means that a signal has ended the process
+constexpr int time_to_end_there = 2000;  ///< milliseconds that ssh gets to end before it is killed
 
 }  // namespace
 
-/// What `remote_capture.py` is asked.
+/// A request to `remote_capture.py`.
 struct CaptureController::ThereRequest {
     RemoteHost host;
-    QString python;  ///< as `script_there` takes it
-    bool is_module;  ///< of Python; else the words are those of the program rematlas
+    QString python;  ///< the interpreter, in the form that `script_there` takes
+    bool is_module;  ///< true: `words` are for `python -m`; false: for the program rematlas
     QStringList words;
     QString folder, output;
     bool replace;
@@ -135,7 +135,7 @@ void CaptureController::run_there(const ThereRequest& request) {
     process_.setStandardOutputFile({});
     begin();
     process_.start("ssh", script.words);
-    // It stays open: at its end the capture there ends, too.
+    // The standard input stays open, because the remote capture ends when its input ends.
     process_.write(script.input + QJsonDocument(asked).toJson(QJsonDocument::Compact) + '\n');
 }
 
@@ -193,7 +193,7 @@ void CaptureController::read_line(const QByteArray& whole) {
         emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
         last_words_ = QString::fromUtf8(line).left(
-            longest_line);  // libraries may say more after the program's own error
+            longest_line);  // libraries may print more after the program's own error
     }
 }
 
@@ -215,7 +215,7 @@ void CaptureController::conclude(int exit_code, QProcess::ExitStatus status) {
     emit finished(cancelled_);
 }
 
-/// Empty: it has not.
+/// Returns why the capture failed, or an empty string if it did not.
 QString CaptureController::why_failed(int exit_code, QProcess::ExitStatus status) const {
     if (status == QProcess::NormalExit && exit_code == 0) return {};
     if (there_ && status == QProcess::NormalExit) {

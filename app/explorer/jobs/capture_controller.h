@@ -1,4 +1,5 @@
-// Capture of a model in a child process, which may crash, be slow or be killed without harm to the window.
+// Captures a model in a child process. The process may crash, be slow or be killed without harm to the
+// window.
 #pragma once
 
 #include <QByteArray>
@@ -21,27 +22,28 @@ struct CaptureRequest {
     QStringList inputs;
     QString output;  ///< NAME.graph.json
     QString device = "cpu";
-    QString device_profile;  ///< with the device "meta": what to plan for
+    QString device_profile;  ///< with the device "meta": the device to plan for
     QString loss = "output";
     QString optimizer = "none";
-    std::optional<RemoteHost> host = {};  ///< where the model and the output are, if not here
-    QString python = {};                  ///< there, of the environment that has the program rematlas
-    bool replace = false;                 ///< an output that is there already, on another machine
+    std::optional<RemoteHost> host = {};  ///< the machine of the model and the output; none: this one
+    QString python = {};                  ///< on `host`: a Python whose environment has the program rematlas
+    bool replace = false;                 ///< whether the output on `host` may replace an existing file
 };
 
-/// Optimizers whose updates a capture can record, by the names that `--optimizer` takes.
+/// The optimizers whose updates a capture can record, by the names that `--optimizer` takes.
 QStringList captured_optimizers();
 
-/// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps
-/// belong to the graph that lies there.
+/// Returns `model`.graph.json next to the model, with a number added if that file exists: schedules and
+/// sweeps belong to the existing graph file.
 QString free_graph_file(const QString& model);
 
-/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
-/// a JSON object {"stage", "fraction"} a line, or `python -m rematlas capture FUNCTION ... -o FILE`. Other
-/// lines of standard error are kept: the last one says what went wrong, and tracebacks say where.
+/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, which writes one JSON
+/// object {"stage", "fraction"} per line to standard error; or `python -m rematlas capture FUNCTION ... -o
+/// FILE`. Other lines of standard error are kept: the last one is the error message, and tracebacks show
+/// where the error was raised.
 ///
-/// On another machine `remote_capture.py` runs the same commands, and ends with the connection. The graph's
-/// file comes back over the connection.
+/// On another machine `remote_capture.py` runs the same commands, and ends when the connection ends. The
+/// graph's file is sent back over the connection.
 class CaptureController : public QObject {
     Q_OBJECT
   public:
@@ -50,22 +52,24 @@ class CaptureController : public QObject {
 
     void start(const CaptureRequest& request);
     void start(const FunctionRequest& request);
-    void cancel();  ///< ends the child, and on another machine what it started there
+    void cancel();  ///< ends the child process, and the processes that it started on another machine
     bool running() const { return process_.state() != QProcess::NotRunning; }
 
-    /// Empty: `find_program()`.
+    /// Sets the program that captures. An empty string stands for `find_program()`.
     void set_program(const QString& program) { program_ = program; }
-    /// `find_runtime_program()` (app/programs).
+    /// The result of `find_runtime_program()` (app/programs).
     static QString find_program();
     static QStringList arguments(const CaptureRequest& request);
 
   signals:
     void started();
-    /// For people, about once a second. `fraction` never falls; below 0: it is not known.
+    /// Emitted about once a second, with words for people. `fraction` never falls; it is negative while it is
+    /// unknown.
     void progressed(const QString& words, double fraction);
-    /// ssh://... where it was captured there; its copy (`copy_of`) is here then.
+    /// Emitted with the path of the graph file. If the capture ran on another machine, the path begins with
+    /// ssh:// and a local copy (`copy_of`) exists.
     void captured(const QString& graph_file);
-    /// `traceback`: of Python, from the user's own frames on; empty for other failures.
+    /// `traceback`: Python's traceback, from the user's own frames on; empty for other failures.
     void failed(const QString& message, const QString& traceback);
     void finished(bool cancelled);
 
@@ -83,13 +87,13 @@ class CaptureController : public QObject {
 
     TiedProcess process_;
     QString program_, output_;
-    std::optional<RemoteFile> there_;  ///< where the graph is, if not here
+    std::optional<RemoteFile> there_;  ///< the graph's file on another machine; none: the graph is here
     QByteArray pending_;
     CaptureProgress progress_;
     QElapsedTimer clock_;
     QTimer each_second_;
     QString last_words_;
-    QStringList traceback_;  ///< its lines; empty where there is none
+    QStringList traceback_;  ///< lines; empty if there is no traceback
     bool cancelled_ = false;
 };
 

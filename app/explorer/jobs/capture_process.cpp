@@ -6,7 +6,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// The program's own error where there is one: libraries may say more after it.
+/// Returns the program's own error message, if there is one, because libraries may print more after it; else
+/// the last line.
 QByteArray words_of(const QByteArray& said) {
     QByteArray words;
     for (const QByteArray& line : said.split('\n')) {

@@ -1,4 +1,4 @@
-// A capture that a thread waits for.
+// Runs a capture in a child process; the calling thread waits for it.
 #pragma once
 
 #include <stop_token>
@@ -8,8 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// Runs the capture in a process of its own and waits until it has written `request.output`; kills it when
-/// `stop` says so. For threads other than the GUI's. Errors: one line, what the process said last.
+/// Runs the capture and waits until it has written `request.output`. Kills the process when `stop` is
+/// requested. Must not be called from the GUI's thread. Errors: one line, the last words of the process.
 Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

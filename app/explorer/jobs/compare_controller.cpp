@@ -23,7 +23,7 @@ QString peak_change(Bytes bytes) {
         .arg(size);
 }
 
-/// Nothing where both do the same with the host.
+/// Returns how the two plans use the host differently; empty if they use it alike.
 QString host_change(const Compared& compared) {
     const ScheduleDiff& found = compared.found;
     const HostUse &a = found.host_a, &b = found.host_b;

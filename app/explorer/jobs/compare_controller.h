@@ -1,4 +1,4 @@
-// Two plans beside each other: `a`, the one that is shown, and `b`, another one.
+// Compares two plans: `a`, the one that is shown, and `b`, another one.
 #pragma once
 
 #include <QObject>
@@ -11,7 +11,7 @@
 
 namespace rematlas::explorer {
 
-/// A value shared with the views.
+/// The two plans and their differences, shared with the views.
 struct Compared {
     SchedulePtr a, b;
     QString name_a, name_b;
@@ -24,8 +24,8 @@ class CompareController : public QObject {
   public:
     explicit CompareController(QObject* parent = nullptr) : QObject(parent) {}
 
-    /// Compared in the background; `changed` follows. Null schedules, and such as cannot be played, leave
-    /// nothing to compare.
+    /// Compares the plans in the background and then emits `changed`. If a schedule is null or cannot be
+    /// simulated, `compared` is null afterwards.
     void compare_plans(SchedulePtr a, const QString& name_a, std::shared_ptr<const Schedule> b,
                        const QString& name_b);
     void clear();
@@ -44,7 +44,8 @@ class CompareController : public QObject {
     BackgroundJob job_;
 };
 
-/// "B takes 5.9 ms less and needs 148 MiB more at the peak: 87 runs less (6.2 ms), 7 more (245 us)."
+/// Returns for example "B takes 5.9 ms less and needs 148 MiB more at the peak; runs ops 87 times less, 6.2
+/// ms."
 QString headline_of(const Compared& compared);
 
 }  // namespace rematlas::explorer

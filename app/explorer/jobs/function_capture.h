@@ -1,5 +1,4 @@
-// A capture of a function of Python, as the command line asks for it: python -m rematlas capture
-// package.module:function
+// A capture of a Python function, and its command line: python -m rematlas capture package.module:function
 #pragma once
 
 #include <QString>
@@ -12,28 +11,31 @@ namespace rematlas::explorer {
 
 struct FunctionRequest {
     QString python;             ///< the interpreter
-    QString folder;             ///< from which the module is imported
+    QString folder;             ///< the folder from which the module is imported
     QString function;           ///< package.module:function
     QString output;             ///< NAME.graph.json
-    QStringList keywords = {};  ///< of the function: NAME=VALUE
-    QString device = {};        ///< empty: where the function puts its model; cpu, cuda, or meta: from shapes
-    QString device_profile = {};  ///< with the device "meta": what to plan for
+    QStringList keywords = {};  ///< keyword arguments of the function, NAME=VALUE each
+    /// The device: cpu, cuda, or meta (from shapes); empty: the one on which the function puts its model
+    QString device = {};
+    QString device_profile = {};  ///< with the device "meta": the device to plan for
     QString optimizer = "none";
-    QString autocast = {};                ///< with "meta": bf16, f16
-    QString master_weights = {};          ///< with "meta" and an optimizer: f32
-    bool values = false;                  ///< with "meta": the arguments keep the values that they have
-    std::optional<RemoteHost> host = {};  ///< where all of it is, if not here
-    bool replace = false;                 ///< a graph file that is there already, on another machine
+    QString autocast = {};        ///< with "meta": bf16 or f16; empty: no autocast
+    QString master_weights = {};  ///< with "meta" and an optimizer: f32; empty: no master weights
+    bool values = false;          ///< with "meta": whether the arguments keep their values
+    /// The machine of the interpreter, the folder and the output; none: this one
+    std::optional<RemoteHost> host = {};
+    bool replace = false;  ///< whether the output on `host` may replace an existing file
 };
 
-/// The words behind the interpreter's name.
+/// Returns the arguments of the interpreter.
 QStringList capture_words(const FunctionRequest& request);
 
-/// Optimizers that end a step from shapes, by the names that `--optimizer` takes: those of torch.optim and
-/// torchao. Where a step really runs, it is `captured_optimizers()` (capture_controller.h).
+/// The optimizers that can end a step from shapes, by the names that `--optimizer` takes: those of
+/// torch.optim and torchao. For steps that really run, see `captured_optimizers()` (capture_controller.h).
 QStringList planned_optimizers();
 
-/// "batch=8, length=512", or with blanks alone, as NAME=VALUE each. `wrong` is the first word that is none.
+/// Words of the form NAME=VALUE, separated by commas or blanks: "batch=8, length=512". `wrong` is the first
+/// word of another form.
 struct Keywords {
     QStringList words;
     QString wrong;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::seconds longest_layout(60);
 
-/// Remembers the shapes of all frames that it has laid out. What is made ahead shares them, but starts layout
-/// programs of its own, which let others go first as the thread does that starts them.
+/// Remembers the shapes of all frames that were laid out. Ladders made ahead share these shapes, but start
+/// separate layout programs, which get the lower priority of the thread that starts them.
 struct FrameLayouts {
     std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
     std::shared_ptr<LayoutPrograms> programs =
@@ -37,13 +37,13 @@ LayoutRequest request_for(const BlockView& view) {
     return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
 
-/// Blocks of which the expanded ladder is made ahead, beside the one that is expected.
+/// How many blocks, besides the expected one, get their expanded ladder made ahead.
 constexpr std::size_t most_ahead = 4;
 
-/// More items than this are too many for a first picture, whatever their sizes.
+/// The first picture of a graph has at most this many items, whatever their sizes.
 constexpr std::size_t most_at_first = 400;
 
-/// A ladder as it is asked for, without its layout.
+/// Returns the requested ladder without its layout.
 Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded, int depth) {
     Ladder ladder;
     ladder.graph = graph;
@@ -57,7 +57,7 @@ Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Expanded
     return ladder;
 }
 
-/// The same layout with the decisions of another schedule.
+/// Returns the same layout with the decisions of another schedule.
 LadderPtr recoloured_ladder(const Ladder& ladder, const SchedulePtr& schedule) {
     auto other = std::make_shared<Ladder>(ladder);
     other->schedule = schedule;
@@ -66,7 +66,7 @@ LadderPtr recoloured_ladder(const Ladder& ladder, const SchedulePtr& schedule) {
     return other;
 }
 
-/// What was asked for, with its layout.
+/// Returns the requested ladder with its layout.
 Result<Ladder> made_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded,
                            int depth, const LadderController::LayoutFunction& lay_out,
                            const std::stop_token& stop) {
@@ -82,7 +82,8 @@ Result<LadderPtr> shared(Result<Ladder> made) {
     return std::make_shared<const Ladder>(made.take());
 }
 
-/// The deepest level that fits one and a half times into the room; the first one if none does.
+/// Returns the ladder of the deepest level that fits into one and a half times the room; of the first level
+/// if none does.
 Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Size room,
                             const LadderController::LayoutFunction& lay_out, const std::stop_token& stop) {
     const Blocks& blocks = graph->graph.blocks;
@@ -140,7 +141,7 @@ void LadderController::set_room(Size room) {
 void LadderController::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
-    if (!ladder_) return;  // the layout that is under way takes the schedule when it arrives
+    if (!ladder_) return;  // the running layout takes the schedule when it arrives
     ladder_ = recoloured_ladder(*ladder_, schedule_);
     emit recoloured();
 }
@@ -185,7 +186,8 @@ void LadderController::toggle(BlockId block) {
     }
 }
 
-/// What is asked for and this block; of a run, its blocks one by one.
+/// Returns the requested blocks and this one expanded. For a folded run, the blocks of the run become
+/// separate items.
 ExpandedBlocks LadderController::with_expanded(BlockId block) const {
     ExpandedBlocks expanded = expanded_;
     if (folded_with(block).empty()) {
@@ -261,7 +263,7 @@ bool LadderController::shows_asked() const {
     return ladder_ && ladder_->graph == graph_ && ladder_->expanded == expanded_;
 }
 
-/// What is shown is all there is to ask for more or less of.
+/// Resets the request to the ladder that is shown.
 void LadderController::forget_asked() {
     if (!ladder_) return;
     expanded_ = ladder_->expanded;
@@ -281,7 +283,8 @@ void LadderController::expect(BlockId block) {
     settled_.start();
 }
 
-/// Blocks that show as one item: the one that is expected, then those that take the longest to lay out.
+/// Returns blocks that are shown as one item: the expected one, then those with the most ops, which take the
+/// longest to lay out.
 std::vector<BlockId> LadderController::likely_blocks() const {
     std::vector<const BlockViewItem*> items;
     std::vector<BlockId> likely;

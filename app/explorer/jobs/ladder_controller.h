@@ -1,5 +1,5 @@
-// The ladder graph on the screen: which blocks are expanded, the view that follows from it, and its layout
-// from the worker program.
+// Controls the ladder graph on the screen: which blocks are expanded, the view that follows from that, and
+// the layout that the worker program makes.
 #pragma once
 
 #include <QObject>
@@ -20,53 +20,56 @@ class LadderController : public QObject {
   public:
     explicit LadderController(QObject* parent = nullptr);
 
-    /// Starts a layout with as many levels expanded as fit one and a half times into the room there is. Null
-    /// clears.
+    /// Starts a layout with as many levels expanded as fit into one and a half times the room. A null graph
+    /// clears the ladder.
     void set_graph(GraphPtr graph);
-    /// Size of the view at zoom 1. It counts until the first picture of a graph is there.
+    /// Sets the size of the view at zoom 1. The size only matters for the first picture of a graph.
     void set_room(Size room);
-    /// New colours on the same layout. Null: none. A schedule of another graph is ignored.
+    /// Colours the same layout by another schedule; null: by none. A schedule of another graph counts as
+    /// null.
     void set_schedule(SchedulePtr schedule);
 
-    /// Twins follow each other. A run that is folded shows its blocks; `fold` makes it one item again.
+    /// Expands or collapses the block and its twin. If the block is in a folded run of blocks, the blocks of
+    /// the run are shown one by one; `fold` makes the run one item again.
     void toggle(BlockId block);
     void fold(BlockId block);
-    /// The blocks that are shown as one item with this one; empty: it stands alone.
+    /// Returns the blocks that are shown as one item together with this one; empty if it is shown alone.
     std::vector<BlockId> folded_with(BlockId block) const;
-    bool can_fold(BlockId block) const;  ///< it is in a run that shows its blocks
+    bool can_fold(BlockId block) const;  ///< whether the block is in a run whose blocks are shown one by one
     void expand_block(BlockId block);
     void collapse_block(BlockId block);
-    /// The block, all blocks inside, and their twins.
+    /// Expands the block, all blocks inside, and their twins.
     void expand_all(BlockId block);
     void set_depth(int depth);
-    /// Expands what hides the selected block or op.
+    /// Expands the blocks that hide the selected block or op.
     void reveal(const Selected& selected);
-    /// What was asked for; after a layout that failed or was cancelled, what is shown.
+    /// Says whether the request expands the block. After a layout that failed or was cancelled, the request
+    /// is again what is shown.
     bool is_expanded(BlockId block) const;
     int depth() const { return depth_; }
     int full_depth() const;
 
-    /// This block is likely to be expanded next: the pointer is over it, or it is selected.
+    /// Called when this block is likely to be expanded next: the pointer is over it, or it is selected.
     void expect(BlockId block);
 
-    void cancel();  ///< the picture shown stays
+    void cancel();  ///< keeps the picture that is shown
     bool running() const { return job_.running(); }
     LadderPtr ladder() const { return ladder_; }
     const SchedulePtr& schedule() const { return schedule_; }
 
-    /// Indices of the items that show the selection or parts of it.
+    /// Returns the indices of the items that show the selection or parts of it.
     std::vector<int> items_of(const Selected& selected) const;
 
     using LayoutFunction = std::function<Result<Layout>(const LayoutRequest&, std::stop_token)>;
-    /// Tests replace the worker program with these. `ahead` lays out what has not been asked for yet; without
-    /// it nothing is made ahead.
+    /// Tests replace the worker program with these functions. `ahead` lays out ladders that nobody has
+    /// requested yet; if it is null, no ladder is made ahead.
     void set_layout_function(LayoutFunction function, LayoutFunction ahead = nullptr);
     const LaddersAhead& ahead() const { return ahead_; }
 
   signals:
     void started();
-    void changed();     ///< a new ladder
-    void recoloured();  ///< the same layout with other decisions
+    void changed();     ///< there is a new ladder
+    void recoloured();  ///< the same layout has other decisions
     void failed(const QString& message);
     void finished(bool cancelled);
 
@@ -83,14 +86,14 @@ class LadderController : public QObject {
 
     GraphPtr graph_;
     SchedulePtr schedule_;
-    ExpandedBlocks expanded_;  ///< asked for
-    int depth_ = 1;            ///< the same
+    ExpandedBlocks expanded_;  ///< the blocks that are requested as expanded
+    int depth_ = 1;            ///< the requested level
     BlockRuns runs_;
     Size room_{1280, 800};
     bool first_ = false;  ///< the first picture of the graph is being made
     LadderPtr ladder_;
     BlockId expected_;
-    QTimer settled_;  ///< the pointer has been where it is for a moment
+    QTimer settled_;  ///< fires when the expected block has not changed for a moment
     LayoutFunction lay_out_, lay_out_ahead_;
     LaddersAhead ahead_;
     BackgroundJob job_;

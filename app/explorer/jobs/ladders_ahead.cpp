@@ -8,10 +8,10 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Items of all ladders that are kept: some 30 MiB.
+/// Most items of all kept ladders together: about 30 MiB.
 constexpr std::size_t most_items = 40'000;
 
-/// Of this thread and the programs that it starts.
+/// Lowers the priority of this thread and of the programs that it starts.
 void let_others_go_first() {
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 5);
 }

@@ -1,4 +1,4 @@
-// Ladders that may be asked for next, made while nobody waits: the click finds them ready.
+// Makes ladders that may be requested next, before a click asks for them.
 #pragma once
 
 #include <QObject>
@@ -11,8 +11,8 @@
 
 namespace rematlas::explorer {
 
-/// What is made here is what would be made on the click, with the schedule of the moment. One ladder is made
-/// at a time, in a thread that lets all others go first.
+/// The ladders are the same that a click would make, with the schedule of the moment. One ladder is made at a
+/// time, in a thread of low priority.
 class LaddersAhead : public QObject {
     Q_OBJECT
   public:
@@ -20,13 +20,13 @@ class LaddersAhead : public QObject {
 
     explicit LaddersAhead(QObject* parent = nullptr);
 
-    /// What may be asked for, the most likely first. Ladders that are no longer wanted are forgotten; what is
-    /// being made goes on only where it is the first that is missing.
+    /// Sets the ladders to make, the most likely first. Forgets ladders that are no longer wanted. A ladder
+    /// that is being made is cancelled unless it is the first missing one of the new list.
     void want(std::vector<ExpandedBlocks> wanted, Make make);
-    void pause();  ///< until the next `want`; what is ready stays
-    void clear();  ///< pauses and forgets all
+    void pause();  ///< stops until the next `want`, and keeps the finished ladders
+    void clear();  ///< stops and forgets all ladders
 
-    LadderPtr find(const ExpandedBlocks& expanded) const;  ///< null: it is not ready
+    LadderPtr find(const ExpandedBlocks& expanded) const;  ///< null: the ladder is not ready
     bool running() const { return job_.running(); }
 
   signals:
@@ -37,7 +37,7 @@ class LaddersAhead : public QObject {
     void keep(const ExpandedBlocks& expanded, LadderPtr ladder);
     bool is_settled(const ExpandedBlocks& expanded) const;
 
-    /// Asked for and made, or not to be had (null).
+    /// A ladder that was made; null if making it failed.
     struct Made {
         ExpandedBlocks expanded;
         LadderPtr ladder;

@@ -92,7 +92,7 @@ void PythonReader::stop() {
 
 void PythonReader::read(const QString& python, const PythonSource& source) {
     if (source.host) {
-        // An absolute path, or one in the home there.
+        // The path is absolute, or relative to the home folder of the remote user.
         const QString file = source.file.startsWith('/') ? source.file : "~/" + source.file;
         return start_there(*source.host, python, {file});
     }
@@ -104,7 +104,7 @@ void PythonReader::read(const QString& python, const PythonSource& source) {
         words << source.module << source.folder;
     else
         words << source.file;
-    // What lies beside the file is not imported in the place of Python's own modules.
+    // Files next to the model's file must not be imported in place of Python's own modules.
     process_.setWorkingDirectory(QDir::rootPath());
     process_.start(python, words);
 }

@@ -1,5 +1,5 @@
-// What a file of Python offers to a capture, found without running it, and what a Python has for one, here or
-// on another machine.
+// Finds, on this or another machine, which functions of a Python file can be captured, without running the
+// file, and whether a Python interpreter can capture them.
 //
 //     reader.read(python, {.file = "/models/nets.py"});       // found(survey), or failed(message)
 #pragma once
@@ -16,12 +16,13 @@
 
 namespace rematlas::explorer {
 
-/// Where a function that makes a model is looked for: in a file, or in a module as it is named from a folder.
+/// Where to look for a function that makes a model: a file, or a module and the folder that it is imported
+/// from.
 struct PythonSource {
-    QString file;  ///< empty: `module`, from `folder`
+    QString file;  ///< empty: `module` is imported from `folder`
     QString module, folder;
-    QString function = {};                ///< empty: to be chosen
-    std::optional<RemoteHost> host = {};  ///< where the file is, if not here
+    QString function = {};                ///< empty: the person has still to choose
+    std::optional<RemoteHost> host = {};  ///< the machine of the file; none: this one
     bool operator==(const PythonSource&) const = default;
 };
 
@@ -29,58 +30,59 @@ struct PythonSource {
 struct PythonFunction {
     QString name;
     QString about;     ///< the first line of its documentation
-    QString keywords;  ///< with their defaults: batch=8, length=128
-    bool likely;       ///< it returns as many values as a capture takes
+    QString keywords;  ///< keyword arguments with their defaults: batch=8, length=128
+    bool likely;       ///< the function returns as many values as a capture takes
 };
 
 struct PythonSurvey {
-    QString python, version;  ///< the interpreter that was asked
-    QString torch, rematlas;  ///< versions; empty: not there
+    QString python, version;  ///< path and version of the interpreter that was asked
+    QString torch, rematlas;  ///< versions; empty: not installed
     bool has_gpu = false;
-    QStringList gpus = {};         ///< their models, as far as the driver tells
-    QString file, module, folder;  ///< the module is imported from the folder
+    QStringList gpus = {};  ///< names of the GPUs, as far as the driver tells
+    /// The file, its module name, and the folder from which the module is imported
+    QString file, module, folder;
     std::vector<PythonFunction> functions;
-    QString problem;          ///< with the file; empty: none
-    QString graph = {};       ///< a graph file that is not there yet
-    QStringList graphs = {};  ///< that are there, in the folder of `graph`
-    // Of a model's file:
-    QByteArray ends = {};    ///< a mebibyte at either end, or all of it
-    QByteArray beside = {};  ///< the file with its inputs; empty: there is none
+    QString problem;          ///< why the file cannot be used; empty: it can
+    QString graph = {};       ///< the name of a graph file that does not exist yet
+    QStringList graphs = {};  ///< graph files that exist in the folder of `graph`
+    // The following two are of a model's file:
+    QByteArray ends = {};    ///< the first and last mebibyte, or the whole file
+    QByteArray beside = {};  ///< the text of the file with the model's inputs; empty: there is none
 };
 
-/// Of what a Python lacks for captures: a sentence for people; empty: nothing.
+/// Returns a sentence for people on the packages that the Python lacks for captures; empty if it lacks none.
 QString what_is_lacking(const PythonSurvey& survey);
 
-/// The interpreter that a person has named: its path, or the folder of an environment. Empty: the program's
-/// own choice (app/programs/python_package.h).
+/// Returns the interpreter that a person has named, by its path or by the folder of an environment. If
+/// `named` is empty, the program chooses (app/programs/python_package.h).
 QString python_in(const QString& named);
 
-/// Asks one Python at a time, in a process of its own.
+/// Asks one Python interpreter at a time, in a child process.
 class PythonReader : public QObject {
     Q_OBJECT
   public:
     explicit PythonReader(QObject* parent = nullptr);
     ~PythonReader() override;
 
-    /// What was asked before is dropped. `python` as `python_in` returns it; on another machine as
-    /// `script_there` takes it (remote_python.h).
+    /// Drops the previous question. `python` has the form that `python_in` returns; on another machine the
+    /// form that `script_there` takes (remote_python.h).
     void read(const QString& python, const PythonSource& source);
-    /// Reads a model's file on another machine. What was asked before is dropped.
+    /// Reads a model's file on another machine. Drops the previous question.
     void read_model(const QString& python, const RemoteFile& model);
     void stop();
     bool running() const { return process_.state() != QProcess::NotRunning; }
 
   signals:
     void found(const rematlas::explorer::PythonSurvey& survey);
-    void failed(const QString& message);  ///< that Python cannot be asked; names it
+    void failed(const QString& message);  ///< the interpreter cannot be asked; the message names it
 
   private:
     void start_there(const RemoteHost& host, const QString& python, const QStringList& words);
     void conclude(int exit_code, QProcess::ExitStatus status);
 
     TiedProcess process_;
-    QString python_;                  ///< that is asked
-    std::optional<RemoteHost> host_;  ///< of that Python; none: here
+    QString python_;                  ///< the interpreter, for messages
+    std::optional<RemoteHost> host_;  ///< the machine of the interpreter; none: this one
 };
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-"""Tells in one object of JSON what a model's file offers to a capture, and what this Python and this machine
-have for one. Nothing of the file is run.
+"""Prints one JSON object that says which functions of a model's file can be captured, and what this Python
+and this machine have for a capture. Nothing in the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
     python3 python_survey.py --file MODEL.pt    # its ends, and what lies beside it
@@ -17,14 +17,14 @@ import os
 import platform
 import sys
 
-# What a driver of a GPU leaves where there is one: of NVIDIA, of AMD, of Windows below.
+# Paths that exist if a GPU's driver is installed: of NVIDIA, of AMD, of Windows (WSL).
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 NAMES_OF_GPUS = "/proc/driver/nvidia/gpus/*/information"
-PART = 1 << 20  # bytes of a model's file that are told, at either end
+PART = 1 << 20  # bytes that are printed of each end of a model's file
 
 
 def place_of(path):
-    """Returns the folder from which a file is imported, and the name that it has there."""
+    """Returns the folder from which a file can be imported, and its module name."""
     folder, name = os.path.split(os.path.abspath(path))
     names = [] if name == "__init__.py" else [os.path.splitext(name)[0]]
     while os.path.exists(os.path.join(folder, "__init__.py")):
@@ -34,7 +34,8 @@ def place_of(path):
 
 
 def file_of(module, folder):
-    """Returns the path of a module, without running the packages that it lies in; None: there is none."""
+    """Returns the path of a module, without running the packages around it, or None if there is no such
+    module."""
     found, places, name = None, [folder, *sys.path], ""
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
@@ -52,7 +53,7 @@ def needs_arguments(node):
 
 
 def keywords_of(node):
-    """Returns the keywords with their defaults: batch=8, length=128."""
+    """Returns the keyword arguments with their defaults: batch=8, length=128."""
     given = node.args
     names = [one.arg for one in (*given.posonlyargs, *given.args)]
     pairs = list(zip(names[len(names) - len(given.defaults) :], given.defaults))
@@ -61,7 +62,7 @@ def keywords_of(node):
 
 
 def own_nodes(node):
-    """Returns what lies within a function, but not what lies within functions and classes within it."""
+    """Returns the nodes within a function, except those of nested functions and classes."""
     found = []
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
@@ -76,10 +77,10 @@ def looks_right(node):
 
 
 def functions_of(path):
-    """Raises OSError, SyntaxError and ValueError."""
+    """Returns the functions of a file. Raises OSError, SyntaxError and ValueError."""
     with open(path, "rb") as file:
         tree = ast.parse(file.read())
-    functions = {}  # the last one of a name is the one that there is
+    functions = {}  # a later definition of a name replaces an earlier one
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef):
             continue
@@ -96,7 +97,8 @@ def functions_of(path):
 
 
 def version_of(package):
-    """Returns "here" where a package without metadata, a checkout's, is found; empty where there is none."""
+    """Returns the version of a package: "here" if it has no metadata, as in a checkout; empty if there is no
+    such package."""
     if importlib.util.find_spec(package) is None:
         return ""
     try:
@@ -106,7 +108,7 @@ def version_of(package):
 
 
 def names_of_gpus():
-    """Returns the models of the GPUs of NVIDIA, as their driver names them."""
+    """Returns the names of NVIDIA's GPUs, as their driver tells them."""
     names = []
     for path in sorted(glob.glob(NAMES_OF_GPUS)):
         with contextlib.suppress(OSError), open(path, errors="replace") as information:
@@ -115,8 +117,8 @@ def names_of_gpus():
 
 
 def graphs_for(file):
-    """Returns a graph file that is not there yet, beside the model's file or else in the home folder, and
-    those that are there."""
+    """Returns a graph file that does not exist yet, and the list of graph files that exist. They are in the
+    folder of the model's file, or in the home folder if that folder is not writable."""
     folder, name = os.path.split(file)
     if not os.access(folder, os.W_OK):
         folder = os.path.expanduser("~")
@@ -129,7 +131,7 @@ def graphs_for(file):
 
 
 def ends_of(path):
-    """Returns the beginning and the end of a file, or all of one that is short."""
+    """Returns the beginning and the end of a file, or the whole file if it is short."""
     with open(path, "rb") as file:
         first = file.read(PART)
         rest = file.seek(0, os.SEEK_END) - len(first)
@@ -138,7 +140,7 @@ def ends_of(path):
 
 
 def beside(path):
-    """Returns the text of the file with the model's inputs, where there is one."""
+    """Returns the text of the file with the model's inputs; empty if there is no such file."""
     for name in (os.path.splitext(path)[0] + ".json", path + ".json"):
         if os.path.isfile(name):
             with open(name, encoding="utf-8", errors="replace") as file:

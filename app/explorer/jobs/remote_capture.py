@@ -1,8 +1,8 @@
-"""Runs a capture for a window on another machine, and hands its graph over.
+"""Runs a capture for a window on another machine, and sends the graph to it.
 
-The first line of the standard input is a request in JSON. The standard input stays open while the capture is
-wanted: at its end the capture is ended with all of its processes, so that none outlives the connection. The
-capture's own words go to the standard error. The graph's file goes to the standard output.
+The first line of standard input is a request in JSON. Standard input stays open while the capture is wanted.
+When standard input ends, the capture and all of its processes are ended, so that none outlives the
+connection. The capture's output goes to standard error. The graph's file goes to standard output.
 """
 
 import json
@@ -14,13 +14,13 @@ import subprocess
 import sys
 import time
 
-TIME_TO_END = 2  # seconds between a request to end and the end by force
-BETWEEN_LOOKS = 0.1  # seconds
+TIME_TO_END = 2  # seconds between SIGTERM and SIGKILL
+BETWEEN_LOOKS = 0.1  # seconds between two checks whether the capture is still wanted
 ENDED = 130
 
 
 class Refused(Exception):
-    """One sentence for the person at the window."""
+    """An error whose message is one sentence for the person at the window."""
 
 
 def end(process):
@@ -36,13 +36,13 @@ def end(process):
 
 
 def is_unwanted():
-    """Waits for a moment, and says whether the other end is gone."""
+    """Waits for a moment, and says whether standard input has ended."""
     ready, _, _ = select.select([0], [], [], BETWEEN_LOOKS)
     return bool(ready) and not os.read(0, 65536)
 
 
 def command_of(request):
-    """Returns the words that start the capture: a module of this Python, or the program rematlas."""
+    """Returns the command that starts the capture: a module of this Python, or the program rematlas."""
     if request["module"]:
         return [sys.executable, "-m", *request["words"]]
     beside = os.path.dirname(sys.executable)
@@ -55,7 +55,7 @@ def command_of(request):
 
 
 def captured(request):
-    """Returns the exit status of the capture."""
+    """Runs the capture and returns its exit status."""
     if os.path.exists(request["output"]) and not request["replace"]:
         raise Refused(f"{request['output']} is there already: name another graph file")
     environment = {**os.environ, "REMATLAS_TRACEBACK": "1"}

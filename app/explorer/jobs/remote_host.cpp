@@ -13,14 +13,15 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int no_connection = 255;  ///< exit status of ssh itself
-constexpr int most_words = 500;     ///< characters of what the other machine said
+constexpr int most_words = 500;     ///< most characters that are kept of the other machine's messages
 
 QString last_line(const QByteArray& said) {
     const QStringList lines = QString::fromUtf8(said).split('\n', Qt::SkipEmptyParts);
     return lines.isEmpty() ? QString() : lines.last().trimmed().left(most_words);
 }
 
-/// Without a cache, copies are kept until the explorer ends, in a folder that only this user can read.
+/// Returns the folder of the file's copy. Without a cache, copies are kept until the explorer ends, in a
+/// folder that only this user can read.
 QString folder_of_copies(const RemoteFile& file) {
     static const QTemporaryDir until_the_end;
     const std::filesystem::path cache = cache_folder();
@@ -43,7 +44,7 @@ QString url_of(const RemoteFile& file) {
 }
 
 Result<RemoteFile> remote_file(const QString& url) {
-    // No host begins with a dash: ssh would take it for an option.
+    // A host must not begin with a dash, because ssh would take it for an option.
     static const QRegularExpression form(
         R"(^ssh://((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*)(?::(\d{1,5}))?/(.+)$)");
     const QRegularExpressionMatch match = form.match(url);

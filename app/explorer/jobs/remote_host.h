@@ -1,4 +1,4 @@
-// Files and programs of another machine, over ssh: nothing runs there but what the explorer asks for.
+// Files and programs of another machine, over ssh. Nothing runs there except what the explorer asks for.
 //
 // A file there is named ssh://[user@]host[:port]/path. A path that begins with /~/ is in the user's home.
 // The explorer cannot ask for passwords: a key or an agent must let ssh in.
@@ -15,53 +15,54 @@
 namespace rematlas::explorer {
 
 struct RemoteHost {
-    QString name;  ///< "user@host", as ssh takes it
-    int port = 0;  ///< 0: the usual one
+    QString name;  ///< "user@host", in the form that ssh takes
+    int port = 0;  ///< 0: ssh's default
     bool operator==(const RemoteHost&) const = default;
 };
 
 struct RemoteFile {
     RemoteHost host;
-    QString path;  ///< absolute, or in the home without a slash in front
+    QString path;  ///< absolute, or relative to the home folder
 };
 
 bool is_remote(const QString& path);
 
-/// ssh://[user@]host[:port]/path, of which `remote_file` makes the same file again.
+/// Returns ssh://[user@]host[:port]/path. `remote_file` makes the same file from it.
 QString url_of(const RemoteFile& file);
 
-/// Errors: no host, no path, or characters that no host has.
+/// Fails if the URL has no host or no path, or characters that no host name has.
 Result<RemoteFile> remote_file(const QString& url);
 
-/// For a POSIX shell: one word, whatever is in it.
+/// Quotes the text so that it is one word for a POSIX shell, whatever characters it has.
 QString shell_word(const QString& text);
 
-/// The words behind `ssh`, for a command of a POSIX shell there.
+/// Returns the arguments of `ssh` that run a command of a POSIX shell on the host.
 QStringList ssh_words(const RemoteHost& host, const QString& command);
 
-/// What to tell where ssh ended with a status of its own: it could not connect, or was not let in. Empty: the
-/// status is the command's.
+/// Returns a message for people if ssh itself failed: it could not connect, or was not let in. Returns an
+/// empty string if the exit status is that of the command.
 QString why_not_connected(const RemoteHost& host, int exit, const QByteArray& said);
 
 struct RemoteAnswer {
-    int exit = -1;  ///< of the command
+    int exit = -1;  ///< exit status of the command
     QByteArray out;
     QByteArray err;
 };
 
-/// Runs a command of a POSIX shell there with `input`, and waits; ends ssh when `stop` says so. For threads
-/// other than the GUI's. Errors: ssh is not there, cannot connect or is not let in, and `stopped`.
+/// Runs a command of a POSIX shell on the host with `input`, and waits. Ends ssh when `stop` is requested.
+/// Must not be called from the GUI's thread. Errors: ssh is not installed, cannot connect or is not let in;
+/// `stopped`.
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop);
 
-/// Where the file's copy is here, or will be: in the cache, in a folder for its host and folder there.
+/// Returns the path of the file's local copy, which need not exist yet: in the cache, in a folder for the
+/// file's host and folder.
 QString copy_of(const RemoteFile& file);
 
-/// Writes the copy. Errors: what cannot be written here.
+/// Writes the local copy. Fails if it cannot be written.
 Result<void> keep_copy(const RemoteFile& file, const QByteArray& content);
 
-/// Copies the file to `copy_of`, and returns that path.
-/// Errors: as above, what the machine says of the file, and what cannot be written here.
+/// Errors: those of `run_there`, a file that cannot be read there, and a copy that cannot be written here.
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-// Scripts of ours that a Python of another machine runs. Only ssh's command line meets a shell: a script and
-// what it is asked come as its input.
+// Runs our own scripts with a Python of another machine. A shell sees only ssh's command line; the script and
+// its request are sent as standard input.
 //
 //     const RemoteScript survey = script_there(host, python, "python_survey.py", {"/models/nets.py"});
 //     process.start("ssh", survey.words);
@@ -14,17 +14,17 @@
 
 namespace rematlas::explorer {
 
-/// The text of one of the scripts within the program (explorer.qrc).
+/// Returns the text of a script that is built into the program (explorer.qrc).
 QByteArray own_script(const QString& name);
 
 struct RemoteScript {
-    QStringList words;  ///< behind `ssh`
-    QByteArray input;   ///< begins with the script; more may follow
+    QStringList words;  ///< the arguments of `ssh`
+    QByteArray input;   ///< begins with the script; the caller may write more after it
 };
 
-/// `python`: an interpreter there, or the folder of an environment, which may begin with ~/. Empty: that of
-/// $REMATLAS_PYTHON or $VIRTUAL_ENV there, else the one that the program `rematlas` there belongs to, else
-/// `python3`. `words`: what the script is given; one that begins with ~/ is in the home there.
+/// `python`: an interpreter on the host, or the folder of an environment; it may begin with ~/. If empty: the
+/// Python of the host's $REMATLAS_PYTHON or $VIRTUAL_ENV, else the one that the program `rematlas` there
+/// uses, else `python3`. `words`: the arguments of the script; a leading ~/ stands for the home folder there.
 RemoteScript script_there(const RemoteHost& host, const QString& python, const QString& script,
                           const QStringList& words);
 

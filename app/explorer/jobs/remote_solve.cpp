@@ -15,7 +15,8 @@ QString told(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<int>(text.size()));
 }
 
-/// A folder of its own there, which goes with the command. The graph comes as the input.
+/// Returns a shell command that makes a temporary folder on the remote machine, solves in it, and removes it
+/// at the end. The graph is sent through standard input.
 QString command_of(const SolveRequest& request, Bytes budget) {
     QString flags =
         QStringLiteral(" --budget %1 --solver %2 --time-limit %3ms --threads %4 --gap %5 --json")
@@ -54,7 +55,8 @@ Result<Outcome> infeasible_from(const QByteArray& text, Bytes budget, const std:
     if (!parsed) return parsed.error();
     try {
         const Fields answer(*parsed, host);
-        // Field by field: GCC 12 frees members of an aggregate twice if a later one throws.
+        // The fields are set one by one, because GCC 12 frees members of an aggregate twice if a later
+        // initializer throws.
         Infeasible none;
         none.needed = Bytes(answer.integer("needed_bytes"));
         none.proven = answer.boolean_or("proven", false);

@@ -1,4 +1,4 @@
-// Solvers that run on another machine: `rematlas solve` there, on the bytes of the graph that is open here.
+// Runs solvers on another machine: `rematlas solve` there, on the bytes of the graph that is open here.
 #pragma once
 
 #include "app/explorer/jobs/remote_host.h"
@@ -7,9 +7,9 @@
 
 namespace rematlas::explorer {
 
-/// Waits for the answer; the machine gives up after the request's time by itself. For threads other than the
-/// GUI's. Errors: those of `run_there`; no program rematlas there; an answer that is no schedule of this
-/// graph, is above the budget or breaks a pin; a request that the command line cannot be asked.
+/// Waits for the answer. The other machine stops by itself after the request's time. Must not be called from
+/// the GUI's thread. Errors: those of `run_there`; no program rematlas on the host; a schedule that is not of
+/// this graph or breaks a pin; a request that the command line cannot express.
 Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, const SolveRequest& request);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// Solving in the background: progress, incumbents, cancel, and answers in plain words.
+// Solves in the background, with progress, incumbents, cancellation, and answers in plain words.
 #pragma once
 
 #include <QList>
@@ -16,52 +16,56 @@
 
 namespace rematlas::explorer {
 
-/// Why there is no schedule, for people: one headline, then where the memory is needed and the tensors that
+/// Says to people why there is no schedule: a headline, then where the memory is needed and the tensors that
 /// fill it.
 struct NoScheduleReport {
     QString headline;
-    QString place;                            ///< which op needs the memory, or that the results do
-    QList<QPair<QString, QString>> heaviest;  ///< tensor and bytes
-    QString rest;                             ///< what is not in the list
+    QString place;                            ///< which op needs the memory, or that the results need it
+    QList<QPair<QString, QString>> heaviest;  ///< names and bytes of the heaviest tensors
+    QString rest;                             ///< a line on the tensors that are not in the list
     Bytes needed;
-    ScheduleClass over = ScheduleClass::any_order;  ///< whose schedules all need so much
+    ScheduleClass over = ScheduleClass::any_order;  ///< the class whose schedules all need `needed`
     bool proven = false;
     OpId op;
     std::vector<TensorId> dominant;
 };
 NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible);
 
-/// One at a time; starting again replaces what runs. Signals arrive on the owner's thread. A solver that is
-/// cancelled or replaced hands over what it has found by `left`.
+/// Runs one solver at a time; starting again replaces the running one. Signals arrive on the owner's thread.
+/// A solver that is cancelled or replaced still delivers its best schedule so far, through `left`.
 class SolveController : public QObject {
     Q_OBJECT
   public:
     explicit SolveController(QObject* parent = nullptr);
 
-    /// Its stop token is the controller's.
+    /// The controller sets the request's stop token and cache.
     void solve(GraphPtr graph, SolveRequest request);
-    /// Solvers run there from now on; nothing: on this machine.
+    /// Sets the machine on which solvers run from now on; none: this machine.
     void set_host(std::optional<RemoteHost> host) { host_ = std::move(host); }
     const std::optional<RemoteHost>& host() const { return host_; }
-    /// The solver is asked for its best so far, which still arrives.
+    /// Asks the solver for its best schedule so far, which is still delivered.
     void finish_early();
-    /// Whether the answer that came last was asked for before its time was over.
+    /// Says whether `finish_early` was called for the last solve.
     bool was_finished_early() const { return was_finished_early_; }
-    /// Nothing arrives any more but `left`.
+    /// Cancels the solver. Afterwards no signal except `left` and `finished` arrives.
     void cancel();
     bool running() const { return job_.running(); }
 
-    /// Tests replace the solvers with this.
+    /// Tests replace the solvers with this function.
     using SolveFunction =
         std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&, const Progress&)>;
     void set_solve_function(SolveFunction function) { solve_ = std::move(function); }
 
   signals:
     void started();
-    void improved(double overhead, qint64 peak, double bound, double fraction);  ///< bound < 0: none known
+    /// The running solver has found a better schedule or a better bound. A negative `bound` means that none
+    /// is known.
+    void improved(double overhead, qint64 peak, double bound, double fraction);
     void solved(rematlas::explorer::SchedulePtr schedule);
-    void left(rematlas::explorer::SchedulePtr schedule);  ///< the best so far of one that was not waited for
-    void infeasible(const rematlas::explorer::NoScheduleReport& report, qint64 smallest_found);  ///< -1: none
+    /// Emitted with the best schedule of a solver that was cancelled or replaced.
+    void left(rematlas::explorer::SchedulePtr schedule);
+    /// `smallest_found`: the smallest peak that was found, in bytes; -1: none.
+    void infeasible(const rematlas::explorer::NoScheduleReport& report, qint64 smallest_found);
     void failed(const QString& message);
     void finished(bool cancelled);
 
@@ -69,12 +73,11 @@ class SolveController : public QObject {
     SolveFunction solve_;
     std::optional<RemoteHost> host_;
     bool was_finished_early_ = false;
-    std::shared_ptr<std::atomic<bool>> is_dropped_;  ///< whether nobody waits for what runs now
+    std::shared_ptr<std::atomic<bool>> is_dropped_;  ///< whether the running solver was cancelled or replaced
     BackgroundJob job_;
 };
 
-/// Finds the smallest budget for which a schedule is known, so that the slider starts where schedules begin
-/// to exist.
+/// Finds the smallest budget for which a schedule is known, so that the slider can start there.
 class SmallestBudgetProbe : public QObject {
     Q_OBJECT
   public:

@@ -1,4 +1,4 @@
-// A sweep in the background: points arrive as they are found, each with the steps of its schedule.
+// Runs a sweep in the background. Points arrive as they are found, each with the steps of its schedule.
 #pragma once
 
 #include <QObject>
@@ -14,7 +14,7 @@
 
 namespace rematlas::explorer {
 
-/// A point of a sweep, with what it was asked for.
+/// A point of a sweep, with the solver and copies that it was found with.
 struct SweptPoint {
     std::string solver;
     Copies copies;
@@ -32,9 +32,9 @@ class SweepController : public QObject {
     void stop() { job_.cancel(); }
     bool running() const { return job_.running(); }
 
-    /// A sweep from a file; its points have no steps.
+    /// Shows this sweep. Points of a sweep from a file have no steps.
     void set_sweep(Sweep sweep);
-    /// Its points show the bounds that are known of their questions.
+    /// Raises the bounds of the points to those that are known for the same questions.
     void raise_bounds(const Graph& graph, const KnownAnswers& known);
     void clear();
     const Sweep& sweep() const { return sweep_; }
@@ -43,7 +43,8 @@ class SweepController : public QObject {
   signals:
     void started();
     void changed();
-    /// With its steps; also when it became better, by what was found at another budget.
+    /// Emitted for each new point, with its steps, and for a point that a schedule found at another budget
+    /// improved.
     void point_found(const rematlas::explorer::SweptPoint& found);
     void progressed(int done, int total);
     void failed(const QString& message);
@@ -57,7 +58,7 @@ class SweepController : public QObject {
     BackgroundJob job_;
 };
 
-/// The schedule behind a sweep's point. The point must hold its steps.
+/// Returns the schedule of a sweep's point, which must hold its steps.
 Schedule schedule_of(const LoadedGraph& graph, const SweptPoint& found, Pins pins = {});
 
 }  // namespace rematlas::explorer

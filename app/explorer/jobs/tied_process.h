@@ -1,12 +1,12 @@
-// A child process that ends with the explorer, however the explorer ends: nobody needs a capture whose
-// window is gone.
+// A child process that ends when the explorer ends, in whatever way: nobody needs a capture without its
+// window.
 #pragma once
 
 #include <QProcess>
 
 namespace rematlas::explorer {
 
-/// It ends, too, once the thread is over that has started it.
+/// The process also ends when the thread that has started it ends.
 class TiedProcess : public QProcess {
     Q_OBJECT
   public:

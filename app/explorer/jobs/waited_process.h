@@ -1,4 +1,4 @@
-// A child process that a thread waits for, and kills when the thread is to stop.
+// Waits for a child process, and kills it when the waiting thread must stop.
 #pragma once
 
 #include <QProcess>
@@ -6,10 +6,11 @@
 
 namespace rematlas::explorer {
 
-/// Waits until the process, which has started, is over. Returns false if `stop` came first: the process is
-/// killed then. For threads other than the GUI's.
+/// Waits until the process, which must have been started, is over. Returns false if `stop` was requested
+/// first; the process is then killed. Must not be called from the GUI's thread.
 inline bool is_over_before(QProcess& process, const std::stop_token& stop) {
-    constexpr int between_looks = 50, to_die = 2000;  // milliseconds
+    // Milliseconds between two checks of `stop`, and until a killed process must have ended.
+    constexpr int between_looks = 50, to_die = 2000;
     while (!process.waitForFinished(between_looks)) {
         if (process.state() == QProcess::NotRunning) break;
         if (!stop.stop_requested()) continue;

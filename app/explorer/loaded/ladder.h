@@ -1,4 +1,4 @@
-// A ladder graph as it is shown.
+// The ladder graph that is shown.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,13 @@
 
 namespace rematlas::explorer {
 
-/// A view and where its items lie; a value shared with the painting. Sizes are points at zoom 1.
+/// A view and the places of its items. Never changed once built: the painting code shares it. Sizes are
+/// points at zoom 1.
 struct Ladder {
     GraphPtr graph;
-    SchedulePtr schedule;  ///< whose decisions the view has; null: none
+    SchedulePtr schedule;  ///< the schedule whose decisions are in the view; null: none
     ExpandedBlocks expanded;
-    int depth = 1;  ///< levels that were expanded before single blocks were
+    int depth = 1;  ///< levels that were expanded before single blocks were expanded
     BlockView view;
     Layout layout;
     IdVector<OpId, int> item_of;        ///< the item that shows the op, itself or within a collapsed block
@@ -22,7 +23,7 @@ struct Ladder {
 };
 using LadderPtr = std::shared_ptr<const Ladder>;
 
-/// What an item stands for when it is selected.
+/// Returns the selection that a click on the item makes.
 inline Selected selected_of(const BlockViewItem& item) {
     if (item.op.valid()) return Selected::of(item.op);
     return item.run.empty() ? Selected::of(item.block) : Selected::of_run(item.run);

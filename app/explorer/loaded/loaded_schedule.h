@@ -1,4 +1,4 @@
-// A schedule of a loaded graph with its simulation, its check, and what it decides for each op and tensor.
+// A schedule of a loaded graph with its simulation, its check, and its decision for each op and tensor.
 #pragma once
 
 #include <filesystem>
@@ -20,35 +20,37 @@ struct LoadedSchedule {
     GraphPtr graph;
     Schedule schedule;
     CheckReport report;
-    Simulation simulation;       ///< empty when the steps are not executable
-    std::filesystem::path path;  ///< empty for one that was solved here and not yet saved
+    Simulation simulation;       ///< empty if the steps cannot be executed
+    std::filesystem::path path;  ///< empty for a schedule that was solved here and is not saved yet
 
-    Decisions decisions;           ///< runs of ops, fates of tensors
-    IdVector<OpId, Decision> ops;  ///< offload where an output is offloaded, else by the op's runs
+    Decisions decisions;           ///< the number of runs of each op, and the decision for each tensor
+    IdVector<OpId, Decision> ops;  ///< offload if an output is offloaded, else by the number of runs
     IdVector<OpId, std::vector<int>> steps_of;  ///< indices of the op's run steps
-    Nanoseconds extra_time;                     ///< of the runs after the first
+    Nanoseconds extra_time;                     ///< time of all runs of ops except the first ones
     int reruns = 0;
 
     bool ok() const { return report.ok(); }
 };
 using SchedulePtr = std::shared_ptr<const LoadedSchedule>;
 
-/// Checks, simulates and derives. Cost: linear in the steps.
+/// Checks and simulates the schedule. Cost: linear in the steps.
 SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem::path path = {});
 
-/// The same schedule on the same graph in other blocks (`in_blocks_of`).
+/// Returns the same schedule with the same graph grouped into other blocks (`in_blocks_of`).
 SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph);
 
-/// Time of a block's runs after the first, over the time of one run of each of its ops.
+/// Returns the time of the reruns of a block's ops, divided by the time of one run of each of its ops. If the
+/// ops take no time, returns reruns per op.
 double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 
-/// The step of the range during which the most is held; -1 for a schedule that cannot be played.
+/// Returns the step of the range during which the most bytes are held; -1 if the schedule cannot be
+/// simulated.
 int heaviest_step(const LoadedSchedule& schedule, const StepRange& range);
 
-/// What runs when, for painting. Empty for a schedule that cannot be played.
+/// Returns what runs when, for painting. Empty for a schedule that cannot be simulated.
 LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis);
 
-/// The schedule that runs each op once and frees each tensor after its last use.
+/// Returns the schedule that runs each op once and frees each tensor after its last use.
 Schedule keep_all_schedule(const LoadedGraph& graph);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// A measurement by torch, read and made ready for pictures.
+// A measurement by torch, prepared for pictures.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +15,11 @@ namespace rematlas::explorer {
 struct Measurement {
     std::filesystem::path path;
     MeasuredMemory memory;
-    std::vector<MeasuredBands> bands = {};  ///< of each device
+    std::vector<MeasuredBands> bands = {};  ///< one for each device
 };
 using MeasurementPtr = std::shared_ptr<const Measurement>;
 
-/// Any thread may call it. Errors: one line that names the file.
+/// Reads a measurement. Any thread may call it. Errors: one line that names the file.
 Result<MeasurementPtr> load_measurement(const std::filesystem::path& path, std::stop_token stop = {});
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// How a plan that copies to the host would do over another link.
+// Says how a plan that copies to the host would do over another link.
 //
 //     Result<OverLink> faster = over_link(*schedule, *links_named("pcie5"));
 //     faster->overhead;                                   // of the same steps, not solved again
@@ -9,18 +9,18 @@
 
 namespace rematlas::explorer {
 
-/// Steps of a plan on the clock of some link.
+/// The times of a plan's steps over some link.
 struct OverLink {
     Nanoseconds time;
     double overhead = 1;
-    Nanoseconds waits;  ///< of the device, for what is under way: the time in which it runs nothing
+    Nanoseconds waits;  ///< time in which the device runs nothing, because it waits for copies or host runs
 };
 
-/// As the plan is.
+/// Returns the times over the plan's own links.
 OverLink over_own_link(const LoadedSchedule& schedule);
 
-/// The same steps over other links. Errors: a step that is not possible then, since what it touches would
-/// still be under way. Cost: near linear in the steps.
+/// Returns the times of the same steps over other links. Fails if a step is not possible then, because a
+/// tensor that it touches would still be in a copy. Cost: nearly linear in the steps.
 Result<OverLink> over_link(const LoadedSchedule& schedule, const Links& links);
 
 }  // namespace rematlas::explorer

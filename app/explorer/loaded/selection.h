@@ -1,5 +1,5 @@
-// What the user has selected, shared by all views: a block or an op, a step of the schedule under the cursor,
-// and the part of the schedule that is looked at.
+// The selection of the user, shared by all views: a block or an op, the step of the schedule under the
+// cursor, and the part of the schedule that is looked at.
 #pragma once
 
 #include <QObject>
@@ -13,9 +13,9 @@ namespace rematlas::explorer {
 
 /// A block, a run of equal blocks, an op, or nothing.
 struct Selected {
-    BlockId block;  ///< of a run the first
+    BlockId block;  ///< the block; for a run of blocks, the first one
     OpId op;
-    std::vector<BlockId> run;  ///< all blocks of a run that is folded into one; else empty
+    std::vector<BlockId> run;  ///< all blocks of a folded run; else empty
 
     static Selected of(BlockId block) { return {block, OpId(), {}}; }
     static Selected of(OpId op) { return {BlockId(), op, {}}; }
@@ -24,10 +24,10 @@ struct Selected {
     bool operator==(const Selected&) const = default;
 };
 
-/// Of what is held at the cursor, what is asked for as bars over time.
+/// Which of the tensors that are held at the cursor to show as bars over time.
 struct LifetimesOf {
-    TensorId tensor = {};  ///< stands out; invalid: none does
-    QString part = {};     ///< as the band of the memory is called; empty: all
+    TensorId tensor = {};  ///< the tensor to highlight; invalid: none
+    QString part = {};     ///< the name of a band of the memory picture; empty: all bands
 };
 
 class Selection : public QObject {
@@ -36,7 +36,7 @@ class Selection : public QObject {
     using QObject::QObject;
 
     const Selected& current() const { return current_; }
-    int cursor() const { return cursor_; }  ///< step index, -1 for none
+    int cursor() const { return cursor_; }  ///< index of a step; -1: none
 
     void select(const Selected& selected) {
         if (selected == current_) return;
@@ -48,14 +48,13 @@ class Selection : public QObject {
         cursor_ = step;
         emit cursor_moved(cursor_);
     }
-    /// The part of the schedule that is looked at.
     const StepRange& range() const { return range_; }
     void set_range(const StepRange& range) {
         if (range == range_) return;
         range_ = range;
         emit range_changed(range_);
     }
-    /// The graph should show it, whatever it takes.
+    /// Asks the graph to show this block or op, expanding blocks if needed.
     void reveal(const Selected& selected) { emit reveal_requested(selected); }
     void ask_lifetimes(const LifetimesOf& of) { emit lifetimes_asked(of); }
     void clear() {

@@ -1,9 +1,9 @@
-// A part of a schedule.
+// The part of a schedule that is looked at, as a range of its steps.
 #pragma once
 
 namespace rematlas::explorer {
 
-/// Steps of a schedule, both ends included; all of them when `first` is -1.
+/// A range of steps, both ends included; all steps if `first` is -1.
 struct StepRange {
     int first = -1, last = -1;
 

@@ -1,5 +1,4 @@
-// Device profiles among the devices that a list offers: from shapes alone, as on a card that need not be
-// there.
+// Offers device profiles in a list of devices: planning from shapes for a card that need not be installed.
 #pragma once
 
 #include <QComboBox>
@@ -8,16 +7,17 @@
 
 namespace rematlas::explorer {
 
-/// "CUDA", with the models of the GPUs where they are known: "CUDA: NVIDIA H200 (8 of them)".
+/// Returns "CUDA", with the names of the GPUs if they are known: "CUDA: NVIDIA H200 (8 of them)".
 QString cuda_title(const QStringList& gpus);
 
-/// Below a separator, each with the data "meta".
+/// Adds the profiles below a separator, each with the data "meta".
 void add_profiles(QComboBox& devices);
 
-/// The name of the profile that is chosen; empty: another device is.
+/// Returns the name of the chosen profile; empty if another device is chosen.
 QString profile_chosen(const QComboBox& devices);
 
-/// Chooses a device by its data, and of "meta" by its profile. Does nothing where it is not on the list.
+/// Chooses a device by its data, and a profile ("meta") by its name too. Does nothing if it is not on the
+/// list.
 void choose_device(QComboBox& devices, const QString& device, const QString& profile);
 
 }  // namespace rematlas::explorer

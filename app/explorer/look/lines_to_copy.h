@@ -1,4 +1,4 @@
-// Lines of a program in a fixed font, with a button that copies them.
+// Shows lines of a program in a fixed font, with a button that copies them.
 #pragma once
 
 #include <QString>
@@ -6,7 +6,8 @@
 
 namespace rematlas::explorer {
 
-/// Below a title. `name` is the object name of the lines, which are selectable and come into focus by Tab.
+/// Adds the lines below a title. `name` is the object name of the widget with the lines; the text can be
+/// selected, and Tab gives the widget the focus.
 void add_lines_to_copy(QVBoxLayout& layout, const QString& title, const QString& lines, const QString& name);
 
 }  // namespace rematlas::explorer

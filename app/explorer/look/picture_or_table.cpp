@@ -12,9 +12,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int corner = 20;  ///< of the button, pixels
+constexpr int corner = 20;  ///< size of the button, in pixels
 
-/// "Step 12, What run, Name mm #3", without empty cells.
+/// Returns the row's non-empty cells as text: "Step 12, What run, Name mm #3".
 QString described(const FiguresTable& figures, int row) {
     if (row < 0) return {};
     QStringList parts;
@@ -126,9 +126,10 @@ void PictureOrTable::place() {
     button_->raise();
 }
 
-/// Who came by the keyboard is shown where the focus is.
+/// Shows a frame around the picture when it gets the focus by the keyboard.
 bool PictureOrTable::eventFilter(QObject* object, QEvent* event) {
-    // What the picture needs has changed: a dock asks this widget, which has no layout that would tell it.
+    // The picture's size hint has changed. A dock asks this widget for its size, and this widget has no
+    // layout that would pass the change on.
     if (object == picture_ && event->type() == QEvent::LayoutRequest) updateGeometry();
     if (object != painted_) return QWidget::eventFilter(object, event);
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {

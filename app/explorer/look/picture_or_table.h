@@ -1,6 +1,6 @@
-// A painted view and the same as a table, one of which is seen: a button in the corner changes over.
+// A painted view and a table of the same data. A button in the corner switches between the two.
 //
-// The row of what is selected describes the picture to screen readers.
+// The table's row of the selection describes the picture to screen readers.
 #pragma once
 
 #include <QAction>
@@ -17,8 +17,9 @@ namespace rematlas::explorer {
 class PictureOrTable : public QWidget {
     Q_OBJECT
   public:
-    /// Takes the picture and the table. `painted` is the widget of the picture that has the focus, is named and
-    /// described. Both widgets and the table are called after `name`.
+    /// Owns the picture and the table. `painted` is the widget inside `picture` (or `picture` itself) that
+    /// takes the focus and gets the accessible name and description. `name` is the accessible name of
+    /// `painted`; the names of the table and the button are derived from it.
     PictureOrTable(QWidget* picture, QWidget* painted, FiguresTable* table, const QString& name);
 
     bool shows_table() const { return button_->isChecked(); }
@@ -26,18 +27,18 @@ class PictureOrTable : public QWidget {
     QWidget& picture() { return *picture_; }
     QTreeView& table() { return *list_; }
     FiguresTable& figures() { return *figures_; }
-    /// The rows that are selected, as text on the clipboard; all rows where none is.
+    /// Copies the selected rows to the clipboard as text; all rows if none is selected.
     void copy() const;
-    /// Marks the row, without telling that it was chosen; -1 marks none.
+    /// Marks the row without emitting `chosen`; -1 marks none.
     void follow(int row);
     QSize sizeHint() const override { return picture_->sizeHint(); }
     QSize minimumSizeHint() const override { return picture_->minimumSizeHint(); }
-    /// To the picture or the table.
+    /// Gives the focus to the picture or the table, whichever is shown.
     void take_focus();
 
   signals:
-    void chosen(int row);     ///< of the model: it became the current one
-    void activated(int row);  ///< by Enter or a double click
+    void chosen(int row);     ///< this row of the model became the current one
+    void activated(int row);  ///< the row was activated by Enter or a double click
 
   protected:
     bool eventFilter(QObject* object, QEvent* event) override;
@@ -53,7 +54,7 @@ class PictureOrTable : public QWidget {
     QSortFilterProxyModel* sorted_;
     QTreeView* list_ = nullptr;
     QToolButton* button_;
-    QFrame* frame_;  ///< around the picture while it has the focus
+    QFrame* frame_;  ///< around the picture while it has the focus by the keyboard
     bool following_ = false;
 };
 

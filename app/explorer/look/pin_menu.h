@@ -1,4 +1,4 @@
-// The entries that pin what is selected, for every menu that is opened on a block or an op.
+// Menu entries that pin the selected block or op, for every menu that is opened on one.
 #pragma once
 
 #include <QAbstractItemView>
@@ -8,11 +8,11 @@
 
 namespace rematlas::explorer {
 
-/// Keep, recompute and no pin, and the same for all layers like it; those that cannot be are grey. Nothing where
-/// nothing is selected.
+/// Adds entries for keep, recompute and no pin, and for keep and recompute of all blocks like the selected
+/// one. Entries that are not possible are disabled. Adds nothing if nothing is selected.
 void add_pin_actions(QMenu& menu, Session& session);
 
-/// A menu of these entries on a list whose rows are selected by a click.
+/// Gives a list a context menu with these entries. A click on a row of the list must select its block or op.
 void open_pin_menu_on(QAbstractItemView& list, Session& session);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// The painters' canvas over a QPainter: what they put into files as SVG, PNG and PDF, on the screen.
+// The painters' canvas over a QPainter: shows on the screen what is written to SVG, PNG and PDF files.
 #pragma once
 
 #include <QColor>
@@ -8,9 +8,9 @@
 
 namespace rematlas::explorer {
 
-/// Draws in the painter's coordinates. The painter must live as long and be active. `smooth` edges take time,
-/// and are not seen where all is small.
-/// Groups and their tooltips do nothing: windows find out themselves what is under the pointer.
+/// Draws in the painter's coordinates. The painter must outlive the canvas and be active. `smooth` edges take
+/// time, and are not noticed if everything is small. Groups and their tooltips do nothing: views find out
+/// themselves what is under the pointer.
 class QtCanvas final : public Canvas {
   public:
     explicit QtCanvas(QPainter& painter, bool smooth = true);

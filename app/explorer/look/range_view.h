@@ -1,4 +1,4 @@
-// A picture over an axis of which a part is shown, for the windows beside the main one.
+// A picture over an axis of which a part is shown, for windows other than the main one.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor there. Double click: show all.
 #pragma once
@@ -16,28 +16,28 @@ class RangeView : public QWidget {
   public:
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    /// Nothing while the view is empty.
+    /// Does nothing while the view is empty.
     void show_all();
 
   protected:
     RangeView(const QString& object_name, const QString& accessible_name, QWidget* parent);
 
     virtual bool is_empty() const = 0;
-    /// From 0 on.
+    /// The length of the axis, which begins at 0.
     virtual double length() const = 0;
-    /// Where the axis is on the screen. Only while the view is not empty.
+    /// Where the axis is on the screen. May only be called while the view is not empty.
     virtual Rect axis_area() = 0;
-    /// Another part is shown, or the view has another size. Paints it.
+    /// Called when another part is shown or the view has another size. Must repaint the view.
     virtual void show_range() = 0;
-    /// A click at a value of the axis.
+    /// Called for a click at a value of the axis.
     virtual void click(double at) = 0;
 
     const ShownRange& shown() const { return shown_; }
-    /// At least a small part of the axis, and within it.
+    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
     void set_range(double from, double to);
-    /// Moves the part that is shown to a value that it does not show.
+    /// If the value is not shown, shows a part of the same length around it.
     void bring_into_sight(double at);
-    /// The keys that all such views have; `middle` is where they zoom.
+    /// Adds the keys that all such views have. `middle` returns the value at which they zoom.
     void add_range_keys(ViewKeys& keys, const std::function<double()>& middle);
 
     void resizeEvent(QResizeEvent* event) override;

@@ -8,12 +8,12 @@
 namespace rematlas::explorer::theme {
 
 struct Shades {
-    QColor ink, muted, faint;          ///< text, text that stays in the background, text that is switched off
-    QColor base, panel, line, border;  ///< grounds of views and of what is around them, and what is between
-    QColor accent, on_accent;          ///< links, frames and the main button, and the text on it
+    QColor ink, muted, faint;          ///< text: normal, less important, disabled
+    QColor base, panel, line, border;  ///< backgrounds of views and of panels; separators; borders
+    QColor accent, on_accent;          ///< links, frames and the main button; the text on the main button
     QColor accent_hover, accent_off;
-    QColor hover, pressed, selected;  ///< grounds
-    QColor groove, handle;            ///< of bars
+    QColor hover, pressed, selected;  ///< backgrounds
+    QColor groove, handle;            ///< of scroll bars and sliders
     QColor danger, danger_ground, good;
     QColor icon;
     QColor alternate;
@@ -23,8 +23,8 @@ const Shades& light_shades();
 const Shades& dark_shades();
 
 QPalette palette_of(const Shades& shades);
-/// For the whole application. Labels follow their properties: `quiet`, `danger`; `page` gives a widget the ground of
-/// views.
+/// Returns the style sheet of the whole application. The widget property `page` gives the background of
+/// views; `quiet` and `danger` give labels their text colours.
 QString style_sheet_of(const Shades& shades);
 
 }  // namespace rematlas::explorer::theme

@@ -6,7 +6,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double least_part = 1e-5;  ///< of the axis
+constexpr double least_part = 1e-5;  ///< the smallest part of the axis that can be shown
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 
 namespace rematlas::explorer {
 
-inline constexpr double click_reach = 4;  ///< pixels that a hand moves while it clicks
+/// A mouse that moves less than this (pixels) between press and release makes a click.
+inline constexpr double click_reach = 4;
 
 class ShownRange {
   public:
@@ -17,16 +18,17 @@ class ShownRange {
     bool contains(double at) const { return at >= from_ && at <= to_; }
     bool is_all() const;
 
-    void show_all(double length);  ///< of an axis from 0 to `length`
-    /// At least a small part of the axis, and within it.
+    void show_all(double length);  ///< shows all of an axis from 0 to `length`
+    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
     void set(double from, double to);
-    /// `at` stays where it is; a factor below 1 shows less.
+    /// Zooms so that `at` keeps its place on the screen; a factor below 1 shows less.
     void zoom(double at, double factor);
 
-    /// The value at a place on the screen, where the part shown lies between `left` and `left + width`.
+    /// The value at `x` on the screen, if the shown part lies between `left` and `left + width`.
     double at(double x, double left, double width) const { return from_ + (x - left) / width * span(); }
 
-    /// The mouse went down, and moved since then: false while that may still be a click.
+    /// `press` is called when the mouse button goes down, `drag` when the mouse moves afterwards. `drag`
+    /// returns false while this may still be a click.
     void press(double x);
     bool drag(double x, double width);
     bool dragged() const { return dragged_; }
@@ -37,7 +39,7 @@ class ShownRange {
     bool dragged_ = false;
 };
 
-/// Of `ShownRange::zoom`, for a turn of the wheel in eighths of a degree.
+/// Returns the factor of `ShownRange::zoom` for a turn of the wheel, in eighths of a degree.
 double wheel_factor(int turn);
 
 }  // namespace rematlas::explorer

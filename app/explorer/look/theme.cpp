@@ -15,8 +15,8 @@
 #include "app/explorer/look/shades.h"
 #include "app/explorer/look/themed_icon.h"
 
-/// The icons lie in a static library, whose resources have to be asked for; the macro wants no namespace
-/// around it.
+/// The icons are in a static library, whose resources must be loaded explicitly. The macro must stand outside
+/// of namespaces.
 static void load_icons() {
     Q_INIT_RESOURCE(explorer);
 }
@@ -28,18 +28,19 @@ Shades now = light_shades();
 const palette::Paper* paper_now = &palette::kLight;
 Choice choice_now = Choice::light;
 
-/// Tells those who asked, and hears when the desktop's palette changes.
+/// Calls the listeners, and notices when the desktop's palette changes.
 class Changes : public QObject {
   public:
     std::vector<std::pair<QPointer<QObject>, std::function<void()>>> listeners;
 
     void tell() {
-        // What reacts may add listeners.
+        // A listener may add listeners.
         for (std::size_t i = 0; i < listeners.size(); ++i)
             if (listeners[i].first) listeners[i].second();
         std::erase_if(listeners, [](const auto& listener) { return !listener.first; });
     }
-    /// A desktop that changes its palette tells every widget: one look at it is enough, once all have heard.
+    /// A desktop that changes its palette notifies every widget. The theme is chosen again once, after all
+    /// widgets were notified.
     bool eventFilter(QObject*, QEvent* event) override {
         if (event->type() == QEvent::ThemeChange && choice_now == Choice::system && !asked_) {
             asked_ = true;
@@ -57,8 +58,9 @@ class Changes : public QObject {
 
 Changes* changes_of_theme = nullptr;
 
-/// Whatever the application has set. A desktop that tells no palette, or none any more since the application has one of
-/// its own, is what it was before; light at first.
+/// Says whether the desktop's palette is dark, whatever palette the application has set. If the desktop gives
+/// no palette, which can be because the application has set one, returns the last known answer; light at
+/// first.
 bool system_is_dark() {
     static bool dark = false;
     QApplication::setPalette(QPalette());
@@ -143,14 +145,15 @@ QIcon dot(const QColor& color) {
         painter.drawEllipse(QRectF(1.5 * scale, 1.5 * scale, 9 * scale, 9 * scale));
         pixmap.setDevicePixelRatio(scale);
         for (QIcon::Mode mode : {QIcon::Normal, QIcon::Selected})
-            icon.addPixmap(pixmap, mode);  // the dot is data: no tint
+            icon.addPixmap(pixmap, mode);  // the dot shows data, so selected rows must not tint it
     }
     return icon;
 }
 
 namespace {
 
-/// Tips tell names from graphs and files: what looks like HTML is shown as it is. Qt has no setting for it.
+/// Tooltips contain names from graphs and files, so they must be shown as plain text and not as HTML. Qt has
+/// no setting for this.
 class PlainTips : public QObject {
   public:
     bool eventFilter(QObject* watched, QEvent* event) override {

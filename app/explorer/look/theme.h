@@ -18,17 +18,17 @@ class QApplication;
 
 namespace rematlas::explorer::theme {
 
-/// What the window follows: the desktop's palette, or what the user says.
+/// Whether the desktop's palette or the user decides between light and dark.
 enum class Choice { system, light, dark };
 
-/// Colours of the theme that is in use; they change with it.
+/// Colours of the current theme; the values change with it.
 extern const QColor &ink, &muted, &faint, &line, &panel, &base, &accent, &danger, &good, &icon_color,
     &on_accent;
 
-/// What the painted views draw on.
+/// The colours of painted views.
 const palette::Paper& paper();
 
-/// While one lives, painted views draw on white paper, as for a file.
+/// While an object of this class lives, painted views use the colours of white paper, as in files.
 class WhitePaper {
   public:
     WhitePaper();
@@ -40,41 +40,43 @@ class WhitePaper {
     const palette::Paper* before_;
 };
 
-inline constexpr int gap = 8;           ///< between things of a group, pixels
-inline constexpr int margin = 12;       ///< around a panel's content
-inline constexpr int tab_padding = 10;  ///< on either side of a tab's words
-inline constexpr int least_list = 72;   ///< height of a list beside which others need room
+inline constexpr int gap = 8;           ///< pixels between widgets of a group
+inline constexpr int margin = 12;       ///< pixels around a panel's content
+inline constexpr int tab_padding = 10;  ///< pixels on either side of a tab's title
+/// The smallest height (pixels) of a list that shares its panel with other widgets.
+inline constexpr int least_list = 72;
 
 QColor of(Decision decision);
 QColor of(Phase phase);
-QColor text_of(Decision decision);  ///< the same as a colour of text
+QColor text_of(Decision decision);  ///< the same colour, made readable as text
 
 QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.
 QIcon dot(const QColor& color);
 
-/// Fusion style with our colours, and tips of plain text. Once, before there are widgets.
+/// Sets the Fusion style with our colours, and makes tooltips plain text. Must be called once, before there
+/// are widgets.
 void apply(QApplication& app, Choice choice = Choice::light);
 void choose(Choice choice);
 Choice chosen();
 bool is_dark();
-/// Whether text is brighter than what it stands on.
+/// Says whether the palette's text is brighter than its background.
 bool is_dark(const QPalette& palette);
-/// Calls `react` after each change of the theme, for as long as `context` lives: for texts that hold colours,
-/// and for pictures that are kept. What follows the palette or the style sheet needs no call.
+/// Calls `react` after each change of the theme while `context` lives: for texts that contain colours, and
+/// for cached pictures. Widgets that use the palette or the style sheet need no call.
 void on_change(QObject* context, std::function<void()> react);
 
 /// Returns a list without a tree. Its rows have the order of the model until a column is clicked; its columns
 /// are as wide as given.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
-/// Gives a widget the ground of views.
+/// Gives a widget the background of views.
 void set_on_page(QWidget& widget);
-/// A label that shows its text as it is, also where the text looks like HTML. So do the labels below.
+/// Returns a label that shows plain text, even if the text looks like HTML. The labels below do the same.
 QLabel* plain_label(const QString& text = {});
-/// A label in the quiet colour, wrapping when asked.
+/// Returns a label in the colour of less important text. `wrap`: whether its lines are wrapped.
 QLabel* quiet_label(const QString& text, bool wrap = false);
-/// A label for what went wrong, wrapping.
+/// Returns a label for error messages, with wrapped lines.
 QLabel* danger_label();
 QLabel* heading(const QString& text);
 

@@ -1,4 +1,4 @@
-// Icons that are drawn in the theme's colour at the moment they are painted.
+// Icons that are drawn in the theme's colours at the moment they are painted.
 #pragma once
 
 #include <QIconEngine>
@@ -6,7 +6,7 @@
 
 namespace rematlas::explorer::theme {
 
-/// Of a file in `:/icons`, drawn in one colour there that stands for the theme's.
+/// An icon from a file in `:/icons`, whose placeholder colours are replaced by those of the theme.
 class ThemedIcon : public QIconEngine {
   public:
     explicit ThemedIcon(QString name) : name_(std::move(name)) {}

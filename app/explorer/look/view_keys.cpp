@@ -16,12 +16,12 @@ void ViewKeys::tell(const QString& gesture, const QString& what) {
     entries_.push_back({.keys = {}, .gesture = gesture, .what = what, .act = {}});
 }
 
-/// A key of the view is no shortcut of the window while the view has the focus.
+/// While the view has the focus, a key of the view takes precedence over the window's shortcuts.
 bool ViewKeys::eventFilter(QObject*, QEvent* event) {
     const bool asks_first = event->type() == QEvent::ShortcutOverride;
     if (event->type() != QEvent::KeyPress && !asks_first) return false;
     const auto* key = static_cast<QKeyEvent*>(event);
-    // Enter and + of the keypad are those of the rows above; + needs Shift on some keyboards.
+    // Enter and + of the keypad count as the keys of the main keyboard; + needs Shift on some keyboards.
     int modifiers = key->modifiers() & ~Qt::KeypadModifier;
     if (key->key() == Qt::Key_Plus) modifiers &= ~Qt::ShiftModifier;
     const int code = key->key() == Qt::Key_Enter ? int(Qt::Key_Return) : key->key();

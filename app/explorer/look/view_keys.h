@@ -1,5 +1,5 @@
-// What keys and the mouse do in a view that has the focus. The view acts by it and the list of shortcuts shows it, so
-// that neither tells what the other does not do.
+// Defines what keys and the mouse do in a view that has the focus. The view and the list of shortcuts both
+// use these entries, so that the two agree.
 //
 //     auto* keys = new ViewKeys(*this, tr("Schedule"));
 //     keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { go(1); });
@@ -18,17 +18,17 @@ class ViewKeys : public QObject {
     Q_OBJECT
   public:
     struct Entry {
-        QList<QKeySequence> keys;  ///< any of them; none: by the mouse
-        QString gesture;           ///< of the mouse
+        QList<QKeySequence> keys;  ///< any of these keys; empty: the entry is for the mouse
+        QString gesture;           ///< the gesture of the mouse
         QString what;
         std::function<void()> act;
     };
 
-    /// Belongs to the view.
+    /// The view owns this object.
     ViewKeys(QWidget& view, const QString& title);
 
     void add(const QList<QKeySequence>& keys, const QString& what, std::function<void()> act);
-    /// For the list alone: something that the mouse does.
+    /// Adds an entry only to the list of shortcuts: a gesture of the mouse.
     void tell(const QString& gesture, const QString& what);
 
     const QString& title() const { return title_; }

@@ -46,7 +46,7 @@ void MeasuredView::set_cursor(TraceMoment moment) {
 }
 
 void MeasuredView::show_range() {
-    update();  // the columns follow when it is painted
+    update();  // the columns are computed when the view is painted
 }
 
 MeasuredScene MeasuredView::scene() {
@@ -86,7 +86,7 @@ void MeasuredView::go_by_events(int count) {
     bring_into_sight(moved);
 }
 
-/// Of the moments that share a column of the picture, the one that is seen.
+/// Puts the cursor on the moment that the clicked column of the picture shows.
 void MeasuredView::click(double at) {
     for (const BandColumn& column : columns_.columns)
         if (at >= column.begin && at < column.end) return set_cursor(column.shown);

@@ -1,4 +1,4 @@
-// Measured memory over the events of a trace, as a picture.
+// Shows measured memory over the events of a trace.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ class MeasuredView : public RangeView {
 
     /// Shows all of the device, with the cursor at its peak.
     void set_device(MeasurementPtr measurement, std::size_t device);
-    /// Whose memory is laid over the measured one; null: none.
+    /// Sets the plan whose memory is drawn over the measured one; null: none.
     void set_plan(const SchedulePtr& plan);
     void set_cursor(TraceMoment moment);
     TraceMoment cursor() const { return cursor_; }
     bool has_plan() const { return !plan_.empty(); }
-    /// Where moments are. Only while there is a measurement.
+    /// The area of the moments. May only be called while there is a measurement.
     Rect plot();
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 160}; }
@@ -46,11 +46,11 @@ class MeasuredView : public RangeView {
 
     MeasurementPtr measurement_;
     std::size_t device_ = 0;
-    std::vector<std::int64_t> planned_;  ///< bytes for each step of the plan
+    std::vector<std::int64_t> planned_;  ///< bytes held during each step of the plan
     std::vector<MemoryPoint> plan_;
     TraceMoment cursor_ = 0;
-    std::vector<std::int64_t> legend_;  ///< at the cursor
-    BandColumns columns_;               ///< of what was painted last
+    std::vector<std::int64_t> legend_;  ///< bytes of each band at the cursor
+    BandColumns columns_;               ///< columns of the last painted picture
     double columns_from_ = -1, columns_to_ = -1;
     int columns_width_ = -1;
 };

@@ -148,7 +148,7 @@ const MeasuredDevice& MeasuredWindow::device() const {
     return measurement_->memory.devices[static_cast<std::size_t>(devices_->currentIndex())];
 }
 
-/// The device with the highest peak first: it is most often the one in question.
+/// Shows the device with the highest peak first, because it is most often the one of interest.
 void MeasuredWindow::show_measurement(MeasurementPtr measurement) {
     measurement_ = std::move(measurement);
     devices_->clear();
@@ -200,7 +200,7 @@ QString MeasuredWindow::what_is_not_known() const {
     return told.join(' ');
 }
 
-/// The plan that the main window shows, if any.
+/// Draws the plan that the main window shows, if any, over the measurement.
 void MeasuredWindow::show_plan() {
     if (!measurement_) return;
     const SchedulePtr& plan = session_.schedule();

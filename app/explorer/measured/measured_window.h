@@ -1,5 +1,5 @@
-// A measurement by torch in a window of its own: memory over time, what is alive at the cursor, the
-// segments with their gaps, and the plan that the main window shows laid over it.
+// A window for a measurement by torch: memory over time, the tensors alive at the cursor, the segments with
+// their gaps, and the plan of the main window drawn over the measurement.
 #pragma once
 
 #include <QComboBox>
@@ -19,10 +19,10 @@ namespace rematlas::explorer {
 class MeasuredWindow : public QWidget {
     Q_OBJECT
   public:
-    /// The session must outlive it.
+    /// The session must outlive this window.
     explicit MeasuredWindow(Session& session, QWidget* parent = nullptr);
 
-    /// Reads in the background; `failed` where it cannot be read.
+    /// Reads the file in the background; emits `failed` if it cannot be read.
     void open(const QString& path);
     bool reading() const { return reading_.running(); }
     MeasuredView& view() { return *view_; }

@@ -1,4 +1,4 @@
-// The table of what is in memory at the cursor, or at the peak where there is none: a tensor a row, or a
+// The table of what is in memory at the cursor, or at the peak if there is no cursor. A row is a tensor or a
 // module.
 #pragma once
 
@@ -19,20 +19,21 @@ class AliveModel : public QAbstractTableModel {
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// Null, or one that cannot be played: no rows.
+    /// Sets the schedule. If it is null or cannot be simulated, there are no rows.
     void set_schedule(SchedulePtr schedule);
-    /// The run step at or before it; -1: the step at which the most is held.
+    /// Shows the run step at or before `step`; -1: the step at which the most bytes are held.
     void set_step(int step);
     void set_by_module(bool by_module);
-    /// The part that is looked at: where the cursor is not in it, it stands where the part holds the most.
+    /// Sets the part of the schedule that is looked at. If the cursor is outside of the part, the step of the
+    /// part that holds the most bytes is shown.
     void set_range(const StepRange& range);
 
     int step() const { return step_; }
     Bytes total() const { return total_; }
-    /// "while mm #12 runs, at 3.1 ms: 48 tensors, 359 KiB"; empty without a schedule.
+    /// "In memory while mm #12 runs, at 3.1 ms: 48 tensors, 359 KiB"; empty without a schedule.
     QString headline() const;
     TensorId tensor_at(int row) const;  ///< invalid for workspaces and modules
-    OpId op_at(int row) const;          ///< that made the tensor; invalid for residents and modules
+    OpId op_at(int row) const;          ///< the op that made the tensor; invalid for residents and modules
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -40,21 +41,21 @@ class AliveModel : public QAbstractTableModel {
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   private:
-    /// A tensor, the workspace of the op that runs, or a module with what it holds.
+    /// A tensor, the workspace of the op that runs, or a module with the tensors that it made.
     struct Row {
         enum class Kind : std::uint8_t { tensor, workspace, module };
         Kind kind = Kind::tensor;
         Bytes bytes;
-        OpId op;            ///< that made the tensor, or runs
-        AliveTensor alive;  ///< of a tensor
-        QString module;     ///< of a module
-        int tensors = 0;    ///< the same
+        OpId op;            ///< the op that made the tensor, or the op that runs
+        AliveTensor alive;  ///< only for a tensor
+        QString module;     ///< only for a module: its path
+        int tensors = 0;    ///< only for a module: the number of its tensors
     };
     void refill();
     void sum_by_module();
     QString module_of(const Row& row) const;
     int born_step(const Row& row) const;
-    /// Texts are made when they are asked for: of thousands of rows a table shows some.
+    /// Texts are made on demand: the table shows only some of thousands of rows.
     QString text_at(const Row& row, int column) const;
 
     SchedulePtr schedule_;

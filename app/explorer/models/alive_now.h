@@ -1,4 +1,4 @@
-// What is in memory while a step of a schedule runs, and why.
+// Says what is in memory while a step of a schedule runs, and why.
 //
 //     const TensorLifetimes lifetimes(*schedule);
 //     for (const AliveTensor& alive : lifetimes.during(step).tensors) ...
@@ -11,56 +11,57 @@
 
 namespace rematlas::explorer {
 
-/// A tensor from one making to its end.
+/// One stay of a tensor on the device, from its making (or its copy back) to its end.
 struct AliveTensor {
     TensorId tensor;
-    Bytes bytes;    ///< that it takes now: less where it is being written over another one
-    int born = -1;  ///< the step that made it; -1: it was there from the beginning
-    int dies = -1;  ///< the step that frees it or writes over it; -1: it stays to the end
-    int next = -1;  ///< the step that reads it next, or reads it now; -1: none
-    int life = -1;  ///< which of the `TensorLifetimes` it is
+    Bytes bytes;    ///< bytes that the tensor adds now: fewer if it is being written over another tensor
+    int born = -1;  ///< the step that made it or copied it back; -1: it was there from the beginning
+    int dies = -1;  ///< the step that frees it or writes over it; -1: it stays until the end
+    int next = -1;  ///< the first step from now on that reads it; -1: none
+    int life = -1;  ///< index into the lifetimes of `TensorLifetimes`
 };
 
 struct Alive {
-    std::vector<AliveTensor> tensors;  ///< by bytes, the heaviest first
-    Bytes workspace;                   ///< of the op that runs
+    std::vector<AliveTensor> tensors;  ///< the heaviest first
+    Bytes workspace;                   ///< workspace of the op that runs
     Bytes total() const;
 };
 
-/// The run at the cursor or before it. Without a cursor, and where the cursor lies outside of the part that
-/// is looked at, the run during which that part holds the most. -1: the schedule cannot be played.
+/// Returns the run at the cursor or before it. If there is no cursor, or it is outside of `range`, returns
+/// the run of `range` during which the most bytes are held. Returns -1 if the schedule cannot be simulated.
 int run_looked_at(const LoadedSchedule& schedule, int cursor, const StepRange& range);
 
 class TensorLifetimes {
   public:
-    /// `schedule` must outlive it and be one that can be played. Cost: linear in the steps and what they
-    /// read.
+    /// `schedule` must outlive this object, and it must be possible to simulate it. Cost: linear in the steps
+    /// and their inputs.
     explicit TensorLifetimes(const LoadedSchedule& schedule);
 
-    /// While a run step runs, all together take what the simulator says that is held then. Cost: linear in
-    /// the lifetimes.
+    /// Returns the tensors that are alive during a step. During a run step, their bytes and the workspace add
+    /// up to the bytes that the simulator reports. Cost: linear in the lifetimes.
     Alive during(int step) const;
 
-    /// Steps that read it between its making and its end, ascending.
+    /// Returns the steps that read the tensor during this stay, ascending.
     const std::vector<int>& reads(const AliveTensor& alive) const {
         return lifetimes_[static_cast<std::size_t>(alive.life)].reads;
     }
 
-    /// "read by mm #12 in 3.1 ms", "a result of the step", "parameter".
+    /// Returns why the tensor is alive: "read by mm #12 in 3.1 ms", "a result of the step", "parameter".
     QString why(const AliveTensor& alive, int step) const;
 
   private:
     struct Lifetime {
         TensorId tensor;
         int born = -1, dies = -1;
-        std::vector<int> reads;  ///< steps, ascending
+        std::vector<int> reads;  ///< steps that read the tensor, ascending
     };
     void begin(TensorId tensor, int step);
     void end(TensorId tensor, int step);
 
     const LoadedSchedule& schedule_;
     std::vector<Lifetime> lifetimes_;
-    IdVector<TensorId, int> current_;  ///< of `lifetimes_`, -1; while they are made
+    /// Index into `lifetimes_`, or -1; only used while the lifetimes are made
+    IdVector<TensorId, int> current_;
     IdVector<TensorId, char> is_result_;
 };
 

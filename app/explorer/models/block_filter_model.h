@@ -1,4 +1,4 @@
-// Search and sorting over the block tree. A row stays when it or one of its descendants matches every word.
+// Searches and sorts the block tree. A row stays if it or one of its descendants matches every word.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -12,9 +12,10 @@ class BlockFilterModel : public QSortFilterProxyModel {
     explicit BlockFilterModel(QObject* parent = nullptr);
     void set_search(const QString& words);
     const QStringList& words() const { return words_; }
-    /// Values of these columns have changed everywhere: rows that are sorted by one find their places anew.
+    /// Called when values of these columns have changed everywhere. Sorts again if the rows are sorted by one
+    /// of them.
     void columns_changed(int first, int last);
-    /// The row itself matches, not only one of its descendants.
+    /// Says whether the row itself matches, and not only one of its descendants.
     bool matches(const QModelIndex& index) const;
 
   protected:

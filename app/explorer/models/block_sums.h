@@ -1,4 +1,4 @@
-// What a schedule does in each block: sums over its ops and those of the blocks inside.
+// Says what a schedule does in each block: sums over the ops of the block and of the blocks inside.
 #pragma once
 
 #include "app/explorer/loaded/loaded_schedule.h"
@@ -6,20 +6,21 @@
 namespace rematlas::explorer {
 
 struct BlockSum {
-    Bytes at_peak;        ///< of the tensors that its ops made, while the most is held
-    DecisionShares made;  ///< bytes of all outputs, by what becomes of them
-    Nanoseconds extra;    ///< of runs after the first that lie in the range
-    int reruns = 0;       ///< how many of these there are
+    Bytes at_peak;        ///< bytes of the block's tensors that are held at the peak of the range
+    DecisionShares made;  ///< bytes of all outputs, by the decision for them
+    Nanoseconds extra;    ///< time of the reruns that lie in the range
+    int reruns = 0;       ///< number of reruns in the range
 };
 
 struct BlockSums {
     IdVector<OpId, BlockSum> ops;
     IdVector<BlockId, BlockSum> blocks;
-    Bytes peak;  ///< all that is held then
+    Bytes peak;  ///< all bytes that are held at the peak of the range
 };
 
-/// Of what happens in a part of the schedule, and what is held where that part holds the most. Zero at the
-/// peak for a schedule that cannot be played. Cost: linear in the steps and in the ops times their depth.
+/// Returns the sums for a range of the schedule; the peak is the step of the range that holds the most bytes.
+/// The bytes at the peak are zero if the schedule cannot be simulated. Cost: linear in the steps and in the
+/// ops times their depth.
 BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range = {});
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// The block forest of a graph as an item model: blocks with their ops as leaves, in execution order.
+// The block tree of a graph as an item model: blocks with their ops as leaves, in execution order.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -15,24 +15,24 @@ class BlockTreeModel : public QAbstractItemModel {
   public:
     enum Column { name, peak, fate, extra, time, ops, made, repeats, kind, column_count };
     enum Role {
-        sort_role = Qt::UserRole,  ///< a number or a string to order by
+        sort_role = Qt::UserRole,  ///< the number or string by which rows are sorted
         search_role,               ///< path and operator name, for the search field
-        decision_role,             ///< int of Decision, -1 without a schedule
-        phase_role,                ///< int of Phase
-        share_role,                ///< of what is held at the peak, 0 to 1; negative without a schedule
-        fate_role,  ///< three numbers, the bytes kept, recomputed and offloaded; empty without one
+        decision_role,             ///< a Decision as int; -1 without a schedule
+        phase_role,                ///< a Phase as int
+        share_role,  ///< share of the bytes that are held at the peak, 0 to 1; negative without a schedule
+        fate_role,   ///< three numbers: the bytes kept, recomputed and offloaded; empty without a schedule
     };
 
     explicit BlockTreeModel(QObject* parent = nullptr);
 
     void set_graph(GraphPtr graph);
-    /// Null: no schedule, the columns that tell of it are empty. A schedule of another graph is ignored.
-    /// `dataChanged` names the top rows alone, for all below them.
+    /// Sets the schedule. If it is null or of another graph, the columns about the schedule are empty.
+    /// `dataChanged` names only the top rows, and stands for all rows below them.
     void set_schedule(SchedulePtr schedule);
-    /// The part of the schedule that the sums are of; from the beginning all of it.
+    /// Sets the part of the schedule for the sums; at the beginning it is the whole schedule.
     void set_range(const StepRange& range);
 
-    /// What the row shows: a block or an op.
+    /// Returns the block or op of the row.
     Selected selected_at(const QModelIndex& index) const;
     QModelIndex index_of(const Selected& selected) const;
 

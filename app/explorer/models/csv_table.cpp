@@ -43,7 +43,8 @@ class CsvTable {
     QString cell(const QModelIndex& index) const {
         const QString shown = index.data().toString();
         if (unit(index.column()).isEmpty()) {
-            const QString said = index.data(Qt::AccessibleTextRole).toString();  // of a sign such as a star
+            // Words that stand for a sign such as a star.
+            const QString said = index.data(Qt::AccessibleTextRole).toString();
             return said.isEmpty() ? shown : said;
         }
         if (shown.isEmpty()) return {};

@@ -5,7 +5,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Nothing where nothing lies there.
+/// Empty for 0 bytes.
 QString held_text(Bytes bytes) {
     return bytes.value > 0 ? bytes_text(bytes) : QString();
 }

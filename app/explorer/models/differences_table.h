@@ -1,4 +1,4 @@
-// What two plans do differently, as a table: an op a row, with what the difference costs.
+// The differences between two plans as a table: an op per row, with the cost of the difference.
 #pragma once
 
 #include "app/explorer/jobs/compare_controller.h"
@@ -13,7 +13,7 @@ class DifferencesTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Null: no rows.
+    /// Shows a row for each op with a difference; null: no rows.
     void set_compared(ComparedPtr compared);
 
     Selected selected_at(int row) const override;

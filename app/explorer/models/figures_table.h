@@ -1,5 +1,5 @@
-// A table of rows that are only read, each column a text and the value behind it: what a painted view shows,
-// for people who do not look at pictures, and for files.
+// A read-only table. Each column has a text and the value behind it. The table shows the data of a painted
+// view, for people who do not look at pictures, and for files.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,14 +13,15 @@ namespace rematlas::explorer {
 class FiguresTable : public QAbstractTableModel {
     Q_OBJECT
   public:
-    /// Of a cell: a number where the column is one, in bytes, nanoseconds or a ratio; else the text.
+    /// Role of a cell's value: a number if the column is one of numbers (bytes, nanoseconds or a ratio); else
+    /// the text.
     static constexpr int value_role = Qt::UserRole;
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// What choosing the row selects in all views; may be nothing.
+    /// Returns what a click on the row selects in all views; may be empty.
     virtual Selected selected_at(int row) const = 0;
-    /// The row that stands for what is selected; -1: none.
+    /// Returns the row of the selection; -1: none.
     virtual int row_of(const Selected& selected) const = 0;
 
     bool is_number(int column) const { return columns()[static_cast<std::size_t>(column)].number; }
@@ -32,19 +33,19 @@ class FiguresTable : public QAbstractTableModel {
     struct Column {
         QString title, meaning;
         bool number = false;
-        const char* unit = "";  ///< of the values: bytes, ns, ratio; none of counts
+        const char* unit = "";  ///< unit of the values: bytes, ns, ratio; empty for counts
     };
     virtual std::vector<Column> columns() const = 0;
     virtual QString text_at(int row, int column) const = 0;
-    /// Asked for the columns of numbers alone. Invalid: the cell is empty.
+    /// Called only for columns of numbers. An invalid value makes the cell empty.
     virtual QVariant value_at(int row, int column) const = 0;
 
   private:
-    mutable int count_ = 0;  ///< of the columns; 0: nobody has asked yet
+    mutable int count_ = 0;  ///< number of columns; 0: not yet computed
 };
 
-/// The rows as tab-separated text under a line of titles, as spreadsheets take them: values where `exact`,
-/// else what is shown. `rows` of the model, in the order given.
+/// Returns the rows as tab-separated text below a line of titles, as spreadsheets take it: values if `exact`,
+/// else the text that is shown. `rows`: rows of the model, in the order of the text.
 QString as_text(const QAbstractItemModel& model, const std::vector<int>& rows, bool exact = false);
 
 }  // namespace rematlas::explorer

@@ -14,7 +14,7 @@ struct FlameWords {
     Q_DECLARE_TR_FUNCTIONS(FlameWords)
 };
 
-/// The innermost block that has the ops of all runs of the box; invalid: none has.
+/// Returns the innermost block that contains the ops of all runs of the box; invalid if there is none.
 BlockId common_block(const FlameChart& chart, const FlameBox& box) {
     const LoadedGraph& graph = *chart.schedule->graph;
     std::vector<BlockId> common = ancestry(graph, graph.block_of[chart.data.run(box.first).op]);
@@ -25,7 +25,7 @@ BlockId common_block(const FlameChart& chart, const FlameBox& box) {
         common.erase(differs, common.end());
     }
     if (common.empty()) return {};
-    // Of blocks with the same ops the one that is called as the module is.
+    // Among the blocks around these ops, the one with the module's path is preferred.
     const std::string_view module = module_of(chart.data, graph.graph, box);
     for (std::size_t i = common.size(); i-- > 0;)
         if (graph.graph.blocks[common[i]].path == module) return common[i];

@@ -1,4 +1,4 @@
-// The flame chart of a schedule, with what its boxes stand for and what is said of them.
+// The flame chart of a schedule, with the selections and the tooltips of its boxes.
 #pragma once
 
 #include <QString>
@@ -15,21 +15,24 @@ struct FlameChart {
 };
 using FlameChartPtr = std::shared_ptr<const FlameChart>;
 
-/// Null without a schedule, and for one that cannot be played. Cost: linear in the steps and the module
-/// paths.
+/// Makes the chart. Returns null if there is no schedule or it cannot be simulated. Cost: linear in the steps
+/// and the module paths.
 FlameChartPtr flame_chart(SchedulePtr schedule);
 
-/// The op of a run; of a module the smallest block that has all of its ops, where there is one.
+/// Returns the op of a run's box. For a module's box, returns the smallest block that has all of its ops, if
+/// there is one.
 Selected selected_of(const FlameChart& chart, int box);
 
-/// The run at the cursor, if it is of the op, else the op's first run; of a block the uppermost box that lies
-/// in it as a whole. -1: none.
+/// Returns the box of the selection; -1 if there is none. For an op it is the run at the cursor, if that is a
+/// run of the op, else the op's first run. For a block it is the uppermost box that lies completely in the
+/// block, if possible one with the run at the cursor.
 int box_of(const FlameChart& chart, const Selected& selected, int cursor);
 
-/// "blocks.3.attn (Attention)" or the operator with its module, then times and bytes, a line each.
+/// Returns "blocks.3.attn (Attention)" or the operator with its module, then times and bytes, one line each.
 QString box_tip(const FlameChart& chart, int box);
 
-/// "3.1 ms (25.2 % of the step), 120 runs, 3 of them again (1 ms); 1.2 GiB made, at most 3.4 GiB held".
+/// Returns for example "3.1 ms (25.2 % of the step), 120 runs, 3 of them again (1 ms); 1.2 GiB made, at most
+/// 3.4 GiB held".
 QString sums_text(const FlameChart& chart, const FlameSums& sums);
 
 }  // namespace rematlas::explorer

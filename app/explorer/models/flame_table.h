@@ -1,4 +1,4 @@
-// The boxes of a flame chart as a table, each one after the one that it lies in: the twin of the picture.
+// The boxes of a flame chart as a table: each box follows the box around it.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,7 +13,7 @@ class FlameTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// A row is a box. Null: no rows.
+    /// Shows a row for each box of the chart; null: no rows.
     void set_chart(FlameChartPtr chart);
 
     Selected selected_at(int row) const override;
@@ -27,7 +27,7 @@ class FlameTable : public FiguresTable {
 
   private:
     FlameChartPtr chart_;
-    std::vector<FlameSums> sums_;  ///< by row
+    std::vector<FlameSums> sums_;  ///< the sums of each row's box
 };
 
 }  // namespace rematlas::explorer

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double mebibyte = 1 << 20;
 
-/// A figure for each item: the sum over its ops.
+/// Returns for each item the sum of a number over its ops.
 template <class Figure>
 std::vector<double> sum_over_ops(const Ladder& ladder, const Graph& graph, Figure figure) {
     std::vector<double> sums(ladder.view.items.size(), 0);
@@ -33,7 +33,7 @@ QString cost_words(double nanoseconds) {
     return QStringLiteral("%1/MiB").arg(time_text(Nanoseconds(std::llround(nanoseconds))));
 }
 
-/// By powers: cheap and dear items differ by orders of magnitude.
+/// Makes a logarithmic scale: costs of items differ by orders of magnitude.
 ItemHeat by_powers(std::vector<double> figures) {
     double least = 0, most = 0;
     for (const double figure : figures) {

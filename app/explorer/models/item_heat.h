@@ -1,4 +1,4 @@
-// A figure of each item of the ladder graph as a colour from little to much.
+// Shows a number of each item of the ladder graph as a colour, from little to much.
 #pragma once
 
 #include <QString>
@@ -9,18 +9,18 @@
 
 namespace rematlas::explorer {
 
-/// The property that the colours of items show. `decision` and `phase` are no figures.
+/// Which property the colours of items show. All except `decision` and `phase` are numbers (see ItemHeat).
 enum class ItemColors { decision, phase, bytes_at_peak, time, cost_to_rerun };
 
 struct ItemHeat {
-    /// One an item, from 0 to 1; below 0: the item has no such figure. Empty: no item has one.
+    /// One number per item, from 0 to 1; below 0: the item has no value. Empty: no item has a value.
     std::vector<double> shares;
-    QString least, half, most;  ///< what 0, 1/2 and 1 stand for
+    QString least, half, most;  ///< words for the values that 0, 1/2 and 1 stand for
 };
 
-/// `bytes_at_peak`: of the tensors that an item's ops made, where the schedule holds the most. `time`: of
-/// all runs of its ops in the schedule. `cost_to_rerun`: time of one run of all its ops for each MiB that
-/// they make, on a scale of powers; forward ops alone are run again. Cost: linear in the ops and steps.
+/// `bytes_at_peak`: bytes of the item's tensors that are held at the peak. `time`: time of all runs of its
+/// ops in the schedule. `cost_to_rerun`: time of one run of its forward ops (only these are run again) per
+/// MiB that they make, on a logarithmic scale. Cost: linear in the ops and steps.
 ItemHeat item_heat(const Ladder& ladder, const LoadedSchedule& schedule, ItemColors colors);
 
 }  // namespace rematlas::explorer

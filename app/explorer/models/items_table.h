@@ -1,5 +1,4 @@
-// The items of the ladder graph as a table, ops and collapsed blocks in execution order: the twin of the
-// graph.
+// The items of the ladder graph as a table: ops and collapsed blocks in execution order.
 #pragma once
 
 #include "app/explorer/jobs/ladder_controller.h"
@@ -14,11 +13,11 @@ class ItemsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// A row is an item of the view. Null: no rows.
+    /// Shows a row for each item of the ladder; null: no rows.
     void set_ladder(LadderPtr ladder);
 
     Selected selected_at(int row) const override;
-    /// The item that shows the op, or the first of the block.
+    /// Returns the row of the item that shows the op, or of the block's first item.
     int row_of(const Selected& selected) const override;
     int rowCount(const QModelIndex& parent = {}) const override;
 

@@ -1,5 +1,5 @@
-// What is held at the cursor as bars over time: the same tensors as "In memory" tells, each with its maker,
-// its readers and the longest time in which nothing uses it.
+// Makes bars over time of what is held at the cursor: the same tensors as in the dock "In memory", each with
+// its maker, its readers and the longest time in which nothing uses it.
 //
 //     const LifetimeRows rows(schedule);
 //     const LifetimeBars bars = rows.at({.cursor = 12, .order = LifetimeOrder::bytes_by_idle});
@@ -15,27 +15,27 @@ namespace rematlas::explorer {
 
 enum class LifetimeOrder { bytes, bytes_by_idle };
 
-/// Which of what is held is shown.
+/// Which tensors have bars, and in which order.
 struct LifetimeQuestion {
     int cursor = -1;
     StepRange range = {};
     LifetimeOrder order = LifetimeOrder::bytes;
-    int part = -1;           ///< of the model, as `LifetimeRows::parts`; -1: all
-    TensorId always = {};    ///< has a bar, wherever it stands in the order
-    std::size_t most = 200;  ///< bars; the others are summed up
+    int part = -1;           ///< index into `LifetimeRows::parts`; -1: all parts
+    TensorId always = {};    ///< this tensor has a bar wherever it is in the order
+    std::size_t most = 200;  ///< greatest number of bars; the other tensors are summed up
 };
 
 class LifetimeRows {
   public:
-    /// Of a schedule that can be played. Cost: linear in the steps and what they read.
+    /// It must be possible to simulate `schedule`. Cost: linear in the steps and their inputs.
     explicit LifetimeRows(SchedulePtr schedule);
 
     const LoadedSchedule& schedule() const { return *schedule_; }
-    /// As the bands of the memory are called: what no op makes, the parts of the model, the workspace.
+    /// The names of the bands of the memory picture: residents, the parts of the model, the workspace.
     const QStringList& parts() const { return parts_; }
 
-    /// The bars of one part add up to what its tensors take, those of all to `Alive::total`. Cost: linear in
-    /// the lifetimes.
+    /// Returns the bars. The bars of one part and the sum of those left out add up to the bytes of the part's
+    /// tensors; the bars of all parts add up to `Alive::total`. Cost: linear in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:
@@ -51,7 +51,7 @@ class LifetimeRows {
     QStringList parts_;
 };
 
-/// What is told of a bar, a line each.
+/// Returns the tooltip of a bar, several lines.
 QString bar_tip(const LoadedSchedule& schedule, const LifetimeBars& bars, int bar);
 
 }  // namespace rematlas::explorer

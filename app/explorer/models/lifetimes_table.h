@@ -1,4 +1,4 @@
-// What is held at the cursor as a table, a tensor a row: the twin of the bars.
+// The tensors that are held at the cursor as a table, a tensor per row: the same data as the bars.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,7 +13,7 @@ class LifetimesTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// A row is a bar. A schedule that is null has none.
+    /// Shows a row for each bar; no rows if `schedule` is null.
     void set_bars(SchedulePtr schedule, LifetimeBars bars);
 
     Selected selected_at(int row) const override;

@@ -13,15 +13,15 @@ class MeasuredBlocks : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// The largest blocks first.
+    /// Shows the blocks alive at this moment, the largest first.
     void show_at(MeasurementPtr measurement, std::size_t device, TraceMoment moment);
-    /// All of them, in bytes.
+    /// Bytes of all blocks in the table.
     Bytes total() const { return total_; }
 
     Selected selected_at(int) const override { return {}; }
     int row_of(const Selected&) const override { return -1; }
     int rowCount(const QModelIndex& parent = {}) const override;
-    /// A tip has the whole stack.
+    /// The tooltip of a row has the whole stack.
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
   protected:
@@ -35,7 +35,7 @@ class MeasuredBlocks : public FiguresTable {
 
     MeasurementPtr measurement_;
     std::size_t device_ = 0;
-    std::vector<std::uint32_t> rows_;  ///< of the device's blocks
+    std::vector<std::uint32_t> rows_;  ///< indices of the device's blocks
     Bytes total_;
 };
 

@@ -1,4 +1,4 @@
-// What is alive at a measured peak and not held at a plan's, and the other way round, as a table.
+// The tensors that are alive at a measured peak and not held at a plan's peak, and the reverse, as a table.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"

@@ -1,5 +1,5 @@
-// The pins that the next solve and the next sweep obey (core/schedule/pin.h): a list of rows, and what the
-// selection is called in a pin.
+// The pins that the next solve and the next sweep obey (core/schedule/pin.h), as a list of rows; and the
+// pattern that pins the selection.
 #pragma once
 
 #include <QAbstractListModel>
@@ -18,20 +18,22 @@ class PinList : public QAbstractListModel {
     using QAbstractListModel::QAbstractListModel;
 
     const Pins& pins() const { return pins_; }
-    /// In place of one with the same pattern.
+    /// Adds a pin. It replaces a pin with the same pattern.
     void set(const Pin& pin);
     void remove(const std::string& pattern);
     void remove_row(int row);
     void replace(Pins pins);
-    /// Those of a plan, in place of such as came with another one. Pins of one's own stay.
+    /// Takes over the pins of a plan, in place of pins that came with another plan. Pins that the user has
+    /// set stay.
     void follow_plan(const QString& name, const Pins& pins);
-    /// The plan that they came with; empty where they are one's own.
+    /// The plan that the pins came with; empty if the user has set them.
     const QString& of_plan() const { return of_plan_; }
-    /// What they are pins of: from then on `remarks` tells which do nothing or cannot be obeyed.
+    /// Sets the graph and removes all pins. `remarks` tells from then on which pins do nothing or cannot be
+    /// obeyed.
     void set_graph(GraphPtr graph);
-    /// A line for each; empty where there is nothing to say.
+    /// A line for each pin that does nothing or cannot be obeyed.
     const QStringList& remarks() const { return remarks_; }
-    /// What is decided for a pattern; nothing where it is not pinned.
+    /// The decision for a pattern; nullopt if it is not pinned.
     std::optional<PinKind> decision(const std::string& pattern) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -47,14 +49,16 @@ class PinList : public QAbstractListModel {
     QString of_plan_;
     GraphPtr graph_;
     QStringList remarks_;
-    std::vector<std::size_t> idle_;  ///< places of those that do nothing
+    std::vector<std::size_t> idle_;  ///< indices of pins that do nothing
 };
 
-/// A module's path for a block, a forward one for its backward twin too; for an op the name of what it makes
-/// where that is the only one of its name, else its number. Empty: a block that is no module.
+/// Returns the pattern that pins the selection. For a block it is the module's path; for a backward block the
+/// path of its forward twin. For an op it is the name of its output, if that name is unique, else the op's
+/// number. Empty for a block that is no module.
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
 
-/// The same with a star for each number in the path: all layers instead of one. Empty where that is no more.
+/// Returns the same with a star for each number in the path, so that it means all layers instead of one.
+/// Empty if that pins no more ops.
 std::string pattern_of_all_like(const LoadedGraph& graph, const Selected& selected);
 
 }  // namespace rematlas::explorer

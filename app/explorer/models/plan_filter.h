@@ -1,4 +1,4 @@
-// The list shows plans sorted, and without those that sweeps found by the dozen, until these are asked for.
+// Sorts the plans, and hides the many plans that sweeps found until the user asks for them.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -12,10 +12,11 @@ class PlanFilter : public QSortFilterProxyModel {
   public:
     explicit PlanFilter(PlanList& plans, QObject* parent = nullptr);
 
-    /// A sweep's plan that has a star, or is shown, is in the list anyway.
+    /// Sets whether the plans of sweeps are shown. A starred one, and the one that all views show, are always
+    /// in the list.
     void show_swept(bool shown);
     bool shows_swept() const { return shows_swept_; }
-    /// How many plans are left out, or would be.
+    /// The number of plans that are hidden unless `shows_swept`.
     int swept() const;
 
   signals:

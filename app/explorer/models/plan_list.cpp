@@ -20,14 +20,14 @@ constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
     {PlanRow::Origin::opened, "opened"},
     {PlanRow::Origin::best_so_far, "best so far"}};
 
-/// A, B .. Z, AA, AB ..
+/// Returns the name with this number: A, B .. Z, AA, AB ..
 QString letters(int number) {
     QString name;
     for (; number >= 0; number = number / 26 - 1) name.prepend(QChar('A' + number % 26));
     return name;
 }
 
-/// But for those of sweeps, which tell the budget.
+/// Adds numbers to equal names, except to those of sweeps, which tell the budget.
 void make_names_unique(std::vector<PlanRow>& plans) {
     std::set<QString> names;
     for (PlanRow& plan : plans) {
@@ -116,7 +116,7 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
     return row;
 }
 
-/// What a sweep found before with the same solver, of the same steps and under the same pins.
+/// Returns the row of a plan that a sweep found before with the same solver, steps and pins; or `none`.
 int PlanList::swept_twin(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && other.schedule->solver == schedule.solver &&
@@ -126,13 +126,14 @@ int PlanList::swept_twin(const Schedule& schedule) const {
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
-/// Whether two plans may be of one curve of a sweep, by what they copy and over which link.
+/// Says whether two plans may be points of one curve of a sweep, judged by their copies and links.
 bool copy_alike(const Schedule& a, const Schedule& b) {
     const auto over = [](const Schedule& plan) { return plan.bound ? plan.bound->over : std::nullopt; };
     return a.host_peak.has_value() == b.host_peak.has_value() && a.links == b.links && over(a) == over(b);
 }
 
-/// What a sweep found before for the same budget, and a better one can replace.
+/// Returns the row of a plan that a sweep found before for the same budget and that a better one may replace;
+/// or `none`.
 int PlanList::swept_at(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && !other.starred &&
@@ -212,7 +213,8 @@ void PlanList::undo_remove() {
     Removed last = std::move(removed_.back());
     removed_.pop_back();
     if (row_of(last.plan.key) == none) insert(std::min(last.row, rowCount()), last.plan);
-    if (shown() == none) show(row_of(last.plan.key));  // it may have been the one that was shown
+    // The removed plan may have been the one that was shown.
+    if (shown() == none) show(row_of(last.plan.key));
 }
 
 void PlanList::show(int row) {
@@ -247,12 +249,12 @@ void PlanList::go(int direction) {
     set_shown(visited_[at_]);
 }
 
-/// Plans of sweeps use up no letters.
+/// Plans of sweeps get names with their budget, not letters.
 QString PlanList::swept_name(const Schedule& schedule) {
     return tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget));
 }
 
-/// The first that no plan has.
+/// Returns the first letter that no plan has or had.
 QString PlanList::next_name() const {
     for (int number = 0;; ++number) {
         const QString name = letters(number);

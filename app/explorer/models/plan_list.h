@@ -1,7 +1,7 @@
-// The plans of the graph that is open, a row each: every schedule that was solved, found by a sweep or
-// opened.
+// The plans of the open graph, one per row: every schedule that was solved, found by a sweep or opened.
 //
-// One of them is shown by all views. A plan goes only when it is removed, and that can be undone.
+// One of the plans is shown by all views. A plan leaves the list only when it is removed (which can be
+// undone), or when a better point of a sweep replaces it.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -21,15 +21,15 @@ namespace rematlas::explorer {
 struct PlanRow {
     enum class Origin : std::uint8_t { all_kept, solved, swept, opened, best_so_far };
 
-    QString key;   ///< of solver, budget and steps: equal plans have equal keys
-    QString name;  ///< a letter, or what the user calls it
+    QString key;   ///< digest of solver, budget, steps and links: equal plans have equal keys
+    QString name;  ///< a letter, or the name that the user has given
     Origin origin = Origin::solved;
     bool starred = false;
     std::shared_ptr<const Schedule> schedule;
-    std::filesystem::path file;  ///< where it was opened from; may be empty
+    std::filesystem::path file;  ///< the file that it was opened from; may be empty
 };
 
-/// As in session files.
+/// The origin as it is written in session files.
 std::string_view to_string(PlanRow::Origin origin);
 std::optional<PlanRow::Origin> origin_from(std::string_view text);
 
@@ -39,24 +39,26 @@ class PlanList : public QAbstractTableModel {
     Q_OBJECT
   public:
     enum Column { star, name, peak, overhead, bound, budget, solver, seconds, column_count };
-    static constexpr int sort_role = Qt::UserRole;  ///< a number or a text to sort the column by
-    static constexpr int none = -1;                 ///< no row
+    /// Role of the number or text by which the column is sorted
+    static constexpr int sort_role = Qt::UserRole;
+    static constexpr int none = -1;  ///< no row
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// What is proven of schedules that may stand in a schedule's place.
+    /// Returns the proven lower bound on the overhead of all schedules that could replace a plan.
     using BoundOf = std::function<std::optional<double>(const PlanRow&)>;
-    /// Without it no bounds are known.
+    /// Without this function no bounds are known.
     void set_bound_of(BoundOf bound_of) { bound_of_ = std::move(bound_of); }
     void note_bounds_changed();
 
-    /// The row of the plan. One that is there already stays as it is, but for its file. A point that a sweep
-    /// found takes the place of an earlier one of the same solver and budget, unless that one is starred.
-    /// What a sweep finds at several budgets is one row, of the smallest of them.
+    /// Adds a plan and returns its row. A plan that is in the list already stays as it is, except for its
+    /// file. A point of a sweep replaces an earlier point of the same solver, budget and copies, unless that
+    /// one is starred. A schedule that a sweep finds at several budgets is one row, with the smallest of
+    /// these budgets.
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
-    void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
-    /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.
-    /// Of equal names, which two windows on one graph may give, the later ones have a number added.
+    void clear();  ///< called for another graph: no plan is shown then, but `shown_changed` is not emitted
+    /// Adds kept plans after those in the list. They are not new, so `plan_added` is not emitted. If names
+    /// are equal, which can happen when two windows have one graph open, the later ones get a number.
     void restore(std::vector<PlanRow> plans);
 
     const PlanRow& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }
@@ -66,14 +68,14 @@ class PlanList : public QAbstractTableModel {
     void set_starred(int row, bool starred);
     void remove(int row);
     bool can_undo() const { return !removed_.empty(); }
-    void undo_remove();  ///< the last one comes back to its place
+    void undo_remove();  ///< puts the plan that was removed last back in its place
 
     /// The plan that all views show.
     int shown() const { return row_of(shown_); }
     void show(int row);  ///< `none` shows no plan
-    /// The plans that were shown before and after this one.
+    /// Says whether `go` finds a plan that was shown before (-1) or after (1) this one.
     bool can_go(int direction) const;
-    void go(int direction);  ///< -1 or 1
+    void go(int direction);  ///< -1: to the plan shown before; 1: to the one shown after
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -83,8 +85,8 @@ class PlanList : public QAbstractTableModel {
     Qt::ItemFlags flags(const QModelIndex& index) const override;
 
   signals:
-    void plan_added(int row);    ///< also when it came back
-    void plan_renamed(int row);  ///< its name or its star
+    void plan_added(int row);    ///< also emitted when a removed plan comes back
+    void plan_renamed(int row);  ///< its name or its star has changed
     void plan_removed(const QString& key);
     void shown_changed();
 
@@ -107,9 +109,9 @@ class PlanList : public QAbstractTableModel {
     BoundOf bound_of_;
     std::vector<PlanRow> plans_;
     std::vector<Removed> removed_;
-    QString shown_;                 ///< key
+    QString shown_;                 ///< key of the shown plan
     std::vector<QString> visited_;  ///< keys, in the order they were shown
-    std::size_t at_ = 0;            ///< of `visited_`: what is shown
+    std::size_t at_ = 0;            ///< index into `visited_` of the shown plan
 };
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// The steps of a training run as a table that grows with the run.
+// The steps of a training run as a table, which grows with the run.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,9 +13,9 @@ class RunStepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// `run` is kept, and must outlive the table or be replaced; null: no rows.
+    /// `run` must outlive the table or be replaced; null: no rows.
     void set_run(const RunSteps* run);
-    /// Adds rows for the steps that came since.
+    /// Adds rows for new steps of the run.
     void grow();
 
     Selected selected_at(int) const override { return {}; }

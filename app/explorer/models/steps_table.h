@@ -1,4 +1,4 @@
-// The steps of a schedule as a table, with the memory held at each: the twin of the lanes and of the curve
+// The steps of a schedule as a table, with the memory held at each: the same data as the lanes and the curve
 // below them.
 #pragma once
 
@@ -14,17 +14,17 @@ class StepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Null, or one that cannot be played: no rows. A row is a step, in their order; a new schedule is shown
-    /// whole.
+    /// Shows a row for each step, in order. No rows if the schedule is null or cannot be simulated. A new
+    /// schedule is shown from begin to end.
     void set_schedule(SchedulePtr schedule);
     const SchedulePtr& schedule() const { return schedule_; }
-    /// Rows for this part of the schedule alone; from the beginning for all of it.
+    /// Shows only the steps of this range; at the beginning all of them.
     void set_range(const StepRange& range);
     int step_of(int row) const { return row + (range_.all() ? 0 : range_.first); }
-    int row_of_step(int step) const;  ///< -1: not in the part, or there is none
+    int row_of_step(int step) const;  ///< -1: the step is not in the range, or does not exist
 
     Selected selected_at(int row) const override;
-    /// The first run of an op, or of the ops of a block.
+    /// Returns the row of the first run of the op, or of the block's first op.
     int row_of(const Selected& selected) const override;
     int rowCount(const QModelIndex& parent = {}) const override;
 
@@ -36,7 +36,7 @@ class StepsTable : public FiguresTable {
   private:
     const Step& step_at(int row) const;
     QString what_happens(int row) const;
-    OpId op_of(int row) const;  ///< that runs, or made the tensor
+    OpId op_of(int row) const;  ///< the op that the row's step runs, or that made the row's tensor
 
     SchedulePtr schedule_;
     StepRange range_;

@@ -1,4 +1,4 @@
-// The points of a sweep as a table: the twin of the trade-off plot.
+// The points of a sweep as a table: the same data as the trade-off plot.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,7 +13,7 @@ class SweepTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// A row is a point, curve after curve, budgets that nothing fits included.
+    /// Shows a row for each point, curve after curve, including budgets that no schedule fits.
     void set_sweep(const Sweep& sweep);
     int curve_at(int row) const { return rows_[static_cast<std::size_t>(row)].curve; }
     int point_at(int row) const { return rows_[static_cast<std::size_t>(row)].point; }
@@ -31,7 +31,7 @@ class SweepTable : public FiguresTable {
     struct Row {
         int curve = 0, point = 0;
         QString solver;
-        SweepPoint figures;  ///< without its steps
+        SweepPoint figures;  ///< the point without its steps
     };
     std::vector<Row> rows_;
 };

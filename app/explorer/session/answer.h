@@ -1,4 +1,4 @@
-// The answer to the first question: does the step fit a card, and what does that cost?
+// Answers the first question of a user: does the step fit a card, and what does that cost?
 //
 //     const FitAnswer answer = fit_answer(*graph, plans, known, {.budget = Bytes(80) << 30});
 //     label->setText(answer.headline);
@@ -16,26 +16,26 @@ namespace rematlas::explorer {
 
 struct FitAnswer {
     enum class Kind {
-        fits,        ///< nothing needs to run again
+        fits,        ///< no op needs to run again
         with_plan,   ///< a plan of the list fits
-        to_solve,    ///< a schedule that small is known to exist, none of the list fits
-        unknown,     ///< smaller than any known schedule, larger than what is proven to be needed
-        impossible,  ///< proven
+        to_solve,    ///< a schedule of this size is known to exist, but no plan of the list fits
+        unknown,     ///< the budget is below every known schedule, but above the proven lower bound
+        impossible,  ///< it is proven that no schedule fits
     };
     Kind kind = Kind::fits;
-    QString headline;           ///< one line
-    QString detail;             ///< a second one: why, or what to do
-    int plan = PlanList::none;  ///< the fastest plan that fits; a row
-    bool can_solve = false;     ///< a solve for the limit may find a faster one, or one at all
+    QString headline;           ///< the answer in one line
+    QString detail;             ///< a second line: why, or what to do
+    int plan = PlanList::none;  ///< row of the fastest plan that fits
+    bool can_solve = false;     ///< a solve for the budget may find a faster plan, or a first one
 };
 
-/// Only plans that may answer the question count. `was_solved`: the solver has answered the question, so that
-/// asking again brings nothing new.
+/// Returns the answer to a question. Only plans that may answer the question count. `was_solved`: the solver
+/// has already answered the question, so solving again would find nothing new.
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
                      const Question& question, bool was_solved = false);
 
-/// Returns the conditions under which the figures of the graph hold, a phrase each: whether the optimizer
-/// counts, whose times they are, over which link copies go.
+/// Returns the conditions under which the numbers of the graph hold, one phrase each: whether the optimizer
+/// counts, on which device the times are, over which link copies go.
 QStringList conditions_of(const LoadedGraph& graph, const Question& question);
 
 /// A card whose memory people plan for.
@@ -46,7 +46,8 @@ struct Card {
 /// The cards of the device profiles that come with the program, the largest memory first.
 std::vector<Card> known_cards();
 
-/// Of a card's memory, what a step cannot have: the context of the driver, libraries, what others hold.
+/// Returns the part of a card's memory that a step cannot use: the driver's context, libraries, other
+/// programs.
 Bytes usual_reserve(Bytes memory);
 
 }  // namespace rematlas::explorer

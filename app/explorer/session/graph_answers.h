@@ -1,4 +1,4 @@
-// What is found and proven of the graph that is open, and which questions solvers have answered.
+// Holds what has been found and proven about the open graph, and which questions solvers have answered.
 #pragma once
 
 #include <QString>
@@ -14,11 +14,11 @@
 
 namespace rematlas::explorer {
 
-/// What a solver was asked.
+/// A question that a solver was asked.
 struct SolverQuestion {
     Question question;
     std::string solver;
-    std::chrono::milliseconds time;  ///< that it had at most
+    std::chrono::milliseconds time;  ///< time limit of the solver
 };
 
 class GraphAnswers {
@@ -28,22 +28,23 @@ class GraphAnswers {
     KnownAnswers& known() { return known_; }
     const KnownAnswers& known() const { return known_; }
 
-    /// Returns what is proven of schedules that may stand in the plan's place. Cost: linear in the plan's
-    /// steps; for a row of the list at the first time alone.
+    /// Returns the proven lower bound on the overhead of all schedules that could replace the plan. Cost:
+    /// linear in the plan's steps; for a row of the list only the first time.
     std::optional<double> bound_of(const Schedule& plan) const;
     std::optional<double> bound_of(const PlanRow& row);
-    /// The plan with the largest bound that is known, as it is exported.
+    /// Returns the plan with the largest known bound, for export.
     Schedule with_known_bound(Schedule plan) const;
 
-    /// The solver has answered, with a schedule or without one.
+    /// Called when the solver has answered, with a schedule or without one.
     void note_answered(SolverQuestion asked) { answered_.push_back(std::move(asked)); }
-    /// Whether the solver has answered the question before, with no less time.
+    /// Says whether the solver has answered the question before, with at least as much time.
     bool was_answered(const SolverQuestion& asked) const;
 
   private:
-    GraphPtr graph_;  ///< in the blocks that it was opened in
+    GraphPtr graph_;  ///< the graph with the blocks that it was opened with
     KnownAnswers known_;
-    std::map<QString, Question> question_of_;  ///< that the plans of the list were asked, by their keys
+    /// The questions that the plans of the list answer, by the plans' keys
+    std::map<QString, Question> question_of_;
     std::vector<SolverQuestion> answered_;
 };
 

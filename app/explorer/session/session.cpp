@@ -7,7 +7,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// The points of earlier sweeps, by what they found. Pinned ones are left out: their bounds are others.
+/// Returns a sweep of all points that earlier sweeps found, by solver and copies. Pinned plans are left out,
+/// because they have other bounds.
 Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) {
     Sweep sweep{graph.graph.name, graph.graph.sha256, {}};
     for (const PlanRow& plan : plans) {
@@ -38,7 +39,7 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // for a point of a sweep without schedules
 
 }  // namespace
 
@@ -108,7 +109,7 @@ void Session::open_next() {
                     partition = partition_](std::stop_token stop) {
         Result<Opened> opened = is_copied ? open_copy(path, current) : open_anywhere(path, current, stop);
         if (opened && opened->graph == current) {
-            opened->graph = nullptr;  // what is open stays
+            opened->graph = nullptr;  // the graph is open already and stays
         } else if (opened && opened->graph->partition != partition) {
             opened->graph = in_blocks_of(*opened->graph, partition);
             if (opened->schedule) opened->schedule = on_graph(*opened->schedule, opened->graph);
@@ -121,7 +122,7 @@ void Session::open_next() {
         }
         auto ready = std::make_shared<Opened>(opened.take());
         return BackgroundJob::Delivery([this, path, ready] {
-            // Solvers run where the graph is.
+            // Solvers run on the machine of the graph.
             if (ready->graph) solver.set_host(ready->host);
             take(std::move(*ready));
             emit this->opened(path);
@@ -133,7 +134,8 @@ void Session::open_next() {
 void Session::take(Opened opened) {
     if (opened.graph)
         set_graph(opened.graph, opened.all_kept, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
-    if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
+    // The user may have chosen another partition meanwhile.
+    if (graph_ && graph_->partition != partition_) set_partition(partition_);
     if (opened.schedule) {
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
         const int before = plans.shown(), compared = compared_plan();
@@ -143,7 +145,7 @@ void Session::take(Opened opened) {
         const QString other = is_of(before, PlanRow::Origin::opened) ? plans.plan(before).key : QString();
         const bool chosen = compared != PlanList::none && !is_of(compared, PlanRow::Origin::all_kept);
         set_schedule(std::move(opened.schedule), PlanRow::Origin::opened);
-        // Who opens one schedule after the other asks what they do differently.
+        // A user who opens one schedule after another wants to compare them.
         const int row = plans.row_of(other);
         if (!chosen && !other.isEmpty() && row != PlanList::none && row != plans.shown()) compare_with(row);
     }
@@ -172,7 +174,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     pins.set_graph(graph_);
     ladder.set_graph(graph_);
     if (graph_) {
-        // Until the probe knows better, the left end is the bound that no schedule can pass.
+        // Until the probe has an answer, the slider's left end is a bound that no schedule can be below.
         budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
         all_kept_ = on_graph(*all_kept, graph_);
@@ -199,7 +201,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// The plans that are kept beside a file are those of its graph.
+/// Called when the graph's file has changed. The plans next to a file are those of the graph in it, so they
+/// are only written while the file has this graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
@@ -241,12 +244,12 @@ void Session::show_in_blocks(GraphPtr graph) {
     if (schedule_) show_prepared(on_graph(*schedule_, graph_));
 }
 
-/// All that tells of bounds, and of the smallest budget, follows what is known.
+/// Updates everything that shows bounds or the smallest budget.
 void Session::show_known() {
     if (!graph_) return;
     const Question any = question({});
     const std::optional<Bytes> smallest = answers_->known().smallest(any);
-    // Where nothing smaller than the step itself is known, the left end is what no schedule can pass.
+    // If no schedule below the peak without recomputation is known, the left end is the proven lower bound.
     const bool is_smaller = smallest && *smallest < graph_->full_peak;
     budget.set_smallest(is_smaller ? *smallest : graph_->least_with(any.copies.what));
     sweep.raise_bounds(graph_->graph, answers_->known());
@@ -289,7 +292,7 @@ void Session::close() {
 
 void Session::set_schedule(SchedulePtr schedule, PlanRow::Origin origin) {
     if (schedule && schedule->graph != graph_) {
-        // One that was solved or prepared before the blocks changed is still of this graph.
+        // A schedule that was solved or prepared before the blocks changed is still of this graph.
         if (!graph_ || schedule->graph->graph.sha256 != graph_->graph.sha256) return;
         schedule = on_graph(*schedule, graph_);
     }
@@ -308,9 +311,10 @@ void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
     const PlanRow& plan = plans.plan(row);
-    // Who only looks at a graph leaves no file beside it.
+    // A user who only looks at a graph should not get a file next to it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
-    // Whoever goes on from a plan goes on under its pins, until another plan is shown; pins of one's own stay.
+    // The next solve obeys the pins of the plan that is shown, until another plan is shown. Pins that the
+    // user has set stay.
     pins.follow_plan(plan.name, plan.schedule->pins);
     if (plan.origin == PlanRow::Origin::all_kept) return show_prepared(all_kept_);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
@@ -350,7 +354,8 @@ void Session::keep_point(const SweptPoint& found) {
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
 }
 
-/// Plans that are as good at as small a budget say all that it says.
+/// Adds the schedule of a solver that was cancelled or replaced, unless a plan in the list fits the same
+/// budget, is as fast and has the same pins.
 void Session::keep_left(const SchedulePtr& found) {
     if (!graph_ || !found->ok() || found->graph->graph.sha256 != graph_->graph.sha256) return;
     const Schedule& left = found->schedule;

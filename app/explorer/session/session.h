@@ -1,5 +1,5 @@
-// What is open in the window: one graph, its plans, the schedule of the one that is shown, and everything that works
-// on them. No widgets.
+// The state of the window, without widgets: one graph, its plans, the schedule that is shown, and all
+// controllers that work on them.
 #pragma once
 
 #include <QObject>
@@ -27,11 +27,11 @@
 
 namespace rematlas::explorer {
 
-/// What solves for a budget, and for how long at most: what people set in the window.
+/// The settings for solving that people choose in the window: the solver and its time limit.
 struct SolveSettings {
     std::string solver = "atlas";
     std::chrono::milliseconds time = std::chrono::seconds(10);
-    Copies copies = {};  ///< links that copy nothing stand for those of the graph's device
+    Copies copies = {};  ///< links without speed stand for those of the graph's device
     bool operator==(const SolveSettings&) const = default;
 };
 
@@ -40,52 +40,57 @@ class Session : public QObject {
   public:
     explicit Session(QObject* parent = nullptr);
 
-    /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the
-    /// end.
+    /// Reads files in the background, one after the other. Emits `opened` or `failed` for each, and
+    /// `all_opened` at the end.
     void open(const QStringList& paths);
-    /// The same of a file of another machine (ssh://...) whose copy here has just come from there.
+    /// The same for a file of another machine (ssh://...) whose local copy is up to date.
     void open_copied(const QString& url);
     bool opening() const { return opening_.running(); }
     void close();
-    /// Whether plans are kept beside the graph, and those that were are read. On from the beginning.
+    /// Sets whether plans are kept in a file next to the graph's, and read from it. True at the beginning.
     void set_keeps_plans(bool keeps) { keeps_plans_ = keeps; }
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
-    /// What is found and proven of the graph that is open. There must be one.
+    /// What has been found and proven about the open graph. May only be called while a graph is open.
     const GraphAnswers& answers() const { return *answers_; }
-    /// What is asked for a budget: by `solve_settings`, under the pins.
+    /// Returns the question for a budget, with the copies of `solve_settings` and the pins.
     Question question(Bytes budget) const;
-    /// Whether the solver that is set has answered the question, with no less time than is set.
+    /// Says whether the chosen solver has answered the question, with at least the chosen time.
     bool was_solved(const Question& question) const;
 
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
-    /// Shown by all views; one that passes the check is a plan from then on. Null: none.
+    /// Shows the schedule in all views. A schedule that passes the check becomes a plan of the list. Null:
+    /// shows none.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
-    /// Shows the plan, and sets the question that the plan answers: its budget, and the copies that it makes.
+    /// Shows the plan, and sets the question that the plan answers: its budget and its copies.
     /// `PlanList::none` does nothing.
     void choose_plan(int row);
-    /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
+    /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);
-    /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
+    /// Moves the cursor to the next run of the shown schedule (+1) or to the run before (-1), and selects its
+    /// op.
     void go_by_runs(int direction);
-    /// That copies of `solve_settings` go over: those that were picked, else the graph's. Without a speed: none are known.
+    /// The links of the next solve: those that the user has chosen, else the graph's. Without a speed if no
+    /// links are known.
     Links links() const;
-    void solve(SolveRequest request);  ///< under the pins
-    void solve_for(Bytes budget);      ///< by `solve_settings`
+    void solve(SolveRequest request);  ///< solves under the pins
+    void solve_for(Bytes budget);      ///< solves by `solve_settings`
 
-    /// The plan that the shown one is compared with; from the beginning the step without recomputation.
+    /// Sets the plan that the shown one is compared with; at the beginning it is the step without
+    /// recomputation.
     void compare_with(int row);
-    /// Its row; `PlanList::none` without a graph.
+    /// The row of that plan; `PlanList::none` without a graph.
     int compared_plan() const { return plans.row_of(compared_); }
 
-    /// Where the blocks of all views begin and end, of this graph and of those opened later; none: each
-    /// graph's own. In the background; the schedule, the budget, the sweep and what is under way stay.
+    /// Sets how graphs are divided into blocks in all views, for this graph and for those opened later; none:
+    /// each graph's own blocks. Works in the background. The schedule, the budget, the sweep and running work
+    /// stay.
     void set_partition(std::optional<Partition> partition);
     std::optional<Partition> partition() const { return partition_; }
 
-    /// True when something long is under way, and cancels all of it.
+    /// `busy` says whether any long work is running; `cancel_all` cancels it.
     bool busy() const;
     void cancel_all();
 
@@ -96,7 +101,7 @@ class Session : public QObject {
     PinList pins;
     PlanList plans;
     PlanJournal journal;
-    GraphWatch watch;  ///< of the graph's file
+    GraphWatch watch;  ///< watches the graph's file
     BudgetController budget;
     SolveController solver;
     SmallestBudgetProbe probe;
@@ -108,13 +113,14 @@ class Session : public QObject {
 
   signals:
     void graph_changed();
-    void blocks_changed();  ///< the same graph in other blocks
+    void blocks_changed();  ///< the same graph has other blocks
     void compared_plan_changed();
-    void partition_changed();  ///< what was chosen, before the blocks follow
+    void partition_changed();  ///< another partition was chosen; the blocks change later
     void schedule_changed();
-    void best_kept(const QString& plan);  ///< of a solver that was cancelled or replaced
-    void plan_chosen();                   ///< by the user: the plan that is shown
-    void question_changed();              ///< but for its budget
+    /// Emitted when the best schedule of a cancelled or replaced solver has become the plan with this name.
+    void best_kept(const QString& plan);
+    void plan_chosen();       ///< the user has chosen the plan that is shown
+    void question_changed();  ///< copies, pins or solver have changed, not the budget
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);
@@ -139,18 +145,18 @@ class Session : public QObject {
 
     GraphPtr graph_;
     SchedulePtr schedule_, all_kept_;
-    SchedulePtr prepared_;  ///< of the plan that is about to be shown; or null
+    SchedulePtr prepared_;  ///< schedule of the plan that is about to be shown; or null
     bool keeps_plans_ = true;
     QString compared_;  ///< key of the plan that the shown one is compared with
     struct Queued {
         QString path;
-        bool is_copied;  ///< from another machine, and the copy is here
+        bool is_copied;  ///< the file is on another machine, and its local copy is up to date
     };
     std::vector<Queued> queue_;
     std::optional<Partition> partition_;
     SolveSettings solve_settings_;
     std::optional<GraphAnswers> answers_;
-    SolverQuestion asked_;  ///< of the solver, last
+    SolverQuestion asked_;  ///< the last question to the solver
     BackgroundJob opening_, partitioning_;
 };
 

@@ -1,4 +1,4 @@
-// The boxes of the Help menu.
+// The dialogs of the Help menu.
 #pragma once
 
 #include <QString>
@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 /// Shortcuts of one menu or one view.
 struct ShortcutGroup {
     QString title;
-    std::vector<std::pair<QString, QString>> rows;  ///< keys, and what they do
+    std::vector<std::pair<QString, QString>> rows;  ///< keys, and their effect
 };
 
 void show_about(QWidget* parent);

@@ -10,7 +10,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int narrow_strip = 1000;  ///< below, the words have the room of what says least
+/// A strip narrower than this (pixels) hides the title and shortens the list of cards, so that the words have
+/// room.
+constexpr int narrow_strip = 1000;
 constexpr int narrow_card = 150;
 
 }  // namespace
@@ -86,7 +88,7 @@ void AnswerStrip::resizeEvent(QResizeEvent* event) {
     fit_height();
 }
 
-/// Toolbars do not ask how high words are that go over several lines.
+/// Sets the height that the words need. Toolbars ignore that the height of wrapped text depends on the width.
 void AnswerStrip::fit_height() {
     if (layout()->hasHeightForWidth()) setFixedHeight(layout()->totalHeightForWidth(width()));
 }
@@ -99,7 +101,7 @@ void AnswerStrip::choose(int index) {
 void AnswerStrip::refresh() {
     if (!session_.graph()) return;
     if (const QString error = session_.budget.error(); !error.isEmpty()) {
-        // What was typed before is not what is asked now.
+        // The budget of before is not the question any more.
         headline_->setText(tr("The budget cannot be read"));
         detail_->setText(error);
         action_->hide();
@@ -107,7 +109,7 @@ void AnswerStrip::refresh() {
         return;
     }
     const Bytes limit = session_.budget.budget();
-    // A budget that was typed is no card's any more.
+    // A budget that was typed is not that of a card.
     if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
         card_->setCurrentIndex(0);
     const Question question = session_.question(limit);

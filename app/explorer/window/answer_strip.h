@@ -1,4 +1,4 @@
-// The strip above the graph: for which card, does it fit, what does that cost.
+// The strip above the graph: says whether the step fits a card, and what that costs.
 #pragma once
 
 #include <QComboBox>
@@ -16,7 +16,7 @@ class AnswerStrip : public QWidget {
     explicit AnswerStrip(Session& session, QWidget* parent = nullptr);
 
   signals:
-    void batch_requested();  ///< what another batch size would cost
+    void batch_requested();  ///< the user asks what another batch size would cost
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -33,7 +33,7 @@ class AnswerStrip : public QWidget {
     QLabel *headline_, *detail_, *conditions_;
     QPushButton* action_;
     int plan_ = PlanList::none;
-    bool solves_ = false;  ///< the button solves; else it shows the plan
+    bool solves_ = false;  ///< true: the button solves; false: it shows the plan
 };
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// Asks what another batch size would cost, and which is the largest that fits. Stays open, and lets the window work on.
+// Asks what another batch size would cost, and which is the largest that fits. The dialog stays open, and the
+// window can be used meanwhile.
 #pragma once
 
 #include <QDialog>
@@ -35,7 +36,7 @@ class BatchDialog : public QDialog {
     void open_answer();
 
     Session& session_;
-    BatchQuestion about_;  ///< the open graph
+    BatchQuestion about_;  ///< the question, filled from the open graph
     BatchAnswer answer_;
     QLineEdit *model_, *budget_;
     QPlainTextEdit* inputs_;

@@ -52,7 +52,8 @@ CaptureDialog::CaptureDialog(const QString& title, const QString& about, Capture
     connect(buttons, &QDialogButtonBox::rejected, this, &CaptureDialog::reject);
 }
 
-/// Folded: a sentence stands in front.
+/// Makes the details with the traceback. They are folded, because the sentence above is enough for most
+/// people.
 QLayout* CaptureDialog::make_details() {
     where_->setObjectName("capture_where");
     where_->setText(tr("Where in the program"));
@@ -96,7 +97,7 @@ void CaptureDialog::add_graph_row(const QString& proposed) {
                                                           tr("Training graphs (*.graph.json)"));
         if (path.isEmpty()) return;
         output_->setText(path);
-        overwrite_ = path;  // the file dialog has asked
+        overwrite_ = path;  // the file dialog has asked whether to replace the file
     });
 }
 
@@ -159,7 +160,7 @@ void CaptureDialog::accept() {
         return;
     }
     hide();
-    capture_.cancel();  // another one's, whose end is not this one's
+    capture_.cancel();  // ends a capture of another dialog, before this one listens to the controller
     connect(&capture_, &CaptureController::failed, this, &CaptureDialog::show_failure);
     connect(&capture_, &CaptureController::captured, this, &CaptureDialog::take_result);
     connect(&capture_, &CaptureController::finished, this, &CaptureDialog::conclude);

@@ -1,5 +1,6 @@
-// Asks for what a capture needs, and sees it through: hidden while the capture runs, back with the reason
-// when it fails. What is asked depends on the model: file_capture_dialog.h, function_capture_dialog.h.
+// Asks for the settings of a capture and runs it. The dialog is hidden while the capture runs, and comes back
+// with the reason if it fails. The settings depend on the model: file_capture_dialog.h,
+// function_capture_dialog.h.
 #pragma once
 
 #include <QDialog>
@@ -20,39 +21,44 @@ class CaptureDialog : public QDialog {
     Q_OBJECT
   public:
     void accept() override;
-    /// Shows it again, with the reason, and folded below it where in the user's program that was.
+    /// Shows the dialog again, with the reason of a failure and, folded below it, the traceback through the
+    /// user's program.
     void show_failure(const QString& message, const QString& traceback);
 
   protected:
     CaptureDialog(const QString& title, const QString& about, CaptureController& capture, RecentFiles& recent,
                   QWidget* parent);
 
-    /// Why nothing can be captured as it stands; empty: it can.
+    /// Returns why the settings cannot be captured; empty if they can.
     virtual QString problem() const = 0;
-    /// Whether it is not known yet whether there is a problem. A capture that is asked for then waits.
+    /// Says whether the facts that `problem` needs are still being asked for. A capture that is started
+    /// meanwhile waits.
     virtual bool is_asking() const { return false; }
-    /// It is known now: a capture that waits goes on.
+    /// Called when these facts have come. Starts a capture that waits.
     void go_on();
     virtual void start(CaptureController& capture) = 0;
-    /// It worked: what was typed is there the next time, and the model among the recent files.
+    /// Called when a capture has worked. Stores the settings for the next time, and adds the model to the
+    /// recent files.
     virtual void remember() = 0;
-    /// What a person is told where the capture says `message`.
+    /// Returns the words for people if the capture fails with `message`.
     virtual QString words_for(const QString& message) const { return message; }
 
     QFormLayout& form() { return *form_; }
     RecentFiles& recent() const { return recent_; }
-    /// The last row of all forms: where the graph goes.
+    /// Adds the last row of the form: the graph file.
     void add_graph_row(const QString& proposed);
-    /// The graph goes to the machine of the model: `proposed`, beside the graph files `known`.
+    /// Makes the graph file one on the machine of the model. `proposed`: the file's path if none was typed;
+    /// `known`: the graph files that exist there.
     void set_host(const RemoteHost& host, const QString& proposed, const QStringList& known);
-    /// Whether an existing graph file may be replaced.
+    /// Says whether an existing graph file may be replaced.
     bool may_replace() const { return !overwrite_.isEmpty() && graph_file() == overwrite_; }
     QLineEdit& graph_field() { return *output_; }
-    /// As it is typed; on another machine made absolute from the folder of the graphs there.
+    /// Returns the path that was typed; on another machine as an absolute path, relative paths starting in
+    /// the folder of `proposed`.
     QString graph_file() const;
-    /// As high as all that it says needs: words that came meanwhile go over several lines.
+    /// Makes the dialog high enough for its texts, which can need more lines than before.
     void fit_height();
-    /// Empty: there is none.
+    /// Shows an error; no error if `words` is empty.
     void show_error(const QString& words, const QString& traceback = {});
 
   private:
@@ -69,10 +75,10 @@ class CaptureDialog : public QDialog {
     QLabel* error_;
     QToolButton *where_, *browse_;
     QPlainTextEdit* traceback_;
-    bool is_waiting_ = false;         ///< for what is being asked, to start then
+    bool is_waiting_ = false;         ///< a capture starts as soon as `is_asking` is false
     QString overwrite_;               ///< an existing graph file that may be replaced
-    std::optional<RemoteHost> host_;  ///< where the graph goes, if not here
-    QString folder_there_;            ///< of graph files that are typed without one
+    std::optional<RemoteHost> host_;  ///< the machine of the graph file; none: this one
+    QString folder_there_;            ///< folder for graph files that are typed without one
     QStringList known_there_;
 };
 

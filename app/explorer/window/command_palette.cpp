@@ -16,7 +16,7 @@ namespace {
 constexpr int most_rows = 60;
 constexpr int command_role = Qt::UserRole, place_role = Qt::UserRole + 1;
 
-/// The place stands at the right, in the quiet colour.
+/// Draws the place at the right, in the colour of less important text.
 class CommandDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -71,13 +71,13 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
 }
 
 void CommandPalette::show_matches(const QString& typed) {
-    std::vector<std::pair<int, int>> found;  // score, command
+    std::vector<std::pair<int, int>> found;  // pairs of score and command
     for (int i = 0; i < static_cast<int>(commands_.size()); ++i) {
         const int score =
             typed.trimmed().isEmpty() ? 1 : fuzzy_score(typed, commands_[static_cast<std::size_t>(i)].name);
         if (score > 0) found.emplace_back(score, i);
     }
-    // Of equal ones the shorter name is meant.
+    // Among equal scores the shorter name comes first.
     std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
         const auto key = [&](const auto& of) {
             const int length =
@@ -103,7 +103,7 @@ void CommandPalette::run_current() {
     if (!item) return;
     const auto run = commands_[static_cast<std::size_t>(item->data(command_role).toInt())].run;
     close();
-    // After this window has gone: what runs may open another.
+    // Runs the command after this window has closed, because it may open another window.
     QMetaObject::invokeMethod(qApp, run, Qt::QueuedConnection);
 }
 

@@ -1,4 +1,4 @@
-// Everything that the window can do and show, found by a few letters (Ctrl+K).
+// Finds everything that the window can do and show, by a few letters (Ctrl+K).
 #pragma once
 
 #include <QDialog>
@@ -10,15 +10,15 @@
 namespace rematlas::explorer {
 
 struct Command {
-    QString name;   ///< what is searched
-    QString place;  ///< where it is from, or its keys: shown beside the name
+    QString name;   ///< the text that is searched
+    QString place;  ///< menu or kind, and keys; shown beside the name
     std::function<void()> run;
 };
 
 class CommandPalette : public QDialog {
     Q_OBJECT
   public:
-    /// In the order in which they are shown while nothing is typed.
+    /// While nothing is typed, the commands are shown in the given order.
     explicit CommandPalette(std::vector<Command> commands, QWidget* parent = nullptr);
 
   protected:

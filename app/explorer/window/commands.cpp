@@ -1,4 +1,4 @@
-// What the command palette offers, and what the list of shortcuts tells: both from the window's own actions.
+// Makes the commands of the palette and the list of shortcuts, both from the window's own actions.
 #include <QDockWidget>
 #include <QMenuBar>
 #include <map>
@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Without the marks of mnemonics, and without dots at the end.
+/// Returns the title without its mnemonic mark and without dots at the end.
 QString plain(QString title) {
     title.remove('&');
     while (title.endsWith('.') || title.endsWith(QChar(0x2026))) title.chop(1);
@@ -50,7 +50,7 @@ QString keys_text(const QList<QKeySequence>& keys) {
 void MainWindow::show_commands() {
     std::map<const QAction*, QString> panels;
     for (const auto& [id, dock] : docks_) panels[dock->toggleViewAction()] = dock->windowTitle();
-    // A panel's own name would read like what is done in it.
+    // The name of a panel alone would read like an action in the panel.
     const auto name_of = [&](const QAction& action) {
         const auto panel = panels.find(&action);
         if (const QVariant name = action.property("command"); name.isValid()) return name.toString();

@@ -89,7 +89,7 @@ void MainWindow::show_lines() {
 
 ExportedFile MainWindow::exported_file(ExportForm form, const QString& path) const {
     const LoadedGraph& graph = *session_.graph();
-    // A plan's file has the graph within it: nobody finds it by the name of the plan.
+    // A graph from a plan's file has no file of its own that other programs could find.
     return {.form = form,
             .file = path.toStdString(),
             .graph = &graph.graph,
@@ -125,7 +125,7 @@ void MainWindow::export_policy(ExportForm form) {
             const Result<CheckpointPolicy> policy =
                 checkpoint_policy_for(graph->graph, shown->schedule, limits, {.by_selectors = selectors});
             if (!policy) return policy.error();
-            if (stop.stop_requested()) return Error{"cancelled"};  // nobody waits for the file any more
+            if (stop.stop_requested()) return Error{"cancelled"};  // a cancelled export writes nothing
             exported.checkpoints = !policy->plan.regions.empty();
             return lines_if(write_file(exported.file, selectors ? torchtitan_text(graph->graph, *policy)
                                                                 : policy_text(graph->graph, *policy)),
@@ -205,7 +205,7 @@ void MainWindow::export_report() {
     });
 }
 
-/// Each list of the docks, under the name that it has for screen readers.
+/// Adds an entry for each list of the docks, with the list's name for screen readers.
 void MainWindow::list_tables(QMenu& menu) {
     menu.clear();
     for (const DockEntry& entry : all_docks()) {

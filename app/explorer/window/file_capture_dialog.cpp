@@ -73,7 +73,7 @@ void FileCaptureDialog::fill_choices() {
 }
 
 QString FileCaptureDialog::known_inputs() {
-    // What the user typed last counts more than what came with the model.
+    // The inputs that the user typed last take precedence over those of the model's file.
     const QString remembered = recent().typed_for(model_);
     if (!remembered.isEmpty()) return remembered;
     const auto beside = specs_beside(looked_at_.toStdString());

@@ -1,4 +1,4 @@
-// A capture of a model's file: TorchScript, or an exported program.
+// Captures a model's file: TorchScript, or an exported program.
 #pragma once
 
 #include <QComboBox>
@@ -13,7 +13,7 @@ class FileCaptureDialog : public CaptureDialog {
   public:
     FileCaptureDialog(const QString& model, CaptureController& capture, RecentFiles& recent,
                       QWidget* parent = nullptr);
-    /// The same on another machine.
+    /// The same for a model on another machine.
     FileCaptureDialog(const RemoteModel& model, CaptureController& capture, RecentFiles& recent,
                       QWidget* parent = nullptr);
 
@@ -29,10 +29,10 @@ class FileCaptureDialog : public CaptureDialog {
     void fill_choices();
     QString known_inputs();
 
-    QString model_;                     ///< as it is opened again
-    QString looked_at_;                 ///< a file here that tells what the model is
-    std::optional<RemoteModel> there_;  ///< on another machine
-    bool has_inputs_of_its_own_;        ///< an exported program: inputs may be left out
+    QString model_;                     ///< the path that opens the model again
+    QString looked_at_;                 ///< a local file that tells what the model is
+    std::optional<RemoteModel> there_;  ///< the model on another machine; none: it is here
+    bool has_inputs_of_its_own_;        ///< the model is an exported program, so inputs may be left out
     QPlainTextEdit* inputs_;
     QComboBox *loss_, *optimizer_, *device_;
 };

@@ -19,7 +19,7 @@
 namespace rematlas::explorer {
 namespace {
 
-const char* const masters = "masters";  ///< among the precisions: weights in f32 beside parameters of 16 bits
+const char* const masters = "masters";  ///< the precision with weights in f32 next to parameters of 16 bits
 
 QString title_of(const PythonSource& source) {
     return source.file.isEmpty() ? source.module : QFileInfo(source.file).fileName();
@@ -37,7 +37,8 @@ void set_enabled(QComboBox& list, int row, bool enabled) {
     if (auto* model = qobject_cast<QStandardItemModel*>(list.model())) model->item(row)->setEnabled(enabled);
 }
 
-/// Where the graph goes by default: beside the file, or where that folder is not ours, into the current one.
+/// Returns the default graph file: next to the Python file, or in the current folder if that folder is not
+/// writable.
 QString graph_beside(const QString& file) {
     const QFileInfo info(file);
     if (QFileInfo(info.absolutePath()).isWritable()) return free_graph_file(file);
@@ -196,7 +197,8 @@ void FunctionCaptureDialog::show_functions() {
     show_function();
 }
 
-/// The one that was named, the one that was captured last, or the first that returns what a capture takes.
+/// Returns the function that was named, else the one that was captured last, else the first that returns what
+/// a capture takes.
 QString FunctionCaptureDialog::first_choice() const {
     if (!survey_ || !source_.function.isEmpty()) return source_.function;
     for (const QString& path : recent().paths()) {
@@ -222,7 +224,7 @@ void FunctionCaptureDialog::show_function() {
     if (std::exchange(shown_, chosen.name) != chosen.name) restore(recent().typed_for(word()));
 }
 
-/// The dialog does not offer options of steps from shapes for a step that really runs.
+/// Disables the options that are only for steps from shapes if the step really runs.
 void FunctionCaptureDialog::follow_device() {
     const bool from_shapes = device_->currentData().toString() == "meta";
     const QStringList captured = captured_optimizers();
@@ -284,7 +286,8 @@ void FunctionCaptureDialog::start(CaptureController& capture) {
     capture.start(request());
 }
 
-/// A sentence by the package says all; what Python itself says is told with the Python that said it.
+/// Returns the words for people. A message of the package is shown as it is; a message of Python is shown
+/// with the name of the interpreter.
 QString FunctionCaptureDialog::words_for(const QString& message) const {
     const QString own = "rematlas: ";
     if (message.startsWith(own)) return message.mid(own.size());

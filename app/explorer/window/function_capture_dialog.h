@@ -1,4 +1,4 @@
-// A capture of a function of Python, which returns a model and its arguments.
+// Captures a Python function that returns a model and its arguments.
 #pragma once
 
 #include <QCheckBox>
@@ -35,15 +35,15 @@ class FunctionCaptureDialog : public CaptureDialog {
     void follow_device();
     QString first_choice() const;
     QString why_no_function() const;
-    QString word() const;  ///< by which the function is opened again
+    QString word() const;  ///< the word that opens the function again
     FunctionRequest request() const;
     void restore(const QString& typed);
 
     PythonSource source_;
     PythonReader reader_;
-    bool is_asking_ = false;  ///< Python has not answered yet
+    bool is_asking_ = false;  ///< the interpreter has not answered yet
     std::optional<PythonSurvey> survey_;
-    QString shown_;  ///< the function whose keywords and choices stand in the form
+    QString shown_;  ///< the function whose keywords and choices are in the form
     QComboBox *function_, *optimizer_, *device_, *precision_;
     QLabel *about_, *told_by_python_;
     QLineEdit *keywords_, *python_;

@@ -1,4 +1,4 @@
-// From view to view by the keyboard.
+// This part of the window goes from view to view by the keyboard.
 #include <QApplication>
 #include <QTreeView>
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* graph_id = "graph";
 
-/// What takes the focus of a view: its picture or table, else its list, else its first control.
+/// Returns the widget that takes the focus of a view: its picture or table, else its list, else its first
+/// control.
 QWidget* focus_target(QWidget& view) {
     auto* both = qobject_cast<PictureOrTable*>(&view);
     if (both && both->focusProxy()->isVisible()) return both->focusProxy();
@@ -70,7 +71,7 @@ QWidget* MainWindow::view_with_focus() const {
     return nullptr;
 }
 
-/// Docks behind a tab are come to as well; closed ones are not.
+/// Goes to the next view. Docks behind a tab are included, closed ones are not.
 void MainWindow::cycle(int direction) {
     std::vector<QString> ids{graph_id};
     for (const DockEntry& entry : all_docks())

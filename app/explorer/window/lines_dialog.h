@@ -1,4 +1,4 @@
-// After an export: the lines that make use of the file, to paste.
+// Shows, after an export, lines of Python to paste that use the exported file.
 #pragma once
 
 #include <QCheckBox>
@@ -12,7 +12,7 @@ namespace rematlas::explorer {
 class LinesDialog : public QDialog {
     Q_OBJECT
   public:
-    /// `file`: what was exported. `always`: whether the lines are shown after each export.
+    /// `file`: the exported file. `always`: whether the lines are shown after each export.
     LinesDialog(const QString& file, const std::vector<LinesToPaste>& lines, bool always,
                 QWidget* parent = nullptr);
 

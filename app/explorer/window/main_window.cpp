@@ -25,9 +25,11 @@ namespace {
 
 using About = MessageBar::About;
 
-constexpr int narrow_width = 1300, narrow_height = 960;  ///< below, neighbouring docks share their place
-constexpr int longest_wait = 2000;                       ///< milliseconds, for a solver that is asked to stop
-constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
+/// In a window smaller than this (pixels), neighbouring docks share their place.
+constexpr int narrow_width = 1300, narrow_height = 960;
+constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to stop
+/// A window lower than this (pixels) has no toolbar, because its actions are in the menus too.
+constexpr int low_height = 640;
 constexpr int layout_version = 4;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
@@ -49,7 +51,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
                    QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    // The page that is not seen takes no room from docks.
+    // The page that is not shown must not take room from docks.
     for (QWidget* page : {static_cast<QWidget*>(welcome_), static_cast<QWidget*>(graph_or_table_)})
         page->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
     pages_->addWidget(welcome_);
@@ -72,13 +74,13 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
 
 MainWindow::~MainWindow() {
     session_.cancel_all();
-    // Views go before the session that they refer to: members are destroyed before the children of a
-    // QWidget.
+    // Views refer to the session, so they must be deleted first: members such as the session are destroyed
+    // before the children of a QWidget.
     for (auto& [name, dock] : docks_) delete dock;
     delete centralWidget();
 }
 
-/// As large as is comfortable, within what the screen has.
+/// Gives the window a comfortable size that fits the screen.
 void MainWindow::fit_to_screen() {
     const QSize room = screen() ? screen()->availableSize() - QSize(40, 60) : QSize(1600, 1000);
     resize(QSize(1600, 1000).boundedTo(room).expandedTo(minimumSize()));
@@ -101,12 +103,14 @@ void MainWindow::make_docks() {
     arrange_docks();
 }
 
-/// Where there is no room for all, neighbours are tabs of one place; each stays where the user has moved it.
+/// If there is no room for all docks, neighbours become tabs of one place. Docks that the user has moved
+/// stay.
 void MainWindow::arrange_docks() {
     const struct {
         const char *first, *second;
         std::vector<const char*> more;
-        bool more_with_first;  ///< as tabs, also where there is room; else with the second
+        /// True: `more` are always tabs with `first`; false: with `second` if there is room
+        bool more_with_first;
         Qt::Orientation apart;
     } neighbours[] = {{"plans", "blocks", {}, false, Qt::Vertical},
                       {"solve", "details", {"alive"}, false, Qt::Vertical},
@@ -120,7 +124,7 @@ void MainWindow::arrange_docks() {
         if (one->isFloating() || !is_beside(other)) continue;
         if (!narrow_ && tabifiedDockWidgets(one).contains(other)) {
             const bool hidden = other->isHidden();
-            removeDockWidget(other);  // a tab cannot be split off where it is
+            removeDockWidget(other);  // a tab cannot be split off in its place
             addDockWidget(dockWidgetArea(one), other, apart);
             other->setHidden(hidden);
         }
@@ -155,9 +159,9 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version);
     hidden_layout_.clear();
-    answer_bar_->show();  // it was hidden when that layout was kept
+    answer_bar_->show();  // the layout was saved while the bar was hidden
     if (has_own_layout_) return;
-    layout()->activate();  // sizes are shares of what there is now
+    layout()->activate();  // the sizes below are shares of the current sizes
     resize_docks();
 }
 
@@ -175,8 +179,8 @@ void MainWindow::restore_default_layout() {
 }
 
 void MainWindow::resize_docks() {
-    // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height,
-    // and more where it shares its place. Peak and time of a plan are seen in any window.
+    // Sizes are shares of the window: the middle has half of the width, and views over time have two fifths
+    // of the height, more if they share their place. Peak and time of a plan are visible in any window.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {std::max(width() * 7 / 25, 264), width() * 5 / 24},
                 Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() / 4, height() * 7 / 20}, Qt::Vertical);
@@ -197,16 +201,17 @@ void MainWindow::showEvent(QShowEvent* event) {
         has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version);
     }
     if (!session_.graph()) hide_docks();
-    answer_bar_->setVisible(session_.graph() != nullptr);  // a saved layout says nothing of it
+    // A saved layout does not determine whether the bar is visible.
+    answer_bar_->setVisible(session_.graph() != nullptr);
 }
 
-/// Where docks and the window are kept for screens of this size: on another one docks would cover each other.
+/// Returns the key of a setting for screens of this size: on a smaller screen, docks would cover each other.
 QString MainWindow::setting(const QString& name) const {
     const QSize size = screen() ? screen()->size() : QSize();
     return QStringLiteral("%1/%2x%3").arg(name).arg(size.width()).arg(size.height());
 }
 
-/// Of a solver that runs: what it has found by now is a plan as well.
+/// Asks a running solver for its best schedule so far, so that the schedule becomes a plan.
 void MainWindow::take_best_so_far() {
     if (!settings_ || !session_.solver.running()) return;
     session_.solver.finish_early();
@@ -215,11 +220,12 @@ void MainWindow::take_best_so_far() {
         QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents, 20);
 }
 
-/// Plans that could not be kept beside the graph go with the window.
+/// Says whether the window may close. Asks the user if plans could not be written to the file next to the
+/// graph.
 bool MainWindow::may_lose_plans() {
     take_best_so_far();
     session_.journal.flush();
-    QCoreApplication::sendPostedEvents();  // the news that it failed
+    QCoreApplication::sendPostedEvents();  // delivers a message that writing failed
     if (!session_.journal.failed() || session_.plans.rowCount() < 2) return true;
     return QMessageBox::question(
                this, tr("Rematlas Explorer"),
@@ -327,7 +333,7 @@ void MainWindow::connect_session() {
             [this](const QString& words, double fraction) { show_working(words, fraction); });
     connect(&session_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
     connect(&session_.capture, &CaptureController::failed, this, [this](const QString& message) {
-        last_error_ = message;  // the dialog that asked for the capture shows it
+        last_error_ = message;  // the capture's dialog shows the message
         statusBar()->showMessage(message, 15000);
     });
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
@@ -363,7 +369,8 @@ void MainWindow::show_error(MessageBar::About about, const QString& message, con
     message_bar_->show_message(about, message, remedy, std::move(act));
 }
 
-/// The Solve dock tells all of it; where that is closed, the line above the graph tells the most important.
+/// Shows why there is no schedule. The Solve dock tells everything; if it is closed, the line above the graph
+/// tells the headline.
 void MainWindow::show_no_schedule(const QString& headline) {
     if (docks_["solve"]->isHidden()) return show_error(About::solving, headline);
     docks_["solve"]->raise();

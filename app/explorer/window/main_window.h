@@ -1,4 +1,4 @@
-// The window: the graph in the middle, docks around it, all on one session.
+// The main window: the graph in the middle and docks around it, all for one session.
 #pragma once
 
 #include <QActionGroup>
@@ -36,12 +36,13 @@ namespace rematlas::explorer {
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
-    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. Null: nothing
-    /// is kept, plans neither.
+    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. If it is
+    /// null, nothing is kept, not even plans.
     explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Models are captured after asking for their inputs; other files are read in the background.
+    /// Opens files. Models are captured after asking for their inputs; other files are read in the
+    /// background.
     void open(const QStringList& paths);
     Session& session() { return session_; }
     GraphView& graph_view() { return graph_page_->view(); }
@@ -49,7 +50,7 @@ class MainWindow : public QMainWindow {
     BlockTreeView& block_tree() { return *findChild<BlockTreeView*>(); }
     LanesView& lanes() { return *findChild<LanesView*>(); }
     PlansView& plans() { return *findChild<PlansView*>(); }
-    /// Null when there is no dock of that name.
+    /// Returns null if there is no dock of that name.
     QDockWidget* dock(const QString& name) const;
     QStringList dock_names() const;
     void restore_default_layout();
@@ -100,14 +101,14 @@ class MainWindow : public QMainWindow {
     QString setting(const QString& name) const;
     void hide_docks();
     void bring_docks_back();
-    /// With a button for what can be done about it.
+    /// Shows an error, with a button `remedy` that calls `act`.
     void show_error(MessageBar::About about, const QString& message, const QString& remedy = {},
                     std::function<void()> act = {});
     void show_commands();
     std::vector<ShortcutGroup> shortcuts() const;
     /// Shows the dock, or the graph, and gives it the focus.
     void go_to(const QString& id);
-    /// To the next view that is seen (+1), or the one before (-1).
+    /// Goes to the next view that is not closed (+1), or to the one before (-1).
     void cycle(int direction);
     QWidget* view_with_focus() const;
     void show_working(const QString& what, double fraction);
@@ -127,9 +128,9 @@ class MainWindow : public QMainWindow {
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
     using Lines = std::vector<LinesToPaste>;
-    /// Off the GUI thread, since a picture may need a layout of its own, and a policy a search.
+    /// Writes outside of the GUI's thread, because a picture may need a layout, and a policy a search.
     void write_in_background(const QString& path, std::function<Result<void>()> write);
-    /// What it returns is offered to paste.
+    /// The same for an export; offers the lines that `write` returns to paste.
     void export_in_background(const QString& path,
                               std::function<Result<Lines>(const std::stop_token&)> write);
     void offer_lines(const QString& path, const Lines& lines);
@@ -142,17 +143,18 @@ class MainWindow : public QMainWindow {
     Session session_;
     RecentFiles recent_;
     BackgroundJob writing_;
-    PythonReader looking_;   ///< at a model on another machine
-    RemoteHost asked_host_;  ///< by it
+    PythonReader looking_;   ///< asks about a model on another machine
+    RemoteHost asked_host_;  ///< the machine that `looking_` asks
     MessageBar* message_bar_;
     QStackedWidget* pages_;
     WelcomePage* welcome_;
     GraphPage* graph_page_;
     PictureOrTable* graph_or_table_;
     std::map<QString, QDockWidget*> docks_;
-    std::map<QString, QWidget*> views_;  ///< of the docks, without their tables
+    std::map<QString, QWidget*> views_;  ///< the docks' views, without their tables
     QByteArray default_layout_;
-    QByteArray hidden_layout_;  ///< of the docks while the welcome page hides them; empty when they show
+    /// Layout of the docks while the welcome page hides them; empty while they are shown
+    QByteArray hidden_layout_;
 
     QMenu* recent_menu_ = nullptr;
     QMenu* export_menu_ = nullptr;
@@ -168,10 +170,10 @@ class MainWindow : public QMainWindow {
     struct {
         QString path;
         Lines lines;  ///< empty: nothing was exported yet
-    } exported_;      ///< last
+    } exported_;      ///< the last export
     QString last_error_;
     bool shown_ = false;
-    bool has_own_layout_ = false;  ///< of docks, kept from an earlier window
+    bool has_own_layout_ = false;  ///< the layout of docks is from an earlier window
     bool narrow_ = false;          ///< neighbouring docks share their place as tabs
 };
 

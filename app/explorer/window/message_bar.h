@@ -1,4 +1,4 @@
-// What went wrong, above the graph until it is dismissed; earlier messages stay to be read.
+// Shows an error above the graph until it is dismissed; earlier messages can still be read.
 #pragma once
 
 #include <QDateTime>
@@ -16,15 +16,15 @@ class MessageBar : public QWidget {
   public:
     explicit MessageBar(QWidget* parent = nullptr);
 
-    /// What a message is about. It goes when that has gone well.
+    /// The action that a message is about. When such an action succeeds, the message is removed.
     enum class About { opening, solving, sweeping, keeping_plans, exporting, graph_file };
     /// `remedy` is the title of a button that calls `act` and dismisses the message; empty: there is none.
     void show_message(About about, const QString& message, const QString& remedy = {},
                       std::function<void()> act = {});
-    /// What the message is about has gone well, or is asked anew; a message about something else stays.
+    /// Called when such an action has succeeded or is tried again. A message about another action stays.
     void settle(About about);
     void dismiss();
-    /// A box with all messages of this window, the last first.
+    /// Shows a dialog with the messages of this window, the last first.
     void show_history();
 
     struct Told {
@@ -38,7 +38,7 @@ class MessageBar : public QWidget {
     QPushButton* remedy_;
     QToolButton *earlier_, *dismiss_;
     std::function<void()> act_;
-    About about_ = About::opening;  ///< of the message that is shown
+    About about_ = About::opening;  ///< what the shown message is about
     std::vector<Told> history_;
 };
 

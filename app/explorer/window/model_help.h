@@ -1,4 +1,5 @@
-// What a file is that cannot be captured as it is, and the lines of Python that make something of it, to copy.
+// Says what a file is that cannot be captured as it is, and shows Python lines to copy that make a model from
+// it that can.
 #pragma once
 
 #include <QDialog>

@@ -12,10 +12,10 @@ QStringList OpenDialog::ask(QWidget* parent, const QString& title, const QString
     return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles() : QStringList();
 }
 
-/// While a path is typed, Qt selects the folders on the way to it that its list knows. One that stays
-/// selected is what Qt then opens in the place of the file, and it clears the path.
+/// While a path is typed, Qt selects those folders of the path that its list contains. If a folder stayed
+/// selected, Qt would open it in place of the file, and clear the path.
 void OpenDialog::accept() {
-    const auto* typed = findChild<QLineEdit*>("fileNameEdit");  // none where the desktop's dialog is shown
+    const auto* typed = findChild<QLineEdit*>("fileNameEdit");  // null if the desktop's dialog is shown
     auto* list = findChild<QListView*>("listView");
     if (typed && list && (QDir::isAbsolutePath(typed->text()) || typed->text().startsWith('~')))
         list->selectionModel()->clearSelection();

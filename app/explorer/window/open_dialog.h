@@ -1,17 +1,18 @@
-// The file dialog of Open, in which a path that is typed counts more than what the list has selected on the
-// way to it.
+// The file dialog of Open. A typed path takes precedence over what the list selects while it is typed.
 #pragma once
 
 #include <QFileDialog>
 
 namespace rematlas::explorer {
 
-/// Qt's own, or the desktop's where it has one (no Q_OBJECT here: Qt keeps to its own for other classes).
+/// Qt's dialog, or the desktop's if there is one. (There is no Q_OBJECT here: for other classes Qt never uses
+/// the desktop's dialog.)
 class OpenDialog : public QFileDialog {
   public:
     using QFileDialog::QFileDialog;
 
-    /// Existing files by their paths; none: it was cancelled. Modal. An empty folder is the current one.
+    /// Returns the paths of existing files; none if the dialog was cancelled. The dialog is modal. An empty
+    /// folder stands for the current one.
     static QStringList ask(QWidget* parent, const QString& title, const QString& folder,
                            const QString& filter);
 

@@ -1,4 +1,4 @@
-// This part of the window opens files, and has models captured that are no graphs yet.
+// This part of the window opens files, and captures models that are no graphs yet.
 #include <QDir>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -56,7 +56,7 @@ void MainWindow::follow_run(const QString& path) {
     if (!has_failed) recent_.add(path);
 }
 
-/// Tells whether the file of the graph that is open was replaced or deleted.
+/// Tells the user whether the file of the open graph was replaced or deleted.
 void MainWindow::tell_of_file() {
     const QString path = session_.watch.path(), name = QFileInfo(path).fileName();
     switch (session_.watch.state()) {
@@ -78,7 +78,7 @@ void MainWindow::tell_of_file() {
 }
 
 void MainWindow::open_sample() {
-    // Beside the settings: what tests and portable installations keep apart stays apart.
+    // The sample's folder is next to the settings, so that tests and portable installations stay separate.
     const QString folder = settings_ ? QFileInfo(settings_->fileName()).absolutePath() : QDir::tempPath();
     const Result<QString> path = sample_graph_in(folder);
     if (!path) return show_error(MessageBar::About::opening, text(path.error().message));
@@ -102,7 +102,7 @@ void MainWindow::capture_function(const PythonSource& source) {
     (new FunctionCaptureDialog(source, session_.capture, recent_, this))->open();
 }
 
-/// First that machine tells what the file is, and what it has for a capture.
+/// Asks the other machine what the file is, and what it has for a capture.
 void MainWindow::ask_about_model(const RemoteFile& file) {
     show_working(tr("Asking %1 about %2").arg(file.host.name, QFileInfo(file.path).fileName()), -1);
     asked_host_ = file.host;

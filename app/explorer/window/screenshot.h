@@ -1,4 +1,4 @@
-// The window as a picture, without a person at the screen: for documents, tests and `--screenshot`.
+// Makes a picture of the window, without a person at the screen: for documents, tests and `--screenshot`.
 #pragma once
 
 #include <QString>
@@ -8,14 +8,14 @@ namespace rematlas::explorer {
 
 struct ScreenshotRequest {
     QStringList files;
-    QString picture;  ///< .png
+    QString picture;  ///< path of the .png file
     QString dock;     ///< empty: the whole window; `graph`: the middle; else the name of a dock
-    QString size;     ///< "1600x1000"; empty: that
+    QString size;     ///< for example "1600x1000", which is the default
     QString theme = QStringLiteral("light");  ///< or "dark"
 };
 
-/// Loads the files, waits until everything is laid out, draws and writes. Uses no saved settings and solves
-/// nothing. Returns the exit status: 0, or 2 with one line on standard error.
+/// Loads the files, waits until everything is laid out, draws and writes the picture. Uses no saved settings
+/// and does not solve. Returns the exit status: 0, or 2 with one line on standard error.
 int take_screenshot(const ScreenshotRequest& request);
 
 }  // namespace rematlas::explorer

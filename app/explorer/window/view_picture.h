@@ -1,4 +1,4 @@
-// The part of the graph that the window shows, as a picture file.
+// Writes the part of the graph that the window shows as a picture file.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// SVG, PNG (two pixels for one of the window) or PDF, by the ending of the path; the whole file or none.
-/// Errors: another ending, a file that cannot be written.
+/// Writes SVG, PNG (with two pixels per pixel of the window) or PDF, by the ending of the path; either the
+/// whole file or none. Fails for another ending, or if the file cannot be written.
 Result<void> write_view_picture(GraphView& view, const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// What the window shows while nothing is open: what the program is for, how to begin, recent files.
+// The page that the window shows while nothing is open: what the program is for, how to begin, recent files.
 #pragma once
 
 #include <QLabel>
@@ -15,7 +15,7 @@ class WelcomePage : public QWidget {
   public:
     explicit WelcomePage(RecentFiles& recent, QWidget* parent = nullptr);
 
-    /// A file is being opened or captured while nothing is open yet; a negative fraction: no telling how far.
+    /// Shows that a file is being opened or captured; a negative fraction: the progress is unknown.
     void show_working(const QString& what, double fraction);
     void hide_working();
 

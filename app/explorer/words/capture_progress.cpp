@@ -11,7 +11,7 @@ namespace {
 struct CaptureStage {
     const char* name;
     const char* words;
-    double begins, ends;  ///< of the whole capture, as it usually is
+    double begins, ends;  ///< shares of the whole capture at which the stage usually begins and ends
 };
 
 constexpr std::array stages{
@@ -28,11 +28,13 @@ constexpr std::array stages{
     CaptureStage{"send", QT_TRANSLATE_NOOP("CaptureProgress", "Fetching the graph"), 1, 1},
 };
 
-constexpr double least_to_guess_from = 0.15;       ///< of the capture: before, a guess is worth nothing
-constexpr qint64 least_time_to_guess_from = 2000;  ///< milliseconds
-constexpr qint64 least_time_to_tell = 1000;        ///< the same
+/// Share of the capture that must be done before its end can be estimated
+constexpr double least_to_guess_from = 0.15;
+/// Milliseconds that must have passed before the end is estimated
+constexpr qint64 least_time_to_guess_from = 2000;
+constexpr qint64 least_time_to_tell = 1000;  ///< milliseconds that must have passed before they are shown
 
-/// In steps that do not flicker.
+/// Rounds the time to steps, so that the words do not flicker.
 QString words_for_time_left(double milliseconds) {
     const auto rounded = [](double value, int step) {
         return std::max(step, static_cast<int>(std::ceil(value / step)) * step);
@@ -54,7 +56,7 @@ QString words_for_time_taken(qint64 milliseconds) {
 CaptureProgress::State CaptureProgress::at(const QString& stage, double fraction, qint64 elapsed) {
     const auto* const known = std::find_if(stages.begin(), stages.end(),
                                            [&](const CaptureStage& one) { return stage == one.name; });
-    const bool is_known = known != stages.end();  // else it is of a newer runtime
+    const bool is_known = known != stages.end();  // unknown stages are those of a newer runtime
     words_ = is_known ? QCoreApplication::translate("CaptureProgress", known->words) : stage;
     if (is_known && fraction >= 0) {
         const double within = std::min(fraction, 1.0);

@@ -1,4 +1,5 @@
-// What a capture is doing, for people: words for its stages, a share that only grows, the time that is left.
+// Tells people what a capture is doing: words for its stage, a share that only grows, and the time that is
+// left.
 //
 //     CaptureProgress progress;
 //     const CaptureProgress::State now = progress.at("profile", 0.4, clock.elapsed());
@@ -11,20 +12,20 @@ namespace rematlas::explorer {
 class CaptureProgress {
   public:
     struct State {
-        QString words;         ///< "Measuring the time of each operation, about 20 s left"
-        double fraction = -1;  ///< of the whole capture; below 0: it is not known
+        QString words;         ///< for example "Measuring the time of each operation, about 20 s left"
+        double fraction = -1;  ///< share of the whole capture; below 0: unknown
     };
 
-    /// `stage` and `fraction` as a capture tells them, below 0 where it tells no fraction; `elapsed`:
-    /// milliseconds since the capture began.
+    /// `stage` and `fraction` are reported by the capture; `fraction` is below 0 if none was reported.
+    /// `elapsed`: milliseconds since the capture began.
     State at(const QString& stage, double fraction, qint64 elapsed);
-    /// What was told last, as of now. A capture that tells no fraction is told with the time that it took so
-    /// far: "Running one training step and noting what it does, 12 s".
+    /// Returns the state after the last report, with the time updated. If the capture reports no fraction,
+    /// the words contain the time so far: "Running one training step and noting what it does, 12 s".
     State now(qint64 elapsed) const;
 
   private:
-    double reached_ = -1;  ///< below 0: no fraction was told
-    QString words_;        ///< of the stage; empty: none was told
+    double reached_ = -1;  ///< share of the capture that is done; below 0: no fraction was reported
+    QString words_;        ///< words for the stage; empty: no stage was reported
 };
 
 }  // namespace rematlas::explorer

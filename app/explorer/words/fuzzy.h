@@ -1,12 +1,12 @@
-// How well a few letters that were typed name something longer.
+// Says how well a few typed letters match a longer name.
 #pragma once
 
 #include <QString>
 
 namespace rematlas::explorer {
 
-/// Higher is better, 0: the letters are not in it in their order. Case does not count. Letters that begin a
-/// word or follow each other count more; every word that was typed must be found.
+/// Returns a score; higher is better. Returns 0 if a typed word's letters do not occur in the name in their
+/// order. Case does not count. Letters that begin a word or follow each other count more.
 int fuzzy_score(const QString& typed, const QString& name);
 
 }  // namespace rematlas::explorer

@@ -8,8 +8,8 @@
 
 #include "viz/paint/words.h"
 
-/// The translations lie in a static library, whose resources have to be asked for; the macro wants no
-/// namespace around it.
+/// The translations are in a static library, whose resources must be loaded explicitly. The macro must stand
+/// outside of namespaces.
 static void load_translations() {
 #ifdef REMATLAS_TRANSLATIONS
     Q_INIT_RESOURCE(translations);
@@ -19,7 +19,8 @@ static void load_translations() {
 namespace rematlas::explorer {
 namespace {
 
-/// The tool that collects the words of C++ knows classes without their namespace.
+/// Finds translations by class names without namespaces, because the tool that collects texts from C++ drops
+/// the namespaces.
 class WithoutNamespace : public QTranslator {
   public:
     using QTranslator::QTranslator;

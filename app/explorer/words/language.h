@@ -1,4 +1,4 @@
-// The language of the window, of its pictures, and of Qt's own boxes.
+// Sets the language of the window, of its pictures, and of Qt's own dialogs.
 #pragma once
 
 #include <QString>
@@ -6,15 +6,15 @@
 
 namespace rematlas::explorer {
 
-/// Those that there is a translation for, beside English: "de".
+/// The languages other than English that have a translation: "de".
 QStringList languages();
 
-/// Before there are widgets. "de_AT" is "de" where that is all there is; English where there is nothing.
-/// False: English.
+/// Chooses the language. Must be called before there are widgets. If there is no translation for "de_AT",
+/// "de" is used. Returns false if there is no translation at all; the language is then English.
 bool speak(const QString& language);
 
-/// The words of pictures go the way of all others. Part of `speak`, and alone for tests with a translator of
-/// their own.
+/// Makes pictures use the application's translations. `speak` calls it; tests with another translator call it
+/// directly.
 void translate_pictures();
 
 }  // namespace rematlas::explorer

@@ -11,8 +11,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Remembers the widths: the items of a graph have few different texts, and each thread that measures one
-/// loads the fonts anew.
+/// Caches the widths: the items of a graph have few different texts, and each thread that measures a text
+/// loads the fonts again.
 class QtRuler final : public TextRuler {
   public:
     double text_width(std::string_view words, const TextStyle& style) const override {
@@ -33,7 +33,7 @@ class QtRuler final : public TextRuler {
 
   private:
     using Widths = std::unordered_map<std::string, double>;
-    static constexpr std::size_t most_texts = 50'000;  ///< of each font: a few megabytes
+    static constexpr std::size_t most_texts = 50'000;  ///< most cached texts of each font: a few megabytes
     mutable std::mutex mutex_;
     mutable std::map<std::pair<int, bool>, Widths> widths_;
 };

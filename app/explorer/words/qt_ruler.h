@@ -1,4 +1,4 @@
-// Widths of text as the windows draw it, for layouts that are made without a window.
+// Measures the widths of text in the windows, for layouts that are made without a window.
 #pragma once
 
 #include <QFont>
@@ -8,18 +8,18 @@
 
 namespace rematlas::explorer {
 
-/// Safe in any thread.
+/// Any thread may use it.
 const TextRuler& qt_ruler();
 
-/// Qt rounds the sizes of fonts to whole pixels; halves come from a font of twice the size, drawn at half of
-/// it.
+/// Qt rounds font sizes to whole pixels. To get half pixels, fonts have twice the size and are drawn at half
+/// scale.
 inline constexpr double font_scale = 2;
 
 struct SizedFont {
     QFont font;
     QFontMetricsF metrics;
 };
-/// DejaVu Sans at `font_scale` times the style's size. Stays valid in this thread.
+/// Returns DejaVu Sans at `font_scale` times the style's size. The reference stays valid in this thread.
 const SizedFont& font_for(const TextStyle& style);
 
 }  // namespace rematlas::explorer
