@@ -15,8 +15,8 @@ bool same_structure(const Graph& a, const Graph& b) {
                       [&](const Op& x, const Op& y) { return key(x) == key(y); });
 }
 
-/// The value at x of the line through (x0, y0) and (x1, y1), rounded up and not below 0; x0 < x1. It is
-/// absent from 2^61 on.
+/// Linear interpolation and extrapolation. `at` returns the value at x of the line through (x0, y0) and (x1,
+/// y1), rounded up and not below 0. It returns nothing if the value is 2^61 or more. x0 must be less than x1.
 struct Line {
     std::int64_t x0, x1, x;
 

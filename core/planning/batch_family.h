@@ -1,14 +1,14 @@
-// The graphs of one model at other batch sizes, foretold from two that were captured.
+// Predicts the graphs of a model at other batch sizes from captured graphs.
 //
 //     BatchFamily family;
 //     family.add(2, graph_of_2);
 //     family.add(4, graph_of_4);
 //     std::optional<Graph> of_64 = family.graph_at(64);   // nothing where the ops differ by batch
 //
-// Bytes, workspaces and times lie on straight lines through the two members nearest to the batch, rounded
-// up. This is exact for tensors, because their sizes are proportional to the batch or do not depend on it.
-// Kernels choose their workspaces and their speed by size, so a foretold graph says where to look, and a
-// captured graph decides.
+// Bytes, workspaces and times lie on straight lines through the two members nearest to the batch, rounded up.
+// This is exact for tensors, because their sizes are proportional to the batch or do not depend on it.
+// Kernels choose their workspaces and their speed by size, so a predicted graph only says which batch to try,
+// and a captured graph decides.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@ namespace rematlas {
 
 class BatchFamily {
   public:
-    /// `batch` is at least 1; a second graph of the same batch replaces the first.
+    /// Adds a captured graph. `batch` must be at least 1. A second graph of the same batch replaces the
+    /// first.
     void add(std::int64_t batch, Graph graph);
 
-    /// The foretold graph, without replay data and digest. Returns nothing if there are fewer than two
-    /// members, if the two nearest to `batch` do not have the same ops on the same tensors, or if a number
-    /// becomes too large.
+    /// Returns the predicted graph, without replay data and digest. Returns nothing if there are fewer than
+    /// two members, if the two nearest to `batch` do not have the same ops on the same tensors, or if a
+    /// number becomes too large.
     std::optional<Graph> graph_at(std::int64_t batch) const;
 
   private:

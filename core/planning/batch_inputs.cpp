@@ -5,7 +5,7 @@
 namespace rematlas {
 namespace {
 
-/// The index of the first dimension B at or after `at`; npos if there is none.
+/// Returns the index of the first dimension B at or after `at`; npos if there is none.
 std::size_t find_letter(std::string_view input, std::size_t at) {
     for (std::size_t i = input.find('B', at); i != std::string_view::npos; i = input.find('B', i + 1)) {
         const bool begins = i > 0 && (input[i - 1] == '[' || input[i - 1] == ',');
@@ -15,7 +15,7 @@ std::size_t find_letter(std::string_view input, std::size_t at) {
     return std::string_view::npos;
 }
 
-/// The first dimension and its range of characters.
+/// The size of the first dimension, and the range of its characters in the text.
 struct FirstDimension {
     std::int64_t size = 0;
     std::size_t begin = 0, end = 0;

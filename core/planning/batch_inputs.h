@@ -1,4 +1,4 @@
-// Inputs of a model with the letter B where the batch is: "f32[B,3,224,224]".
+// Texts of a model's inputs with the letter B in place of the batch: "f32[B,3,224,224]".
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace rematlas {
 
-/// Whether a dimension of the input is B.
+/// Says whether a dimension of the input is B.
 bool has_batch(std::string_view input);
 
-/// The input with the number in place of each B that is a dimension.
+/// Returns the input with the number in place of each dimension B.
 std::string at_batch(std::string_view input, std::int64_t batch);
 
 /// Inputs with the letter B in place of the batch. The batch is a guess that users may correct: it is the

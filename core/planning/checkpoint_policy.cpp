@@ -16,7 +16,7 @@ const json& recorded(const Graph& graph, std::int32_t op) {
     return graph.replay->at("ops").at(static_cast<std::size_t>(op));
 }
 
-/// aten.add.Tensor, as `torch.ops` names it.
+/// Returns the name of the op in `torch.ops`, e.g. aten.add.Tensor.
 std::string overload_name(const Graph& graph, std::int32_t op) {
     const json& call = recorded(graph, op);
     std::string name = call.at("op");
@@ -25,7 +25,8 @@ std::string overload_name(const Graph& graph, std::int32_t op) {
     return name + "." + (overload.empty() ? "default" : overload);
 }
 
-/// f32[8,64] of each tensor among the arguments but those without axes, which may be numbers to PyTorch.
+/// Returns a text such as f32[8,64] for each tensor among the arguments. Tensors without axes are left out,
+/// because they may be numbers to PyTorch.
 json shapes(const Graph& graph, std::int32_t op) {
     std::vector<int> operands;
     for (const json& argument : recorded(graph, op).at("arguments")) {
@@ -50,7 +51,7 @@ std::string overhead_text(double overhead) {
     return text;
 }
 
-/// The module paths of the regions, with * for numbers.
+/// Returns the module paths of the regions, with * in place of numbers.
 std::string patterns(const SelectivePlan& plan) {
     std::set<std::string> all;
     for (const Region& region : plan.regions) {

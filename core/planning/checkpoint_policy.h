@@ -1,10 +1,10 @@
-// A step's selective checkpointing for executors of others: PyTorch's own, and torchtitan's.
+// Selective checkpointing of a step, for other programs that run it: PyTorch itself, and torchtitan.
 //
 //     Result<CheckpointPolicy> policy = checkpoint_policy(graph, budget, {.time = 10s});
 //     write_file(path, policy_text(graph, *policy));
 //
-// The schedule of a solver is not cut down to what these executors can do: the step is solved again within
-// their class (core/solvers/selective), whose peak and overhead the files tell.
+// These programs cannot run every schedule. So the step is solved again within the class of schedules that
+// they can run (core/solvers/selective). The files state the peak and the overhead of this solution.
 #pragma once
 
 #include <string>
@@ -20,24 +20,27 @@ struct CheckpointPolicy {
     Bytes budget = {};
 };
 
-/// Errors: a graph that was not captured, or whose step ends with an optimizer; no choice within the budget.
+/// Chooses the tensors to save. Errors: the graph was not captured, or ends with the optimizer's updates; no
+/// choice fits the budget.
 Result<CheckpointPolicy> checkpoint_policy(const Graph& graph, Bytes budget, const Limits& limits,
                                            const SaveClass& of = {});
 
-/// What the schedule of a file may take: its budget, or where it names none its peak.
+/// Returns the budget of the schedule; its peak if it has no budget.
 Bytes budget_of(const Schedule& schedule);
 
-/// Within the budget of the schedule. Errors: as above; a schedule that was made under pins.
+/// As above, within the budget of the schedule (`budget_of`). Errors: as above; the schedule was made under
+/// pins.
 Result<CheckpointPolicy> checkpoint_policy_for(const Graph& graph, const Schedule& schedule,
                                                const Limits& limits, const SaveClass& of = {});
 
-/// A JSON file, "rematlas.policy": the regions by the path of their module, and in each the ops that
-/// forward runs, in order, with the types and sizes of their tensors, and whether they are saved.
+/// Returns the text of a JSON file, "rematlas.policy". It lists the regions by module path. For each region
+/// it lists the ops that the forward runs, in order, with the types and sizes of their tensors, and whether
+/// their outputs are saved.
 std::string policy_text(const Graph& graph, const CheckpointPolicy& policy);
 
-/// What torchtitan's `--compile.full_recompute_save_ops` takes, `layers.*.attention.wkv_a::aten.mm.default
-/// | ...`, below lines of comment (#) that tell the regions, the peak and the overhead. `policy` is one by
-/// selectors.
+/// Returns the value of torchtitan's option `--compile.full_recompute_save_ops`:
+/// `layers.*.attention.wkv_a::aten.mm.default | ...`. Comment lines (#) above it state the regions, the peak
+/// and the overhead. `policy` must be made with `SaveClass::by_selectors`.
 std::string torchtitan_text(const Graph& graph, const CheckpointPolicy& policy);
 
 }  // namespace rematlas

@@ -20,18 +20,19 @@
 namespace rematlas {
 
 struct Config {
-    std::string type;    ///< as in the file, e.g. noremat
-    std::string solver;  ///< the name make_solver takes, e.g. keep-all
+    std::string type;    ///< name of the type in the file, e.g. noremat
+    std::string solver;  ///< name of the solver for make_solver, e.g. keep-all
     std::shared_ptr<const nlohmann::json> options;
 };
 
-/// The types that can be generated.
+/// Returns the types for which `generate_config` makes a configuration.
 std::vector<std::string_view> config_types();
 
-/// A complete configuration with every option at its default. Errors: an unknown type.
+/// Returns the text of a configuration with every option at its default. Errors: an unknown type.
 Result<std::string> generate_config(std::string_view type);
 
-/// Errors name the file and the key: unknown keys, wrong types, values out of range.
+/// Reads a configuration. Errors name the file and the key: an unknown key, a wrong type, a value out of
+/// range.
 Result<Config> read_config(const std::filesystem::path& path);
 Result<Config> parse_config(std::string_view text, const std::string& name);
 

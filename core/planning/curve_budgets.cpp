@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// The budgets at which the known overhead or the known bound changes, ascending.
+/// Returns the budgets at which the known overhead or the known bound changes, ascending.
 std::vector<Bytes> ends_of_pieces(std::span<const CurveSample> samples) {
     std::vector<Bytes> ends;
     for (const CurveSample& sample : samples) ends.push_back(sample.budget);
@@ -20,8 +20,8 @@ std::vector<Bytes> ends_of_pieces(std::span<const CurveSample> samples) {
     return ends;
 }
 
-/// By end of a piece, ascending: the least overhead of the schedules found within so many bytes; the
-/// greatest overhead found at all if there is no such schedule.
+/// Returns, for each of `ends`, the least overhead of the schedules whose peak is at most this end. If there
+/// is no such schedule, returns the greatest overhead of all schedules for this end.
 std::vector<double> least_found(std::span<const CurveSample> samples, const std::vector<Bytes>& ends) {
     std::vector<const CurveSample*> found;
     double greatest = 0;
@@ -42,7 +42,7 @@ std::vector<double> least_found(std::span<const CurveSample> samples, const std:
     return least;
 }
 
-/// By end of a piece, ascending: the highest bound that is proven at so many bytes or more.
+/// Returns, for each of `ends`, the highest bound that is proven at this budget or at a larger one.
 std::vector<double> best_proven(std::span<const CurveSample> samples, const std::vector<Bytes>& ends) {
     std::vector<double> best(ends.size(), 0);
     for (const CurveSample& sample : samples) {

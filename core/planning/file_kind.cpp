@@ -25,8 +25,8 @@ bool has(const std::string& start, const char* word) {
     return start.find(word) != std::string::npos;
 }
 
-/// Whether the file begins as a pickle with fields of snapshots, or as a Chrome trace. Old files of
-/// torch.save are pickles too, but these begin with a number.
+/// Says whether the file begins as a pickle with the fields of a memory snapshot, or as a Chrome trace. Old
+/// files of torch.save are pickles, too, but begin with a number.
 bool is_measurement(const std::string& start) {
     constexpr char kPickle = '\x80', kSaved = '\x8a';
     if (start.size() > 2 && start[0] == kPickle && start[2] != kSaved)
@@ -35,7 +35,7 @@ bool is_measurement(const std::string& start) {
            (has(start, "\"schemaVersion\"") && has(start, "\"deviceProperties\""));
 }
 
-/// In small letters.
+/// Returns the name of the file in lower case.
 std::string name_of(const std::filesystem::path& path) {
     std::string name = path.filename().string();
     std::transform(name.begin(), name.end(), name.begin(),
@@ -54,7 +54,7 @@ FileKind file_kind(const std::filesystem::path& path) {
     for (const auto& [format, kind] : formats)
         if (has(start, format)) return kind;
     if (is_measurement(start)) return FileKind::measurement;
-    // Writers that sort their keys put "format" after a long list; the name of the file then decides.
+    // A writer that sorts its keys may put "format" behind a long list. Then the name of the file decides.
     const std::string name = name_of(path);
     const std::pair<const char*, FileKind> endings[] = {
         {".graph.json", FileKind::graph}, {".schedule.json", FileKind::schedule},
@@ -64,7 +64,7 @@ FileKind file_kind(const std::filesystem::path& path) {
         {".torchscript", FileKind::model}};
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;
-    // A training run that has not written its first line.
+    // The file of a training run may still be empty.
     std::error_code ignored;
     if (name.ends_with(".jsonl") && start.empty() && std::filesystem::is_regular_file(path, ignored))
         return FileKind::run;

@@ -1,4 +1,4 @@
-// What a file is that people name: one of ours, a model, or what torch measured.
+// Finds out what kind of file a user has named: a file of Rematlas, a model, or a measurement by torch.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,13 @@ namespace rematlas {
 /// training run.
 enum class FileKind { model, graph, schedule, plan, sweep, fits, run, measurement, unknown };
 
-/// By the "format" field near the start of the file, whatever its name; where there is none, such as in a file that is
-/// missing or is no text, by the ending of its name, in capitals or not.
+/// Returns the kind by the "format" field near the start of the file, whatever the file's name is. If there
+/// is no such field (or no such file, or no text in it), returns the kind by the ending of the name, in upper
+/// or lower case.
 FileKind file_kind(const std::filesystem::path& path);
 
-/// Whether the file is to be read as one that torch measured: a measurement, or by its name a pickle of which
-/// `file_kind` knows nothing. The reader of measurements tells what is wrong with such a pickle.
+/// Says whether the file should be read as a measurement by torch. This is also true for a file of unknown
+/// kind whose name says that it is a pickle; the reader of measurements then reports what is wrong with it.
 bool is_read_as_measurement(const std::filesystem::path& path);
 
 }  // namespace rematlas

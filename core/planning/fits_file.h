@@ -1,6 +1,5 @@
-// The cards on which a step fits, as `rematlas fits --json` writes them. Pictures are drawn from this file.
-// The Python package makes the answers (runtime/python/rematlas/cards/fits.py) and says what the fields
-// mean.
+// Reads the answer of `rematlas fits --json`: the cards on which a step fits. Pictures are drawn from this
+// file. The Python package writes the file (runtime/python/rematlas/cards/fits.py) and documents its fields.
 //
 //     Result<FitsAnswer> fits = read_fits("llama.fits.json");
 #pragma once
@@ -17,29 +16,30 @@
 
 namespace rematlas {
 
-/// One way to run the step on one card: as it is, with recomputation or with offloading.
+/// One way to run the step on one card: without changes, with recomputation, or with offloading.
 struct FitsWay {
     std::string name;  ///< plain, recompute or offload
     bool fits = false;
-    std::optional<double> overhead = {};       ///< 1.1 is ten percent more time
-    std::optional<Bytes> peak = {};            ///< of the schedule; the smallest peak found if none fits
-    std::optional<Bytes> needed = {};          ///< proven lower bound, if the step does not fit
+    std::optional<double> overhead = {};  ///< 1.1 means ten percent more time
+    std::optional<Bytes> peak = {};    ///< peak of the schedule; the smallest peak found if no schedule fits
+    std::optional<Bytes> needed = {};  ///< proven lower bound, if the step does not fit
     std::optional<std::int64_t> largest = {};  ///< the largest value of `varies` that fits
 };
 
 struct FitsCard {
     std::string id, name = {};
-    Bytes memory = {}, room = {};  ///< of the card, and the part that the step may take
+    Bytes memory = {}, room = {};  ///< memory of the card; bytes of it that the step may take
     std::vector<FitsWay> ways = {};
 };
 
 struct FitsAnswer {
-    std::string name;         ///< of the model or of the function that makes it
-    std::string varies = {};  ///< keyword of the argument that varies; empty if none does
+    std::string name;  ///< name of the model, or of the function that makes it
+    /// Keyword of the argument of which `largest` is a value; empty if there is none.
+    std::string varies = {};
     std::vector<FitsCard> cards = {};
 };
 
-/// Errors: one line that names the file and the field.
+/// Parses or reads the file. Errors: one line that names the file and the field.
 Result<FitsAnswer> parse_fits(std::string_view text, std::string_view name);
 Result<FitsAnswer> read_fits(const std::filesystem::path& path);
 

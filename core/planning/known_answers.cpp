@@ -13,13 +13,13 @@ bool has_all(const Pins& pins, const Pins& wanted) {
     });
 }
 
-/// Whether a schedule that keeps the host budget `less` keeps `most` as well. An absent budget allows any
-/// number of bytes.
+/// Says whether every schedule that keeps the host budget `less` also keeps `most`. An absent budget allows
+/// any number of bytes.
 bool is_no_more(const std::optional<Bytes>& less, const std::optional<Bytes>& most) {
     return !most || (less && *less <= *most);
 }
 
-/// Whether every schedule that keeps to `made` keeps to `allowed` as well.
+/// Says whether every schedule that `made` allows is also allowed by `allowed`.
 bool are_allowed(const Copies& made, const Copies& allowed) {
     if (made.what == Offload::none) return true;
     return is_within(made.what, allowed.what) && made.links == allowed.links &&
@@ -58,8 +58,8 @@ bool may_answer(const Graph& graph, const Schedule& schedule, const Question& qu
 KnownAnswers::KnownAnswers(const Graph& graph)
     : graph_(&graph), with_weights_(class_within(graph, Offload::weights)) {}
 
-/// Whether a proof about all schedules of the class `over` that may answer `proven` covers all schedules
-/// that may answer `asked`. The budgets on the device are not compared.
+/// Says whether a proof about all schedules of the class `over` that may answer `proven` also covers all
+/// schedules that may answer `asked`. The function does not compare the budgets on the device.
 bool KnownAnswers::holds(const Question& proven, ScheduleClass over, const Question& asked) const {
     const Offload what = asked.copies.what;
     const ScheduleClass needed = moves_weights(what) ? with_weights_ : class_within(*graph_, what);

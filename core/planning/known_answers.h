@@ -1,12 +1,13 @@
-// Peaks found and bounds proven for the schedules of one graph, by question. All code that shows or writes a
-// bound asks here, so that no two places give different answers to one question.
+// The peaks found and the bounds proven for the schedules of one graph, for each question. All code that
+// shows or writes a bound gets it here, so that one question has one answer everywhere.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
 //     known.bound({.budget = Bytes(2 << 30)});     // on all schedules that may answer the question
 //
-// A bound holds for a question if it is proven for all schedules that may answer the question. So it also
-// holds for smaller budgets, fewer copies, less memory on the host, and more pins.
+// A bound holds for a question if it is proven for all schedules that may answer the question. So a bound for
+// one question also holds for questions with smaller budgets, fewer copies, less memory on the host, or more
+// pins.
 #pragma once
 
 #include <optional>
@@ -26,15 +27,17 @@ struct Question {
     bool operator==(const Question&) const = default;
 };
 
-/// The narrowest `Copies` that allow the schedule, over its links, else the graph's. They allow nothing if
-/// the schedule copies nothing. Cost: linear in the steps.
+/// Returns the narrowest `Copies` that allow the schedule. Their links are those of the schedule, or else of
+/// the graph. They allow nothing if the schedule copies nothing. Cost: linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
-/// The question that the schedule was made for. A schedule without a budget has its peak as the budget.
+/// Returns the question that the schedule was made for. If the schedule has no budget, its peak counts as the
+/// budget.
 Question question_of(const Graph& graph, const Schedule& schedule);
 
-/// Whether a schedule that has passed the check keeps the budgets, copies only what the question allows, and
-/// obeys the pins. Cost: linear in the steps, for each pin if the schedule was not made under all of them.
+/// Says whether the schedule keeps the budgets of the question, makes only copies that it allows, and obeys
+/// its pins. The schedule must have passed the check. Cost: linear in the steps, for each pin if the schedule
+/// was not made under all of the pins.
 bool may_answer(const Graph& graph, const Schedule& schedule, const Question& question);
 
 class KnownAnswers {
@@ -42,24 +45,24 @@ class KnownAnswers {
     /// `graph` must outlive the object. Cost: linear in the ops.
     explicit KnownAnswers(const Graph& graph);
 
-    /// Adds a schedule that has passed the check, with its bound if it has one.
+    /// Adds a schedule, with its bound if it has one. The schedule must have passed the check.
     void add(const Schedule& schedule);
-    /// Notes that a schedule that answers the question has this peak.
+    /// Notes that some schedule that may answer the question has this peak.
     void add_peak(Question question, Bytes peak);
     /// Notes that no schedule of `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Notes that the peak of every schedule of `over` that may answer the question, whatever its budget, is
-    /// at least `needed`.
+    /// Notes that every schedule of `over` that may answer the question at any budget has a peak of at least
+    /// `needed`.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
-    /// The largest known lower bound on the overhead of schedules that may answer the question; absent if
-    /// none is known.
+    /// Returns the largest known lower bound on the overhead of schedules that may answer the question;
+    /// nothing if none is known.
     std::optional<double> bound(const Question& question) const;
-    /// The least known peak of schedules that may answer the question at a large enough budget; absent if
-    /// none is known.
+    /// Returns the least known peak of schedules that may answer the question at a large enough budget;
+    /// nothing if none is known.
     std::optional<Bytes> smallest(const Question& question) const;
-    /// The largest known lower bound on the peak of schedules that may answer the question at any budget; 0
-    /// if none is known.
+    /// Returns the largest known lower bound on the peak of schedules that may answer the question at any
+    /// budget; 0 if none is known.
     Bytes needed(const Question& question) const;
 
   private:
@@ -81,13 +84,13 @@ class KnownAnswers {
     bool holds(const Question& proven, ScheduleClass over, const Question& asked) const;
 
     const Graph* graph_;
-    ScheduleClass with_weights_;  ///< the class of all schedules that may move weights
+    ScheduleClass with_weights_;  ///< class of all schedules that may offload weights
     std::vector<Found> found_;
     std::vector<Bounded> bounds_;
     std::vector<Needed> needed_;
 };
 
-/// The schedule with the largest bound that is known of its question.
+/// Returns the schedule with the largest bound that is known for its question.
 Schedule with_known_bound(const Graph& graph, const KnownAnswers& known, Schedule schedule);
 
 }  // namespace rematlas

@@ -18,14 +18,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What one graph says about its batch.
+/// The result of judging one graph.
 struct Verdict {
-    std::optional<Schedule> schedule;  ///< within the budget and the overhead
-    bool proven = false;               ///< it is proven that no such schedule exists
-    std::optional<Bytes> needs;        ///< bytes that every schedule needs, if above the budget
-    std::optional<double> overhead;    ///< least proven or found within the budget, if above the limit
-    /// Bytes that every schedule of Checkmate's class within the allowed overhead needs, if above the
-    /// budget.
+    std::optional<Schedule> schedule;  ///< keeps the budget and the overhead limit
+    bool proven = false;               ///< whether it is proven that no such schedule exists
+    std::optional<Bytes> needs;        ///< bytes that every schedule needs, if more than the budget
+    std::optional<double> overhead;  ///< least overhead proven or found within the budget, if above the limit
+    /// The bytes that every schedule of Checkmate's class within the overhead limit needs, if they are more
+    /// than the budget.
     std::optional<Bytes> needs_in_class;
 };
 
@@ -61,9 +61,9 @@ class BatchSearch {
   private:
     static constexpr std::int64_t kUnknown = std::int64_t{1} << 40;
     static constexpr int kMostForecasts = 4;
-    static constexpr int kPolishPart = 4;  ///< 1 / kPolishPart of the time is kept for `polish`
+    static constexpr int kPolishPart = 4;  ///< 1 / kPolishPart of the time is reserved for `polish`
 
-    /// Subtracts its own lifetime from the time that is left.
+    /// Measures its own lifetime and subtracts it from the time that is left.
     class Spending {
       public:
         explicit Spending(std::chrono::nanoseconds& left) : left_(left) {}
@@ -76,8 +76,8 @@ class BatchSearch {
         const Clock::time_point start_ = Clock::now();
     };
 
-    /// 1 / `of` of the whole time, but at most 1 / `of_left` of the time that is left. So any number of
-    /// shares together keep the limit.
+    /// Returns 1 / `of` of the whole time, but at most 1 / `of_left` of the time that is left. So any number
+    /// of such shares keeps the time limit.
     std::chrono::nanoseconds share_of_left(int of, int of_left) const {
         return std::max<std::chrono::nanoseconds>(std::min(share(of), left_ / of_left),
                                                   std::chrono::nanoseconds(0));
@@ -85,7 +85,7 @@ class BatchSearch {
 
     bool stopped() const { return options_.limits.stop.stop_requested(); }
 
-    /// Models with BatchNorm often refuse a batch of one, so 2 comes first.
+    /// Tries the first batch. Models with BatchNorm often refuse a batch of 1, so 2 is tried first.
     Result<void> start() {
         const Result<bool> two = try_batch(std::min<std::int64_t>(2, options_.most));
         if (!two) return two.error();
@@ -131,8 +131,8 @@ class BatchSearch {
         best_.next_overhead = next_.overhead;
     }
 
-    /// The next batch to capture. It lies between the best batch and the least batch that is known to be too
-    /// large, so that each capture narrows the search.
+    /// Chooses the next batch to capture. It lies between the largest batch that fits and the smallest batch
+    /// that is known to be too large, so that each capture narrows the search.
     std::int64_t next_batch() {
         const std::int64_t low = best_.batch, high = std::min(too_large_, options_.most + 1);
         const std::int64_t blind =
@@ -144,17 +144,17 @@ class BatchSearch {
                 return verdict && verdict->schedule;
             });
         if (!foretold) return blind;
-        // If the forecast says that no larger batch fits, the next larger batch is captured to decide it.
+        // If the prediction says that no larger batch fits, the next larger batch is captured to make sure.
         return std::max(*foretold, low + 1);
     }
 
-    /// The largest batch in [low, high) whose foretold graph fits, `low` if none larger does; nothing when a
-    /// graph cannot be foretold.
+    /// Returns the largest batch in [low, high) whose predicted graph fits; `low` if no larger batch fits.
+    /// Returns nothing if a graph cannot be predicted.
     template <class Fits>
     std::optional<std::int64_t> forecast(std::int64_t low, std::int64_t high, Fits&& fits) const {
         std::int64_t good = low, bad = high;
         for (std::int64_t step = 1; good + 1 < bad; step *= 2) {
-            // The steps double until the first batch that does not fit. Then the search halves the rest.
+            // The steps double until the first batch that does not fit. Then the search bisects.
             const std::int64_t tried =
                 bad == high ? std::min(good + step, high - 1) : good + (bad - good) / 2;
             const std::optional<Graph> graph = family_.graph_at(tried);
@@ -164,9 +164,9 @@ class BatchSearch {
         return good;
     }
 
-    /// The same by Dinkelbach's method. At the first batch that the schedule at hand does not fit, the
-    /// search for the least peak gives another schedule. If it gives none that fits, then the batch is not
-    /// foretold again, and its capture decides.
+    /// As `forecast`, by Dinkelbach's method. At the first batch that the current runs do not fit, the search
+    /// for the least peak gives other runs. If these do not fit either, the prediction for this batch is not
+    /// repeated, and its capture decides.
     std::optional<std::int64_t> forecast_by_least_peak(std::int64_t low, std::int64_t high) {
         std::optional<std::int64_t> good = largest_for(runs_, low, high);
         while (good && *good + 1 < high && *good + 1 != hopeless_ && !stopped()) {
@@ -184,8 +184,9 @@ class BatchSearch {
         return good;
     }
 
-    /// The largest batch in [low, high) at which `runs` keeps the budget and the time, `low` if no larger
-    /// batch does; nothing when `runs` is not executable on a foretold graph.
+    /// Returns the largest batch in [low, high) at which `runs` keeps the budget and the time limit; `low` if
+    /// no larger batch does. Returns nothing if a graph cannot be predicted, or if `runs` is not executable
+    /// on it.
     std::optional<std::int64_t> largest_for(const RunSequence& runs, std::int64_t low,
                                             std::int64_t high) const {
         bool foreign = false;
@@ -205,7 +206,7 @@ class BatchSearch {
         return Nanoseconds(static_cast<std::int64_t>(std::min(most, 0x1p62)));
     }
 
-    /// `first`: the search ends with the first schedule that fits.
+    /// Searches for the least peak. If `first`, the search ends with the first schedule that fits.
     Result<LeastPeak> least_peak_of(const Problem& problem, bool first) {
         Limits limits = options_.limits;
         limits.time = std::max<std::chrono::nanoseconds>(std::min(share(6), left_ / 3), share(600));
@@ -214,7 +215,7 @@ class BatchSearch {
                                  {.budget = options_.budget, .first = first, .start = runs_});
     }
 
-    /// Judges the graph by the form of Checkmate's programme that minimizes the peak.
+    /// Judges the graph with the form of Checkmate's integer program that minimizes the peak.
     Result<Verdict> judge_by_least_peak(const Graph& graph, const FlatGraph& flat) {
         const Problem problem{graph, flat};
         Result<LeastPeak> least = least_peak_of(problem, true);
@@ -247,7 +248,8 @@ class BatchSearch {
         return overhead <= options_.max_overhead.value_or(INFINITY) * (1 + 1e-12);
     }
 
-    /// The bytes that every schedule without copies needs, if they are proven to be more than the budget.
+    /// Returns the bytes that every schedule without copies needs, if they are proven to be more than the
+    /// budget.
     std::optional<Bytes> more_than_budget(const FlatGraph& flat, std::chrono::nanoseconds time) {
         const Spending spending(left_);
         const PeakBound least = least_memory(
@@ -256,8 +258,8 @@ class BatchSearch {
         return least.bytes > options_.budget ? std::optional(least.bytes) : std::nullopt;
     }
 
-    /// Judges whether the graph has a schedule within the limits. The search ends with the first such
-    /// schedule.
+    /// Judges whether the graph has a schedule within the budget and the overhead limit. The search ends with
+    /// the first such schedule.
     Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
         const Result<Copies> copies = copies_for(graph, options_.solver, options_.copies);
@@ -301,15 +303,15 @@ class BatchSearch {
         return verdict;
     }
 
-    /// A lower bound on the overhead of all schedules that copy no more than the problem allows.
+    /// Returns a lower bound on the overhead of all schedules that copy no more than the problem allows.
     double least_overhead(const Problem& problem, const Schedule& schedule) const {
         if (problem.copies.what == Offload::none)
             return overhead_lower_bound(problem.flat, options_.budget).overhead;
         return schedule.bound ? schedule.bound->overhead : 0;
     }
 
-    /// Looks for a better schedule for the batch that was found. The time for this was kept, but the time by
-    /// which the search took too long is subtracted.
+    /// Looks for a better schedule for the batch that was found, in the time that is reserved for this. If
+    /// the search took too long, that excess is subtracted from the reserved time.
     Result<void> polish() {
         Limits limits = options_.limits;
         constexpr std::chrono::nanoseconds kNone(0);
@@ -331,9 +333,10 @@ class BatchSearch {
     const BatchProgress& progress_;
     const Solver& solver_;
     const bool by_least_peak_;
-    std::chrono::nanoseconds left_;  ///< time left before `polish`; below 0 if solvers took longer
-    RunSequence runs_;               ///< the last runs of least peak that fitted
-    std::int64_t hopeless_ = 0;      ///< foretold batch for which the least peak is too large
+    /// Time left for the search before `polish`; negative if solvers took longer.
+    std::chrono::nanoseconds left_;
+    RunSequence runs_;           ///< the last runs of least peak that fitted the budget
+    std::int64_t hopeless_ = 0;  ///< batch at which the least peak of the predicted graph is too large
     BatchFamily family_;
     LargestBatch best_;
     Verdict next_;  ///< the verdict on the batch `too_large_`

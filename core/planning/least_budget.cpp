@@ -9,7 +9,7 @@ namespace rematlas {
 namespace {
 
 constexpr int rounds = 12;
-constexpr double close_enough = 0.002;  // a share of the least peak found
+constexpr double close_enough = 0.002;  // as a share of the least peak found
 
 class Bisection {
   public:
@@ -72,7 +72,7 @@ class Bisection {
     double max_overhead_;
     const Progress& progress_;
     Bytes proven_;
-    Bytes too_small_;  ///< the largest budget that led to no schedule that is fast enough
+    Bytes too_small_;  ///< the largest budget for which no schedule within the overhead limit was found
     std::optional<Schedule> best_;
 };
 

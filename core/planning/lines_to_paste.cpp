@@ -24,7 +24,7 @@ constexpr std::array form_words{std::pair{"schedule", ExportForm::schedule},
                                 std::pair{"csv", ExportForm::csv},
                                 std::pair{"dot", ExportForm::dot}};
 
-/// A string of Python.
+/// Returns the text as a Python string literal.
 std::string python_text(const std::string& text) {
     std::string literal = "\"";
     for (const char c : text) {
@@ -34,7 +34,7 @@ std::string python_text(const std::string& text) {
     return literal + '"';
 }
 
-/// One word of a shell.
+/// Returns the text as one word of a shell command, quoted if necessary.
 std::string shell_word(const std::string& text) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
@@ -55,8 +55,10 @@ bool ends_with_updates(const Graph& graph) {
                        [](const Op& op) { return op.phase == Phase::optimizer; });
 }
 
-/// Whether `apply` takes plans of the graph: of a model of Python whose optimizer, where there is one, is
-/// fused; or of a TorchScript file whose loss is the caller's, which Python's own model can train by.
+/// Says whether `rematlas.apply` can use plans of the graph. It can if the graph was captured from a Python
+/// model whose optimizer, if the graph contains its updates, is fused. It also can if the graph was captured
+/// from a TorchScript file with the caller's loss and without updates, because the Python model behind the
+/// file can train with such a plan.
 bool is_for_apply(const Graph& graph) {
     if (!graph.replay) return false;
     const std::string file = told_by(graph, "model");
@@ -65,7 +67,8 @@ bool is_for_apply(const Graph& graph) {
            fs::path(file).extension() != ".pt2";
 }
 
-/// By the name that `links=` takes. Where no profile has just these, one that people have.
+/// Returns the value of `links=` for these links. If no profile has exactly these links, returns a common
+/// profile.
 std::string name_of_links(const Links& links) {
     std::vector<std::string> names = link_profile_names();
     const std::vector<std::string> devices = device_profile_names();
@@ -83,7 +86,7 @@ bool copies_activations(const Schedule& schedule) {
     });
 }
 
-/// The call of `apply` with the file; empty where Python cannot train by it.
+/// Returns the call of `apply` with the file; an empty text if Python cannot train with the file.
 std::string apply_lines(const ExportedFile& exported) {
     const Graph& graph = *exported.graph;
     const Schedule& schedule = *exported.schedule;
@@ -102,7 +105,8 @@ std::string apply_lines(const ExportedFile& exported) {
     return text + ")\n";
 }
 
-/// The model's file where it lies beside the graph, else its name; empty: the model is no file.
+/// Returns the path of the model's file if it lies beside the graph's file, else the file's name. Returns an
+/// empty text if the model does not come from a file.
 std::string model_beside(const ExportedFile& exported) {
     const std::string name = fs::path(told_by(*exported.graph, "model")).filename().string();
     if (name.empty() || exported.graph_file.empty()) return name;
@@ -111,7 +115,8 @@ std::string model_beside(const ExportedFile& exported) {
     return fs::exists(beside, ignored) ? beside.string() : name;
 }
 
-/// `plan`: a plan's file. Empty: the model is no file, or the graph holds nothing to run.
+/// Returns the command that runs the plan in the file `plan`. Returns an empty text if the model does not
+/// come from a file, or if the graph cannot be replayed.
 std::string run_line(const ExportedFile& exported, const std::string& plan) {
     const std::string model = model_beside(exported);
     if (model.empty() || !exported.graph->replay) return {};
@@ -129,7 +134,8 @@ std::vector<LinesToPaste> lines_of_plan(const ExportedFile& exported) {
     return all;
 }
 
-/// Programs find the graph of a schedule in the schedule's folder; commands are told where it lies.
+/// Returns the lines for a schedule. A program looks for the graph in the folder of the schedule, so it needs
+/// both files in one folder. A command gets the path of the graph.
 std::vector<LinesToPaste> lines_of_schedule(const ExportedFile& exported) {
     if (exported.graph_file.empty()) return {};
     std::vector<LinesToPaste> all;
@@ -170,7 +176,7 @@ std::string csv_lines(const ExportedFile& exported) {
            ", newline=\"\") as file:\n    rows = list(csv.DictReader(file))\n";
 }
 
-/// The same name with another ending.
+/// Returns the name of the picture's file: the same name with the ending .svg.
 std::string picture_of(const std::string& file) {
     const fs::path path(file);
     return (path.parent_path() / (path.stem().string() + ".svg")).string();

@@ -1,4 +1,4 @@
-// The lines that make use of an exported file: for a training program, or for a shell.
+// Makes the lines that use an exported file, in a training program or in a shell.
 //
 //     const ExportedFile file{.form = ExportForm::plan, .file = "gpt.plan", .graph = &graph};
 //     for (const LinesToPaste& lines : lines_to_paste(file)) print(lines.text);
@@ -16,33 +16,35 @@ namespace rematlas {
 
 enum class ExportForm { schedule, sweep, plan, policy, torchtitan, csv, dot };
 
-/// By the word that `rematlas export --format` takes. None: of that form nobody pastes anything.
+/// Returns the form for a word of `rematlas export --format`. Returns nothing if files of this form have no
+/// lines to paste.
 std::optional<ExportForm> export_form_from(std::string_view word);
 
 struct ExportedFile {
     ExportForm form = ExportForm::plan;
-    std::string file;                    ///< as it stands in the lines
-    const Graph* graph = nullptr;        ///< of a schedule, a plan, a policy
-    std::string graph_file = {};         ///< empty: the graph lies in no file
-    const Schedule* schedule = nullptr;  ///< of a schedule and a plan
-    bool checkpoints = true;             ///< of a policy and for torchtitan: some region runs again
+    std::string file;                    ///< path of the file, as the lines should name it
+    const Graph* graph = nullptr;        ///< needed for a schedule, a plan or a policy
+    std::string graph_file = {};         ///< path of the graph's file; empty if there is none
+    const Schedule* schedule = nullptr;  ///< needed for a schedule or a plan
+    bool checkpoints = true;             ///< for a policy or torchtitan: whether some region is recomputed
 };
 
 struct LinesToPaste {
     enum class Place {
-        program,  ///< the training program, where it has made `model` (and `optimizer`)
-        forward,  ///< a forward that checkpoints its blocks itself
+        program,  ///< the training program, after it has made `model` (and `optimizer`)
+        forward,  ///< a `forward` method that checkpoints its blocks itself
         shell,
     };
     Place place = Place::program;
-    std::string text;  ///< whole lines
+    std::string text;  ///< complete lines
 };
 
-/// As `rematlas export --json` tells it: program, forward or shell.
+/// Returns the word in the output of `rematlas export --json`: program, forward or shell.
 std::string_view to_string(LinesToPaste::Place place);
 
-/// In the order in which people want them. Empty: nothing is to be pasted, or nothing can be run: a graph
-/// that was not captured from a model, a plan whose copies training from Python cannot make.
+/// Returns the lines, the most useful first. Returns nothing if files of this form have no lines to paste, or
+/// if the plan cannot be run: the graph was not captured from a model, or training from Python cannot make
+/// the plan's copies.
 std::vector<LinesToPaste> lines_to_paste(const ExportedFile& exported);
 
 }  // namespace rematlas

@@ -48,8 +48,8 @@ class PinnedSolver : public Solver {
         return mapped(problem, budget, limits, std::get<Solution>(std::move(answer)), bound);
     }
 
-    /// The better of two answers. The answer without copies gets a share of the time. The solver's answer
-    /// with copies counts if it is a valid schedule of the original that obeys the pins.
+    /// Returns the better of two answers. The answer without copies gets a share of the time. The solver's
+    /// answer with copies counts only if it is a valid schedule of the original graph that obeys the pins.
     Answer with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress) const {
         const Deadline deadline(limits);
@@ -72,8 +72,8 @@ class PinnedSolver : public Solver {
         return over_all;
     }
 
-    /// Translates a solution of the graph under pins to the original. Returns nothing if the result is not
-    /// valid, exceeds a budget or breaks a pin.
+    /// Translates a solution for the graph under pins to the original graph. Returns nothing if the result is
+    /// not valid, exceeds a budget or breaks a pin.
     std::optional<Solution> played(const Problem& problem, Bytes budget, const Answer& answer) const {
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return std::nullopt;
@@ -100,8 +100,8 @@ class PinnedSolver : public Solver {
         return base > 0 ? static_cast<double>(time) / static_cast<double>(base) : 1.0;
     }
 
-    /// Converts the reports of the solver to overheads of the original. The solver counts them from the step
-    /// of the graph under pins, which takes longer.
+    /// Returns a function that converts overheads in the solver's reports to overheads of the original step.
+    /// The solver's overheads are relative to the step of the graph under pins, which takes longer.
     Progress of_original(const Problem& problem, const Progress& progress, const ProvenBound& bound) const {
         if (step_.exact || !progress) return progress;
         const double longer = overhead_of(problem, step_.flat.base_time),
@@ -143,7 +143,8 @@ class PinnedSolver : public Solver {
         return solution;
     }
 
-    /// The bytes that the answer calls needed are proven for every schedule under the pins.
+    /// Makes the answer if no schedule was found. Its needed bytes are a proven bound for every schedule
+    /// under the pins.
     Infeasible infeasible(const Problem& problem, Bytes budget, const Limits& limits,
                           Infeasible found) const {
         PeakBound needed = least_memory(step_.relaxed, {.time = std::min<std::chrono::nanoseconds>(

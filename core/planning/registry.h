@@ -12,21 +12,21 @@
 
 namespace rematlas {
 
-/// All solvers, in the order in which they are shown.
+/// Returns all solvers, in the order in which they are shown.
 std::span<const SolverEntry* const> all_solvers();
 
-/// The solver of that name; null if there is none.
+/// Returns the solver with this name; null if there is none.
 const SolverEntry* find_solver(std::string_view name);
 
-/// Builds a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, out
-/// of range.
+/// Makes a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, value
+/// out of range.
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options = nullptr);
 
-/// Every option of a solver at its default, as `make_solver` takes them. The object is empty if the solver
-/// has no options or is not known.
+/// Returns every option of a solver with its default, in the form that `make_solver` reads. The object is
+/// empty if the solver has no options or is not known.
 nlohmann::json default_options(std::string_view name);
 
-/// The names of all solvers, separated by commas.
+/// Returns the names of all solvers, separated by commas.
 std::string solver_names();
 
 }  // namespace rematlas

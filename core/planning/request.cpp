@@ -17,8 +17,8 @@ bool has_option(const SolveRequest& request, const char* name) {
     return default_options(request.solver).contains(name);
 }
 
-/// Whether the solver solves programmes with the options of the request. This is true for a solver that has
-/// no choice between programmes and other methods.
+/// Says whether the solver solves integer programs with the options of the request. If the solver has no
+/// option to choose between integer programs and other methods, the answer is true.
 bool solves_programmes(const SolveRequest& request) {
     json options = default_options(request.solver);
     if (request.options) options.update(*request.options);

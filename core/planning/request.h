@@ -1,4 +1,4 @@
-// What people ask of a solver, in the command line, the explorer and Python alike, and the checked answer.
+// The request of a user to a solver (from the command line, the explorer or Python), and its checked answer.
 //
 //     SolveRequest request{.solver = "rotor", .budget = *parse_budget("60%"), .limits = {.time = 10s}};
 //     Result<Outcome> outcome = solve(graph, request);
@@ -16,34 +16,38 @@ namespace rematlas {
 
 struct SolveRequest {
     std::string solver = "atlas";
-    std::shared_ptr<const nlohmann::json> options = {};  ///< of the solver, as in a Config; null: defaults
+    /// Options of the solver, as in a Config; null: defaults.
+    std::shared_ptr<const nlohmann::json> options = {};
     Budget budget = {};
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
-    Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
-    /// The copies to the host that are allowed. Links that do not copy both ways stand for the links of the
-    /// graph's device. An absent host budget stands for the memory of the graph's host, if that is known.
+    Pins pins = {};  ///< pins that the schedule must obey (core/schedule/pin.h)
+    /// The copies to the host that are allowed. If the links do not copy in both directions, the links of the
+    /// graph's device are used instead. If the host budget is absent, the memory of the graph's host is the
+    /// budget, if it is known.
     Copies copies = {};
 };
 
-/// `copies` with the links of the graph's device and the memory of its host, where `copies` has none.
+/// Returns `copies`; missing links and a missing host budget are taken from the graph's device and its host.
 /// Errors: no links are known, or the solver does not plan such copies.
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 
-/// Sets the gap at which the search ends, also in the options of a solver that has an option for it.
+/// Sets the gap at which the search ends, in the limits and, if the solver has an option for the gap, in its
+/// options.
 void set_gap(SolveRequest& request, double gap);
 
-/// Sets the library that solves mixed-integer programmes: highs or glpk. The options of the request must be
-/// set before this call. Errors: the solver uses no such library, or does not with these options.
+/// Sets the library that solves mixed-integer programs: highs or glpk. The options of the request must be set
+/// before this call. Errors: the solver uses no such library, at all or with these options.
 Result<void> set_milp(SolveRequest& request, std::string_view library);
 
-/// The peak without recomputation and the bytes of residents: shares in a budget refer to these.
+/// Returns the peak without recomputation and the bytes of residents. Shares in a budget refer to these
+/// numbers.
 StepBytes step_bytes(const FlatGraph& graph);
 
-/// Solves what the request asks for. The schedule keeps the options of the request in its `config`, and the
-/// pins. Errors: an unknown solver or option, a share that is no budget, pins that match nothing or
-/// contradict each other, pins on a graph with a boundary, and those of `copies_for` and of the `solve` that
-/// takes a solver.
+/// Solves the request. The returned schedule contains the options and the pins of the request. Errors: an
+/// unknown solver or option, a share that is not a valid budget, pins that match nothing or contradict each
+/// other, pins on a graph with a boundary, and the errors of `copies_for` and of the `solve` that takes a
+/// solver.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
 

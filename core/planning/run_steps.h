@@ -1,5 +1,5 @@
-// The steps of a training run, as `rematlas.apply(..., watch="run.jsonl")` tells them: a header and a line of
-// JSON for each step that is over. The file grows while training goes on.
+// Reads the steps of a training run from the file that `rematlas.apply(..., watch="run.jsonl")` writes: a
+// header, and a line of JSON for each finished step. The file grows while training continues.
 //
 //     RunReader reader("run.jsonl");
 //     reader.add(bytes_so_far);       // and again with what has come since
@@ -18,44 +18,48 @@
 
 namespace rematlas {
 
-/// Who ran a step. `recorded` and `compared` steps are the original's, on the way to a plan; `evaluated` ones
-/// are calls without gradients.
+/// Who ran a step. Steps that are `recorded` or `compared` were run by the original, before there is a plan.
+/// Steps that are `evaluated` are calls without gradients.
 enum class StepRunner { plan, original, evicted, recorded, compared, evaluated };
 inline constexpr std::size_t kStepRunners = 6;
 
 std::string_view to_string(StepRunner runner);
 
 struct RunStep {
-    std::size_t number = 0;  ///< as the file tells it: above the one before
+    std::size_t number = 0;  ///< number in the file; greater than the number of the step before
     StepRunner by = StepRunner::original;
-    double seconds = 0;                      ///< from its forward to the next one
-    Bytes peak = {};                         ///< of all tensors of the process on the device in that time
-    std::optional<Bytes> planned_peak = {};  ///< with what lived beside the step when it was planned
-    std::optional<double> planned_overhead = {};  ///< 1.1 is ten percent more time than without recomputation
-    std::string why = {};                         ///< the original ran the step
+    double seconds = 0;  ///< from the start of its forward to the start of the next forward
+    Bytes peak = {};     ///< most bytes of all tensors of the process on the device, during the step
+    /// With the bytes that other tensors held on the device when the step was planned.
+    std::optional<Bytes> planned_peak = {};
+    /// 1.1 means ten percent more time than without recomputation.
+    std::optional<double> planned_overhead = {};
+    std::string why = {};  ///< reason, if the original ran the step; else empty
 };
 
 struct RunSteps {
     std::string model;
-    std::optional<Bytes> budget;  ///< nothing: a share of the step
-    std::vector<RunStep> steps;   ///< in their order; those of skipped lines are missing
-    std::size_t skipped = 0;      ///< lines that tell no step
-    std::string why_skipped;      ///< the last of them: "line 7: step is missing"; empty: there was none
+    std::optional<Bytes> budget;  ///< absent if the budget is a share of the step
+    std::vector<RunStep> steps;   ///< in the order of the file; steps of skipped lines are missing
+    std::size_t skipped = 0;      ///< number of lines that could not be read as a step
+    /// Error of the last skipped line: "line 7: step is missing"; empty if no line was skipped.
+    std::string why_skipped;
 };
 
-/// Reads a file that may still grow. A line that tells no step, cut off or damaged, is skipped. A header
-/// behind other lines, or at the end of a line that was cut off, begins the run anew.
+/// Reads a file that may still grow. A line that is not a valid step, because it was cut off or damaged, is
+/// skipped. A header after other lines, or at the end of a line that was cut off, starts a new run.
 class RunReader {
   public:
     explicit RunReader(std::string name) : name_(std::move(name)) {}
 
-    /// Takes the bytes behind those of earlier calls. A last line that is not complete waits for its rest.
-    /// Errors: one line that names the file and what is wrong with the header; nothing is read from then on.
+    /// Takes the bytes that follow those of earlier calls. An incomplete last line waits for the rest of the
+    /// line. Errors: one line that names the file and what is wrong with the header. After an error nothing
+    /// more is read.
     Result<void> add(std::string_view bytes);
     const RunSteps& run() const { return run_; }
-    /// Headers that were read.
+    /// Returns the number of headers that were read.
     std::size_t runs() const { return runs_; }
-    /// Whether the header has been read.
+    /// Says whether the header has been read.
     bool has_begun() const { return line_ > 0; }
 
   private:
@@ -68,13 +72,13 @@ class RunReader {
 
     std::string name_, rest_;
     RunSteps run_;
-    std::size_t line_ = 0;      ///< lines that were read
-    std::size_t runs_ = 0;      ///< headers
-    bool is_too_long_ = false;  ///< the line of which the rest is still to come
+    std::size_t line_ = 0;      ///< number of lines that were read
+    std::size_t runs_ = 0;      ///< number of headers that were read
+    bool is_too_long_ = false;  ///< the current line is too long, and its rest has yet to come
     std::optional<Error> failure_;
 };
 
-/// Errors: as of RunReader, and a file without a header.
+/// Reads a whole file. Errors: those of RunReader; the file has no header.
 Result<RunSteps> read_run(const std::filesystem::path& path);
 
 }  // namespace rematlas

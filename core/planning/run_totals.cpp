@@ -5,7 +5,8 @@
 namespace rematlas {
 
 void RunTotaller::Halves::add(double seconds) {
-    // By way of the other half: what goes up is the greatest below, and the other way round.
+    // Each value goes through the other half: the greatest value of `lower` moves up, or the least value of
+    // `upper` moves down.
     if (lower.size() == upper.size()) {
         lower.push(seconds);
         upper.push(lower.top());

@@ -14,7 +14,8 @@ namespace rematlas {
 
 struct RunnerTotals {
     std::size_t steps = 0;
-    double median_seconds = 0;  ///< 0 without steps; of an even number the greater of the two in the middle
+    /// 0 if there are no steps; for an even number of steps, the greater of the two middle values.
+    double median_seconds = 0;
     Bytes highest_peak = {};
 };
 
@@ -24,10 +25,10 @@ struct ReasonCount {
 };
 
 struct RunTotals {
-    std::array<RunnerTotals, kStepRunners> by;  ///< by StepRunner
+    std::array<RunnerTotals, kStepRunners> by;  ///< index: StepRunner
     std::size_t over_budget = 0;                ///< steps whose peak is above the budget, whoever ran them
-    std::size_t over_plan = 0;                  ///< steps whose peak is above what their plan foretold
-    std::vector<ReasonCount> reasons;           ///< of steps that the original ran, the most frequent first
+    std::size_t over_plan = 0;         ///< steps whose peak is above the peak that their plan predicted
+    std::vector<ReasonCount> reasons;  ///< why the original ran steps; the most frequent reason comes first
 
     const RunnerTotals& of(StepRunner runner) const { return by[static_cast<std::size_t>(runner)]; }
 };
@@ -39,26 +40,28 @@ struct RunTotals {
 ///     show(totaller.totals());
 class RunTotaller {
   public:
-    /// Counts the steps that came since the call before. Cost: linear in these, times the logarithm of all.
+    /// Counts the steps that were added to the run since the last call. Cost: linear in the new steps, times
+    /// the logarithm of all steps.
     void add(const RunSteps& run);
     const RunTotals& totals() const { return totals_; }
 
   private:
-    /// The seconds of one runner, in halves.
+    /// The seconds of all steps of one runner, split at the median into two halves.
     struct Halves {
         std::priority_queue<double> lower;
-        std::priority_queue<double, std::vector<double>, std::greater<>> upper;  ///< as many, or one more
+        /// As many values as `lower`, or one more.
+        std::priority_queue<double, std::vector<double>, std::greater<>> upper;
 
         void add(double seconds);
     };
 
     RunTotals totals_ = {};
-    std::size_t counted_ = 0;  ///< steps
+    std::size_t counted_ = 0;  ///< number of steps that are counted
     std::array<Halves, kStepRunners> seconds_;
     std::map<std::string, std::size_t> reasons_;
 };
 
-/// Cost: linear in the steps, times their logarithm.
+/// Returns the totals of a run. Cost: linear in the steps, times the logarithm of their number.
 RunTotals totals_of(const RunSteps& run);
 
 }  // namespace rematlas

@@ -29,8 +29,8 @@ BoundLimits bound_limits(const Limits& limits) {
             .stop = limits.stop};
 }
 
-/// Puts the bound on all schedules that copy no more than the problem allows into the answer. The solver's
-/// own bound stays if it covers these schedules as well and is at least as large.
+/// Replaces the bound in the answer by a bound on all schedules that copy no more than the problem allows.
+/// The solver's own bound stays if it also covers these schedules and is at least as large.
 void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer) {
     Infeasible proven = infeasible_from(problem, budget, answer.smallest_found);
     if (holds_for(answer.over, proven.over) && answer.needed >= proven.needed) return;
@@ -38,14 +38,14 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
     answer = std::move(proven);
 }
 
-/// Raises the needed bytes to the bound of `least_memory` on schedules without copies to the host. With
-/// copies, the bound is on the bytes for which the host has no room.
+/// Raises the needed bytes to the bound of `least_memory` for schedules without copies to the host. If copies
+/// are allowed, uses a bound on the bytes for which the host has no room.
 void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
     const bool copies = problem.copies.what != Offload::none;
     const Bytes on_host =
         copies ? problem.copies.host_budget.value_or(keep_all_peak(problem.flat)) : Bytes(0);
     if (copies && on_host >= keep_all_peak(problem.flat) - budget)
-        return;  // this proves nothing above the budget
+        return;  // the host has room for all bytes above the budget, so no bound exceeds the budget
     const LeastMemoryLimits memory_limits{
         .time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
         .stop = limits.stop,
@@ -62,8 +62,8 @@ void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits,
         answer.reason = "with at most " + format_bytes(*problem.copies.host_budget) + " on the host";
 }
 
-/// Raises the needed bytes above budgets at which the overhead bound is infinite, since no schedule fits
-/// these. The largest such budget may lie above the largest footprint of an op.
+/// Raises the needed bytes above the budgets at which the bound on the overhead is infinite, because no
+/// schedule fits these budgets. The largest such budget may be above the largest footprint of an op.
 void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
     const auto fits_none = [&](Bytes tried) {
         return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);
@@ -80,14 +80,14 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
     answer.proven = answer.needed > budget;
 }
 
-/// The links that the schedule's copies go over.
+/// Returns the links that the schedule's copies use.
 Links links_of(const Problem& problem, const Schedule& schedule) {
     if (problem.copies.what != Offload::none) return problem.copies.links;
     if (schedule.links) return *schedule.links;
     return problem.graph.device ? problem.graph.device->links : Links{};
 }
 
-/// Gives the schedule a bound over the class `over`. The bound of a solver that does not copy holds for a
+/// Sets a bound on all schedules of the class `over`. The bound of a solver without copies would hold for a
 /// smaller class only.
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                        Schedule& schedule) {
@@ -115,8 +115,8 @@ void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limit
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// The class of all schedules that the problem allows. If the problem allows no copies, it is the class that
-/// the schedule itself belongs to.
+/// Returns the class of all schedules that the problem allows. If the problem allows no copies, returns the
+/// class that the schedule itself belongs to.
 ScheduleClass class_of(const Problem& problem, const Schedule& schedule) {
     const Offload what = problem.copies.what;
     if (what != Offload::none) return class_within(problem.graph, what);
@@ -124,8 +124,8 @@ ScheduleClass class_of(const Problem& problem, const Schedule& schedule) {
     return steps == ScheduleClass::with_copies ? class_within(problem.graph, Offload::all) : steps;
 }
 
-/// Fills in the fields about the host: homes, links, the budget and the peak of the host. Errors: the
-/// schedule cannot be played, or it copies more than the problem allows.
+/// Sets the fields about the host: homes, links, and the budget and the peak of the host. Errors: the
+/// schedule cannot be simulated, or it copies more than the problem allows.
 Result<void> add_host(const Problem& problem, Homes homes, Schedule& schedule) {
     schedule.homes = std::move(homes);
     if (class_of(schedule.steps) < ScheduleClass::with_copies && schedule.homes == Homes{}) return {};
@@ -149,8 +149,8 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
     schedule.bound->nodes = nodes;
 }
 
-/// Errors: the graph has a boundary, and the solver does not know boundaries or copies to the host are
-/// allowed.
+/// Checks that the solver can plan the graph. Errors: the graph has a boundary, and either the solver does
+/// not support boundaries or copies to the host are allowed.
 Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
     if (!problem.graph.boundary) return {};
     if (problem.copies.what != Offload::none)
@@ -237,8 +237,8 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
-        // A peak within the refused budget is of a schedule that breaks another rule, so that peak is no
-        // budget that is known to work.
+        // If `smallest_found` is within the budget that the solver refused, its schedule breaks another rule.
+        // So this peak is not a budget that is known to work.
         if (infeasible->smallest_found && *infeasible->smallest_found <= budget)
             infeasible->smallest_found.reset();
         const bool copies = problem.copies.what != Offload::none;

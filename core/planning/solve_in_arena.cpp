@@ -15,7 +15,8 @@ using std::chrono::nanoseconds;
 constexpr int kMostTries = 16;
 constexpr std::int64_t kEfforts[] = {100'000'000, 300'000'000};
 constexpr std::int64_t kNanosecondsPerComparison = 2;
-constexpr std::int64_t kFinest = 2000;  ///< live budgets within budget / kFinest count as equal
+/// Live budgets that differ by at most budget / kFinest count as equal.
+constexpr std::int64_t kFinest = 2000;
 
 class ArenaSearch {
   public:
@@ -51,12 +52,13 @@ class ArenaSearch {
                 if (plan->arena <= budget_) {
                     keep(std::move(schedule), *plan);
                     if (last_word || optimal) break;
-                    continue;  // that attempt was short; a long one follows
+                    continue;  // this attempt was short; a long one follows
                 }
                 too_large_ = live;
                 live = lower(live, plan->arena, peak);
             }
-            // The next live budget lies between one without a schedule and one whose arena is too large.
+            // The next live budget lies between a live budget without a schedule and one whose arena is too
+            // large.
             if (too_small_ && live <= *too_small_)
                 live = *too_small_ + Bytes((too_large_ - *too_small_).value / 2);
             if (too_small_ && live <= *too_small_ + Bytes(budget_.value / kFinest)) break;
@@ -70,8 +72,9 @@ class ArenaSearch {
         return attempt == 0 || (!limits_.stop.stop_requested() && left() > limits_.time / 50);
     }
 
-    /// Attempts are short until an arena fits, because the bytes that addresses need beyond the live peak
-    /// differ from schedule to schedule. Then the live budget that led to this arena gets most of the time.
+    /// Solves with a live budget. Attempts are short until an arena fits, because the bytes that addresses
+    /// need beyond the live peak differ from schedule to schedule. Then the live budget that led to the arena
+    /// that fits gets most of the time.
     Result<Outcome> attempt_at(Bytes live, int attempt) {
         Limits limits = limits_;
         limits.bound_time = {};
@@ -99,8 +102,8 @@ class ArenaSearch {
         return best;
     }
 
-    /// The next live budget: the budget less the bytes that the addresses took beyond the live peak, but at
-    /// least half of the arena's excess below `live`.
+    /// Returns the next live budget: the budget minus the bytes that the addresses took beyond the live peak,
+    /// but at most `live` minus half of the bytes by which the arena exceeds the budget.
     Bytes lower(Bytes live, Bytes arena, Bytes peak) const {
         const Bytes beyond = arena - peak;
         const Bytes step((arena - budget_).value / 2 + 1);
@@ -113,9 +116,9 @@ class ArenaSearch {
         best_ = std::move(schedule);
     }
 
-    /// The best schedule, with a bound at the budget of the arena. A bound at a smaller live budget does not
-    /// hold there. A bound on schedules by their live peak does hold, since no arena is smaller than its
-    /// live peak.
+    /// Returns the best schedule with a bound at the budget of the arena. A bound at a smaller live budget
+    /// does not hold for the larger budget. A bound on schedules by their live peak does hold for the arena,
+    /// because no arena is smaller than its live peak.
     Result<Outcome> answer() {
         Outcome outcome;
         outcome.budget = budget_;

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The time that is left, divided over the points that are left.
+/// Divides the time that is left over the points that are left.
 class TimeShares {
   public:
     TimeShares(std::chrono::nanoseconds total, std::size_t points)
@@ -73,7 +73,7 @@ bool is_better(const SweepPoint& found, const SweepPoint& point, bool arena) {
            (point.status == "infeasible" || found.overhead < point.overhead);
 }
 
-/// Gives the point the schedule of `found`. The point's own bound still holds.
+/// Gives the point the schedule of `found`. The point keeps its own bound, which still holds.
 void take(const SweepPoint& found, SweepPoint& point) {
     point.status = "feasible";
     point.peak = found.peak;
@@ -85,8 +85,8 @@ void take(const SweepPoint& found, SweepPoint& point) {
     set_gap(point);
 }
 
-/// Replaces the point's own bound, unless that is larger. An equal bound is replaced, because the new bound
-/// may cover more schedules.
+/// Replaces the point's own bound, unless it is larger than the new bound. An equal bound is replaced,
+/// because the new bound may cover more schedules.
 void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
     if (point.bound && point.bound->overhead > overhead) return;
     if (!point.bound) point.bound.emplace();
@@ -95,8 +95,8 @@ void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
     set_gap(point);
 }
 
-/// The indices of the tasks in the order in which they are solved. Solvers that use all of their time come
-/// last, so that they also get the time that the others leave.
+/// Returns the indices of the tasks in the order in which they are solved. Solvers that use all of their time
+/// come last, so that they also get the time that the other solvers do not use.
 std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks) {
     std::vector<std::size_t> order(tasks.size());
     std::iota(order.begin(), order.end(), 0);
@@ -106,7 +106,7 @@ std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks
     return order;
 }
 
-/// The distinct copies of the tasks; those that allow least come first.
+/// Returns the distinct copies of the tasks. Those that allow least come first.
 std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     std::vector<Copies> kinds;
     for (const SweepTask& task : tasks)
@@ -117,16 +117,17 @@ std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     return kinds;
 }
 
-/// Whether a schedule that was solved with the copies `found` may serve a curve with the copies `asked`.
+/// Says whether a schedule that was solved with the copies `found` may be used in a curve with the copies
+/// `asked`.
 bool may_serve(const Copies& found, const Copies& asked) {
     return found == asked || found.what == Offload::none ||
            (is_within(found.what, asked.what) && found.links == asked.links &&
             found.host_budget == asked.host_budget);
 }
 
-/// The schedule with the smallest known peak as the solver's answer, since a short search of the solver may
-/// not find this schedule again. Returns nothing if the schedule does not fit the budget, or if the solver
-/// finds only schedules of a smaller class.
+/// Returns the schedule with the smallest known peak as an answer of the solver, because a short search of
+/// the solver may not find this schedule again. Returns nothing if the schedule does not fit the budget, or
+/// if the solver only finds schedules of a smaller class.
 std::optional<Result<Outcome>> from_smallest(const Problem& problem, const SmallestBudget& smallest,
                                              std::string_view solver, Bytes budget, const Limits& limits) {
     if (smallest.peak > budget || find_solver(solver)->traits.finds < ScheduleClass::any_order)
@@ -153,8 +154,8 @@ class SweepRun {
           kinds_(kinds_of(tasks_)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
-    /// Makes the schedule with the smallest known peak obey the pins, and the search for smaller budgets as
-    /// well. `step` is the step under the pins of the options.
+    /// Makes the schedule with the smallest known peak, and the search for smaller budgets, obey the pins.
+    /// `step` must be the step under the pins of the options.
     void obey(PinnedStep step) {
         pinned_ = std::move(step);
         const RunSequence each_once = keep_all_sequence(pinned_->flat);
@@ -172,7 +173,7 @@ class SweepRun {
         for (const Bytes budget : budgets) {
             if (Result<void> solved = solve_at(budget, shares); !solved) return solved.error();
         }
-        // The budgets at which no curve has a schedule are replaced by as many others.
+        // For each budget at which no curve has a schedule, another budget is tried.
         for (std::size_t done = budgets.size(); done < points + std::min(budgets_without_any(), points) &&
                                                 placed_by_curve() && !shares.are_over();
              ++done) {
@@ -192,7 +193,7 @@ class SweepRun {
     bool placed_by_curve() const { return options_.budgets.empty() && options_.spacing == Spacing::curve; }
     const Problem& first_problem() const { return tasks_.front().problem; }
 
-    /// The budgets that are solved first, ascending and distinct.
+    /// Returns the budgets that are solved first, ascending and distinct.
     std::vector<Bytes> first_budgets() {
         std::vector<Bytes> budgets = options_.budgets;
         if (budgets.empty()) {
@@ -202,7 +203,7 @@ class SweepRun {
             SmallestBudget found = pinned_ ? smallest_under(*pinned_, flat_, search)
                                            : smallest_feasible(first_problem(), search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
-            // If the search found nothing in its time, solvers may still find schedules below its peak.
+            // If the search found nothing in its time, solvers may still find schedules with a smaller peak.
             const Bytes largest = keep_all_peak(flat_);
             Bytes least = smallest_.peak < largest ? smallest_.peak : least_peak(flat_).bytes;
             for (const Copies& kind : kinds_)
@@ -216,9 +217,9 @@ class SweepRun {
         return budgets;
     }
 
-    /// The number of smallest budgets that are infeasible for every curve. It is 0 if no weights may leave
-    /// the device, because only a sweep in which they may begins at a floor that may be out of reach. It is
-    /// 0 as well if all budgets are infeasible, because these points are then the answer.
+    /// Returns how many of the smallest budgets are infeasible for every curve. Returns 0 if no weights may
+    /// be offloaded, because only sweeps with offloaded weights begin at a lower bound, which may be out of
+    /// reach. Also returns 0 if all budgets are infeasible, because then these points are the answer.
     std::size_t budgets_without_any() const {
         if (std::none_of(kinds_.begin(), kinds_.end(), [](const Copies& c) { return moves_weights(c.what); }))
             return 0;
@@ -233,8 +234,8 @@ class SweepRun {
         return least.value_or(0);
     }
 
-    /// Removes the smallest budgets at which no curve has a schedule. The options did not name them, and
-    /// they say nothing.
+    /// Removes the smallest budgets at which no curve has a schedule. The user did not name these budgets,
+    /// and their points show nothing.
     void begin_where_some_is_found() {
         const auto none = static_cast<std::ptrdiff_t>(budgets_without_any());
         for (SweepCurve& curve : sweep_.curves)
@@ -242,8 +243,8 @@ class SweepRun {
     }
 
     void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
-        // A solver from `up_to` is of one problem alone, so it cannot be asked again with updates in another
-        // order.
+        // A solver from `up_to` answers for one graph only. So it cannot be used if `solve_in_order` may pass
+        // another graph to it.
         const bool one_graph = !has_ordered_updates(first_problem().graph);
         for (const std::size_t index : order_) {
             if (!one_graph) break;
@@ -266,7 +267,8 @@ class SweepRun {
             Result<Outcome> outcome = options_.arena
                                           ? solve_in_arena(task.problem, *task.solver, budget, limits)
                                           : solve(task.problem, *task.solver, budget, limits);
-            // The peak of the smallest known schedule may fit the budget, but its arena may not.
+            // The smallest known schedule is not used for an arena: its peak may fit the budget, but its
+            // arena may not.
             if (outcome && !options_.arena && outcome->infeasible())
                 if (auto found = from_smallest(task.problem, smallest_, curve.solver, budget, limits))
                     outcome = *std::move(found);
@@ -295,19 +297,21 @@ class SweepRun {
         }
     }
 
-    /// Offers to each point the schedules that were found after it.
+    /// Offers to each point the schedules that were found after the point was solved.
     void settle(SweepCurve& curve) {
         for (SweepPoint& point : curve.points) offer_found(curve, point);
     }
 
-    /// The budget at which another solve tells most. The kinds of copies take turns.
+    /// Returns the budget at which another solve gives most information (curve_budgets.h). `turn` decides
+    /// which kind of copies is considered first.
     std::optional<Bytes> where_least_is_known(std::size_t turn) const {
         for (std::size_t i = 0; i < kinds_.size(); ++i)
             if (const auto budget = next_budget(samples(kinds_[(turn + i) % kinds_.size()]))) return budget;
         return std::nullopt;
     }
 
-    /// The samples of all solvers with these copies. Only bounds over all schedules with these copies count.
+    /// Returns the samples of all solvers with these copies. A bound counts only if it holds for all
+    /// schedules with these copies.
     std::vector<CurveSample> samples(const Copies& kind) const {
         const ScheduleClass over = class_within(first_problem().graph, kind.what);
         std::vector<CurveSample> all;
@@ -329,9 +333,9 @@ class SweepRun {
         return all;
     }
 
-    /// Removes the smallest samples, so that no budget is placed among them. If weights stay, the samples
-    /// below the smallest budget known to work are removed. If weights may leave, the samples below the
-    /// largest budget at which nothing was found are removed.
+    /// Removes the smallest samples, so that no new budget is chosen among them. If weights may not be
+    /// offloaded, these are the samples below the smallest budget that is known to work. If weights may be
+    /// offloaded, these are the samples below the largest budget at which nothing was found.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)

@@ -1,4 +1,4 @@
-// Many budgets, many solvers: the trade-off between memory and time.
+// Solves many budgets with many solvers, for the trade-off between memory and time.
 #pragma once
 
 #include <filesystem>
@@ -19,83 +19,86 @@ namespace rematlas {
 struct SweepPoint {
     Bytes budget;
     std::string status;  ///< optimal, feasible or infeasible
-    Bytes peak;          ///< 0 when infeasible
+    Bytes peak;          ///< 0 if infeasible
     double overhead = 0;
     std::optional<Bound> bound = {};
-    std::vector<Step> steps;              ///< of the schedule found; not written to the file
-    Homes homes = {};                     ///< the same
-    std::optional<Bytes> arena = {};      ///< of the planned addresses, when the budgets bound it
-    std::optional<Bytes> host_peak = {};  ///< of a schedule with copies to the host
+    std::vector<Step> steps;              ///< steps of the schedule found; not written to the file
+    Homes homes = {};                     ///< homes of the schedule found; not written to the file
+    std::optional<Bytes> arena = {};      ///< arena of the planned addresses, if budgets bound the arena
+    std::optional<Bytes> host_peak = {};  ///< peak on the host, if the schedule copies to the host
 };
 
 struct SweepCurve {
     std::string solver;
-    std::vector<SweepPoint> points;  ///< budgets ascending, overhead never rising with the budget
-    Copies copies = {};              ///< that its schedules may make; bounds are over all that make no others
+    std::vector<SweepPoint> points;  ///< budgets ascending; the overhead never rises with the budget
+    /// The copies that the schedules may make; bounds hold for all schedules with such copies.
+    Copies copies = {};
 };
 
 struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
-    Pins pins = {};  ///< that all schedules obey; bounds are over those that do
+    Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that do
 };
 
-/// Budgets that were not asked for by name, from the smallest found feasible to the peak without
-/// recomputation.
+/// How budgets are chosen if the options do not name them. They lie between the smallest one that was found
+/// feasible and the peak without recomputation.
 enum class Spacing {
     even,   ///< equal distances
-    curve,  ///< where the curve bends: always in the interval of which least is known (curve_budgets.h)
+    curve,  ///< always in the interval where least is known about the curve (curve_budgets.h)
 };
 
 struct SweepOptions {
     std::vector<std::string> solvers;
-    std::vector<Bytes> budgets = {};  ///< just these; empty: `count` budgets by `spacing`
+    std::vector<Bytes> budgets = {};  ///< exactly these; if empty, `count` budgets by `spacing`
     int count = 16;
     Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits = {};  ///< the time is for the whole sweep
-    Pins pins = {};      ///< that all schedules obey
-    /// Each as in a SolveRequest. A solver has a curve for each of them that it can plan.
+    Pins pins = {};      ///< all schedules obey these pins
+    /// The copies to plan for, each as in a SolveRequest. A solver gets one curve for each element that it
+    /// can plan.
     std::vector<Copies> copies = {Copies{}};
 };
 
-/// Called with the curve that a point was found for, which holds it.
+/// Called with a curve and the point that was just added to it.
 using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 
-/// Every schedule is checked. Each is also an answer to every other budget that its peak (with `arena`: its
-/// arena) fits, of the curves of its solver that may copy as much or more, and of all such curves whose
-/// solver finds schedules in any order and uses all its time, as atlas does. So a curve with copies is
-/// nowhere above the one without. A bound counts at every point for which it holds (known_answers.h). Budgets
-/// are taken one by one, all curves at each, so that time ends a sweep with few points solved well by all;
-/// where weights may leave the device they are looked for from what every schedule needs then on; budgets
-/// that nobody asked for and for which no curve has a schedule are left out at the beginning, though
-/// `on_point` has told of them. Equal seeds give equal sweeps where time does not end a solver. `on_point` is
-/// called after each point; a point may still become better by what is found at later ones. Errors: an
-/// unknown solver, one that plans none of the copies, copies without links, pins that match nothing or
+/// Solves all budgets with all solvers, and checks every schedule. A schedule is also used at other budgets
+/// and in other curves. This is allowed if its peak (with `arena`: its arena) fits the budget, if the curve
+/// allows its copies, and if the curve's solver is the same or is an anytime solver that finds schedules in
+/// any order, as atlas does. So a curve with copies is nowhere above the solver's curve without copies. A
+/// bound counts at every point for which it holds (known_answers.h). The budgets are solved one after the
+/// other, each for all curves. So when the time is over, the sweep has few points, but each is solved well in
+/// all curves. If weights may be offloaded, the budgets start at the bytes that every schedule needs. At the
+/// end, the smallest budgets at which no curve has a schedule are removed, unless the options name the
+/// budgets; `on_point` was called for them, too. Equal seeds give equal sweeps unless a solver was ended by
+/// its time limit. `on_point` is called after each point; the point may still improve later. Errors: an
+/// unknown solver, a solver that plans none of the copies, copies without links, pins that match nothing or
 /// contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
-/// The schedule of a point of a curve of that solver, whose copies are those of the problem. The point was
-/// found, and holds its steps.
+/// Returns the schedule of a point of a curve of this solver. The copies of the problem must be those of the
+/// curve. The point must be feasible and contain its steps.
 Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point,
                      Pins pins = {});
 
-/// Adds what the points of the sweep have found and proven.
+/// Adds the peaks and bounds of the sweep's points.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
-/// Gives each schedule of the sweep the largest bound that is known of its question. A point keeps its own
-/// bound where that is larger, as those over fewer schedules are.
+/// Gives each schedule of the sweep the largest bound that is known for its question. A point keeps its own
+/// bound if that is larger, which is possible if it holds for fewer schedules.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
-/// What the points of a curve tell of it: with `curve_area`, how much is not known.
+/// Returns the points of a curve as samples, for example for `curve_area`.
 std::vector<CurveSample> curve_samples(const SweepCurve& curve);
 
-/// What every schedule needs that copies no more than the problem allows: `least_memory` where nothing may be copied,
-/// else the footprints of ops.
+/// Returns the bytes that every schedule needs if it copies no more than the problem allows: those of
+/// `least_memory` if nothing may be copied, else a bound by the footprints of ops.
 Bytes least_needed(const Problem& problem);
 
-/// The least peak that a short search reaches: the smallest budget known to work.
+/// Returns the least peak that a short search reaches. It is the smallest budget that is known to work.
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits);
 
 Result<Sweep> read_sweep(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// The curves that a sweep is asked for.
+// The list of curves that a sweep has to compute.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,15 @@
 
 namespace rematlas {
 
-/// A curve: a solver, and the problem with the copies that its schedules may make.
+/// The task of computing one curve: a solver, and the problem with the copies that its schedules may make.
 struct SweepTask {
     Problem problem;
     std::unique_ptr<Solver> solver;
 };
 
-/// One task for each solver and each of the copies that it plans, in the order of the solvers. Errors: an
-/// unknown solver, copies that none of the solvers plans, a solver that plans none of the copies, copies
-/// without links, pins that match nothing or contradict each other.
+/// Returns one task for each solver and each of the copies that the solver plans, in the order of the
+/// solvers. Errors: an unknown solver, copies that none of the solvers plans, a solver that plans none of the
+/// copies, copies without links, pins that match nothing or contradict each other.
 Result<std::vector<SweepTask>> sweep_tasks(const Graph& graph, const FlatGraph& flat,
                                            const SweepOptions& options);
 

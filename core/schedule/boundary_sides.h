@@ -1,4 +1,4 @@
-// The runs that the boundary of a compiled step forbids: see Graph::boundary.
+// Finds the runs that the boundary of a compiled step forbids (see Graph::boundary).
 //
 //     const IdVector<TensorId, OpId> producer = producers(graph);
 //     BoundarySides sides(graph, producer);
@@ -14,7 +14,7 @@ namespace rematlas {
 
 class BoundarySides {
   public:
-    /// Both arguments outlive the object.
+    /// Both arguments must outlive the object.
     BoundarySides(const Graph& graph, const IdVector<TensorId, OpId>& producer)
         : graph_(graph), producer_(producer), made_on_side_(graph.ops.size(), 0) {}
 
@@ -23,8 +23,8 @@ class BoundarySides {
         is_behind_ = false;
     }
 
-    /// Notes the run, and returns whether the boundary allows it. Behind the boundary, the ops that make what
-    /// the op reads may not run any more. In a graph without a boundary all runs are allowed.
+    /// Notes a run, and returns whether the boundary allows it. After the boundary, the ops that made the
+    /// inputs of this op may not run any more. A graph without a boundary allows all runs.
     bool run(OpId id) {
         if (!graph_.boundary) return true;
         const bool was_behind = is_behind_;
@@ -43,9 +43,10 @@ class BoundarySides {
 
     const Graph& graph_;
     const IdVector<TensorId, OpId>& producer_;
-    /// The last side on which the op ran, or on which an output of it was read behind the boundary.
+    /// Per op: number of the last side on which the op ran. A read of one of its outputs after the boundary
+    /// counts as a run.
     IdVector<OpId, int> made_on_side_;
-    int side_ = 0;  ///< counted on over all repetitions of the step
+    int side_ = 0;  ///< number of the current side; it keeps growing over all repetitions of the step
     bool is_behind_ = false;
 };
 

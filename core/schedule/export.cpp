@@ -18,7 +18,7 @@ double microseconds(Nanoseconds time) {
     return static_cast<double>(time.value) / 1000.0;
 }
 
-/// A bar of the trace, in the lane of that name.
+/// Returns a bar of the trace in the lane `lane`.
 json event(const std::string& name, const std::string& lane, Nanoseconds start, Nanoseconds end,
            json arguments) {
     return {{"name", name},
@@ -47,7 +47,7 @@ const std::string& name_of(const Graph& graph, const Step& step) {
     return step.names_op() ? graph.ops[step.op()].name : graph.tensors[step.tensor()].name;
 }
 
-/// Adds the runs of the device, and counters of the bytes that it holds.
+/// Adds the runs on the device, and counters of the bytes that are held there.
 void add_runs(const Graph& graph, const std::vector<Step>& steps, const Simulation& played, json& events) {
     IdVector<OpId, int> count(graph.ops.size(), 0);
     for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -1,4 +1,5 @@
-// A schedule in other forms, for other tools. Each function simulates the steps; errors are the simulator's.
+// Writes a schedule in formats of other tools. Each function simulates the steps; its errors are the
+// simulator's.
 #pragma once
 
 #include <string>
@@ -9,17 +10,19 @@
 
 namespace rematlas {
 
-/// Chrome's trace event format. Each run, copy, run on the host and wait of the device is a complete event
-/// at the time at which it happens. Counters show the memory of the device and, where the host holds
-/// anything, of the host. Times are in microseconds.
+/// Returns the schedule in Chrome's trace event format. Each run, copy, run on the host and wait of the
+/// device is a complete event at its simulated time. Counters show the memory of the device, and of the host
+/// if it holds anything. Times are in microseconds.
 Result<std::string> chrome_trace(const Graph& graph, const Schedule& schedule);
 
-/// One line a step: index,step,id,name,module,phase,start_ns,end_ns,during_bytes,after_bytes. The times of a
-/// copy and of a run on the host are those at which it begins and ends, which may be after later steps.
-/// Bytes are those of the device during the step's own turn and after it.
+/// Returns a CSV table with one line per step:
+/// index,step,id,name,module,phase,start_ns,end_ns,during_bytes,after_bytes. A copy, or a run on the host,
+/// has the times at which it really begins and ends, which may be after later steps. Bytes are those on the
+/// device during the step itself and after it.
 Result<std::string> step_table(const Graph& graph, const Schedule& schedule);
 
-/// The runs as a Graphviz graph: one node a run, edges by data, recomputations dashed.
+/// Returns the runs as a Graphviz graph. Each run is a node, data flow gives the edges, and recomputations
+/// are dashed.
 Result<std::string> dot_graph(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -10,19 +10,19 @@ namespace rematlas {
 
 struct HeldTensor {
     TensorId tensor;
-    /// The bytes of both copies where an output is still held from an earlier run; fewer bytes where another
-    /// tensor is being written over this tensor.
+    /// Usually the bytes of the tensor. If an output is still held from an earlier run: the bytes of both
+    /// copies. If another tensor is being written over this tensor: only the bytes that are not overwritten.
     Bytes bytes;
 };
 
 struct Held {
-    std::vector<HeldTensor> tensors;  ///< by id
-    Bytes workspace;                  ///< of the op that runs
-    Bytes total() const;              ///< the same as `StepTrace::during` of the simulator
+    std::vector<HeldTensor> tensors;  ///< ascending by id
+    Bytes workspace;                  ///< workspace of the op that runs
+    Bytes total() const;              ///< same as `StepTrace::during` in the simulation
 };
 
-/// The tensors held during step `at`, an index of `steps`. The steps must be playable on the graph with
-/// these homes (simulate.h). Cost: linear in the steps up to `at` and the tensors.
+/// Returns the tensors held during step `at`, an index into `steps`. The steps must be valid for the graph
+/// with these homes (simulate.h). Cost: linear in the steps up to `at` and in the tensors.
 Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at, const Homes& homes = {});
 
 }  // namespace rematlas

@@ -14,8 +14,8 @@ using Names = std::vector<std::string_view>;
 
 const Names kProducts{"aten::mm",     "aten::addmm",  "aten::bmm", "aten::baddbmm",
                       "aten::matmul", "aten::linear", "aten::mv",  "aten::_addmm_activation"};
-/// These ops keep tokens apart: a token's part of the output comes from that token alone, or is added to
-/// those of other tokens.
+/// Ops that treat tokens separately. The part of the output that belongs to a token depends on this token
+/// only, or it is added to the parts of other tokens.
 const Names kByTokens{"aten::_to_copy",
                       "aten::clone",
                       "aten::copy_",
@@ -49,16 +49,16 @@ const Names kByTokens{"aten::_to_copy",
                       "aten::mean",
                       "aten::nll_loss",
                       "aten::cross_entropy_loss"};
-/// These ops compute a loss that is a sum over tokens.
+/// Ops that compute a loss that is a sum over tokens.
 const Names kLosses{"aten::nll_loss_forward", "aten::nll_loss", "aten::cross_entropy_loss"};
-constexpr std::int64_t kLarge = 8;        // a tensor of an eighth of the logits or more is large
-constexpr std::int64_t kWorthAWord = 50;  // chunks must save this part of the peak without residents
+constexpr std::int64_t kLarge = 8;  // a tensor is large if it has at least 1/8 of the bytes of the logits
+constexpr std::int64_t kWorthAWord = 50;  // 8 chunks must save at least 1/50 of the peak without residents
 
 bool is_one_of(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Follows the logits from the product to the gradients of its operands.
+/// Follows the logits from the matrix product to the gradients of its operands.
 class Search {
   public:
     explicit Search(const Graph& graph)
@@ -81,8 +81,8 @@ class Search {
   private:
     bool is_large(TensorId t) const { return graph_.tensors[t].bytes.value * kLarge >= logits_.value; }
 
-    /// Notes the last product, if it multiplies weights with one tensor that the step has made. Casts of
-    /// weights are weights.
+    /// Finds the last matrix product of the forward pass, if it multiplies weights with one tensor made in
+    /// the step. Casts of weights count as weights.
     void find_product() {
         for (const TensorId t : graph_.tensors.ids())
             is_weight_[t] = !producer_[t].valid() && graph_.tensors[t].kind != TensorKind::input;
@@ -107,7 +107,7 @@ class Search {
         return std::any_of(op.inputs.begin(), op.inputs.end(), [this](TensorId t) { return by_tokens_[t]; });
     }
 
-    /// Whether the op reads a large tensor that is not one of `by_tokens_`.
+    /// Says whether the op reads a large tensor that is not in `by_tokens_`.
     bool reads_others(const Op& op) const {
         return std::any_of(op.inputs.begin(), op.inputs.end(),
                            [this](TensorId t) { return !by_tokens_[t] && is_large(t); });
@@ -117,8 +117,7 @@ class Search {
         for (const TensorId t : op.outputs) by_tokens_[t] = 1;
     }
 
-    /// Follows the ops from the logits to the loss. Returns false where an op may treat several tokens
-    /// together.
+    /// Follows the ops from the logits to the loss. Returns false if an op may treat several tokens together.
     bool follow_forward() {
         join(graph_.ops[found_.product]);
         for (const OpId id : graph_.ops.ids()) {
@@ -131,8 +130,8 @@ class Search {
         return true;
     }
 
-    /// Follows the ops from the loss to the gradients of the product's operands. Returns false where it
-    /// reaches none.
+    /// Follows the ops from the loss to the gradients of the product's operands. Returns false if it reaches
+    /// no such gradient.
     bool follow_backward() {
         bool reaches_operand = false;
         for (const OpId id : graph_.ops.ids()) {
@@ -152,8 +151,8 @@ class Search {
         return reaches_operand;
     }
 
-    /// The caller's loss makes the gradients of all outputs of the model. A gradient that has the bytes of
-    /// an input in `by_tokens_` joins these.
+    /// The op of the caller's loss makes the gradients of all outputs of the model. A gradient joins
+    /// `by_tokens_` if it has as many bytes as an input of the op in `by_tokens_`.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
@@ -175,15 +174,15 @@ class Search {
 
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
-    IdVector<TensorId, char> is_weight_;  ///< nothing of the step's data is in it
+    IdVector<TensorId, char> is_weight_;  ///< contains no data of the step
     IdVector<TensorId, char> by_tokens_;
     IdVector<TensorId, char> is_result_;
     LossHead found_;
     Bytes logits_;
 };
 
-/// The step with a chunk's share of the tensors and workspaces of the head; without these bytes where
-/// `chunks` is 0.
+/// Returns the step as if the head's tensors and workspaces had only the size of one chunk; if `chunks` is 0,
+/// no bytes at all.
 FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t chunks) {
     const auto share = [chunks](std::int64_t bytes) {
         return chunks == 0 ? 0 : (bytes + chunks - 1) / chunks;
@@ -196,7 +195,7 @@ FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t 
     return changed;
 }
 
-/// Adds the sums of gradients, which are alive during the whole backward of a head in chunks.
+/// Adds the bytes of the summed gradients, which are alive during the whole backward of a head in chunks.
 void add_sums(std::vector<std::int64_t>& memory, const FlatGraph& flat, const LossHead& head) {
     std::int64_t sums = 0;
     for (const TensorId t : head.sums) sums += flat.bytes[t.index()];

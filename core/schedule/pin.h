@@ -3,24 +3,25 @@
 //     Result<Pin> pin = parse_pin("blocks.*.attn=recompute");
 //     solve(graph, {.budget = budget, .pins = {*pin}});
 //
-// What a pattern matches:
-// - the path of a module: the forward ops of that module, those of the modules inside it included;
-// - the name of a tensor: the op that makes it;
-// - `#369`: the op with that number.
-// A `*` stands for any characters but a dot, so that `blocks.*.attn` is the attention of every block. A
-// pattern always matches a whole path or name.
+// A pattern is one of these:
+// - the path of a module: it matches the forward ops of the module and of the modules inside it;
+// - the name of a tensor: it matches the op that makes the tensor;
+// - `#369`: it matches the op with this number.
+// A `*` stands for any characters except a dot, so that `blocks.*.attn` matches the attention of every block.
+// A pattern always matches a whole path or name.
 //
-// What a pin asks of a schedule:
-// - keep: a matched op does not run a second time. Its outputs stay until their last use, or come back from
-//   the host.
-// - recompute: the outputs of a matched op are not handed over from the forward pass to the backward pass.
-//   After the last op of the loss has run, an op that reads such a tensor reads a value that was made after
-//   this. For a module, the pin holds for its inner tensors: a tensor that an op outside the module reads in
-//   the forward pass, or that is a result of the step, stays the solver's decision. torch.utils.checkpoint
-//   around the module does the same. For an op or a tensor that is named, the pin holds whichever ops read
-//   the tensor.
+// A pin requires this of a schedule:
+// - keep: a matched op does not run a second time. Its outputs stay on the device until their last use, or
+//   are fetched from the host.
+// - recompute: the outputs of a matched op are not kept from the forward pass to the backward pass. An op
+//   that reads such a tensor after the last op of the loss must read a value that was made again after that
+//   op. A pin on a module applies to its inner tensors. If an op outside the module reads a tensor in the
+//   forward pass, or if the tensor is a result of the step, the solver decides about it, as with
+//   torch.utils.checkpoint around the module. A pin on an op or a tensor applies whichever ops read the
+//   tensor.
 //
-// core/pins turns pins into a graph that any solver can work on; core/checking/check_pins.h checks them.
+// core/pins turns pins into a graph for any solver; core/checking/check_pins.h checks that a schedule obeys
+// them.
 #pragma once
 
 #include <string>
@@ -33,7 +34,7 @@ namespace rematlas {
 
 enum class PinKind { keep, recompute };
 
-/// The word in files and on the command line.
+/// Returns the word for files and the command line.
 std::string_view to_string(PinKind kind);
 
 struct Pin {
@@ -47,10 +48,11 @@ using Pins = std::vector<Pin>;
 /// Returns text such as "blocks.*.attn=recompute".
 std::string to_string(const Pin& pin);
 
-/// The reverse of `to_string`. Errors: no pattern, or neither keep nor recompute after the last '='.
+/// Parses text in the form of `to_string`. Errors: no pattern, or neither keep nor recompute after the last
+/// '='.
 Result<Pin> parse_pin(std::string_view text);
 
-/// Makes a pin of the two words of a file. Errors: an empty pattern, a decision that is not known.
+/// Makes a pin from the two words in a file. Errors: an empty pattern, an unknown decision.
 Result<Pin> pin_of(std::string_view pattern, std::string_view kind);
 
 }  // namespace rematlas

@@ -8,10 +8,11 @@ namespace {
 
 enum class Next : std::uint8_t { none, use, run };
 
-/// For each run, whether each of its inputs and outputs is kept after it: its next event is a use.
+/// For each run: whether each of its inputs and outputs is kept after the run, because its next event is a
+/// use.
 struct KeptAfterRuns {
-    std::vector<std::uint8_t> kept;     ///< inputs then outputs of each run, in order
-    std::vector<std::size_t> begin{0};  ///< per run, into `kept`
+    std::vector<std::uint8_t> kept;     ///< for each run, its inputs and then its outputs
+    std::vector<std::size_t> begin{0};  ///< per run: index of its first entry in `kept`
 };
 
 KeptAfterRuns kept_after_runs(const FlatGraph& graph, std::span<const std::int32_t> runs) {
@@ -33,7 +34,7 @@ KeptAfterRuns kept_after_runs(const FlatGraph& graph, std::span<const std::int32
     return lives;
 }
 
-/// True when the op has pairs and none of their inputs is kept.
+/// Says whether the op has in-place pairs and none of their inputs is kept after the run.
 bool runs_in_place(const FlatGraph& graph, int op, const std::uint8_t* kept_inputs) {
     const auto pairs = graph.inplace_pairs(op);
     const auto inputs = graph.inputs[op];
@@ -84,7 +85,7 @@ SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs)
 
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs) {
     if (graph.boundary < 0) return runs;
-    std::vector<std::uint8_t> made(graph.op_count, 0);  // on this side, or read behind the boundary
+    std::vector<std::uint8_t> made(graph.op_count, 0);  // made on this side of the boundary, or read after it
     bool is_behind = false;
     RunSequence kept;
     for (const std::int32_t op : runs) {

@@ -1,4 +1,4 @@
-// A schedule: the ordered steps of one training step, with what was predicted for it.
+// A schedule: the ordered steps of one training step, with the predicted time and memory.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch, dro
 
 std::string_view to_string(StepKind kind);
 
-/// `id` is an op for run, run_inplace and run_host, a tensor for the others. core/schedule/README.md says
-/// what each means.
+/// One step. `id` is an op for run, run_inplace and run_host, and a tensor for the other kinds.
+/// core/schedule/README.md explains each kind.
 struct Step {
     StepKind kind = StepKind::run;
     std::int32_t id = -1;
@@ -33,7 +33,7 @@ struct Step {
     static Step drop(TensorId t) { return {StepKind::drop, t.value}; }
     static Step run_host(OpId op) { return {StepKind::run_host, op.value}; }
 
-    /// Whether the step runs an op on the device.
+    /// Says whether the step runs an op on the device.
     bool runs() const { return kind == StepKind::run || kind == StepKind::run_inplace; }
     bool names_op() const { return runs() || kind == StepKind::run_host; }
     OpId op() const { return OpId(id); }
@@ -41,53 +41,56 @@ struct Step {
     bool operator==(const Step&) const = default;
 };
 
-/// A class of schedules, from the smallest to the largest: each holds those before it.
+/// Classes of schedules, from the smallest to the largest. Each class contains the classes before it.
 enum class ScheduleClass : std::uint8_t {
     staged,                  ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
     any_order,               ///< any order of the ops, any reruns
-    with_activation_copies,  ///< the same, with copies of tensors made by ops; results end on the device
-    with_copies,             ///< the same, with copies of any tensors
-    with_host_ops,           ///< the same, with ops that run on the host
+    with_activation_copies,  ///< also copies of tensors made by ops; results end on the device
+    with_copies,             ///< also copies of any tensors
+    with_host_ops,           ///< also ops that run on the host
 };
 
-/// The text in files, `bound.class`.
+/// Returns the text in files, `bound.class`.
 std::string_view to_string(ScheduleClass of);
 std::optional<ScheduleClass> schedule_class_from(std::string_view text);
 
-/// Whether a bound on all schedules of class `of` holds for those of class `over`.
+/// Says whether a bound on all schedules of class `of` also holds for all schedules of class `over`.
 constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
     return of >= over;
 }
 
-/// How many steps run an op on the host.
+/// Returns how many steps run an op on the host.
 int host_runs(const std::vector<Step>& steps);
 
-/// The class that a list of steps belongs to, as far as its kinds of steps tell.
+/// Returns the smallest class that contains every list of steps of these kinds. The result is never `staged`
+/// or `with_activation_copies`, because the kinds of steps do not show these.
 ScheduleClass class_of(const std::vector<Step>& steps);
 
-/// A proven lower bound on the overhead, over all schedules of a class.
+/// A proven lower bound on the overhead of all schedules of a class.
 struct Bound {
     double overhead = 1.0;
     double gap = 0.0;                   ///< (overhead of the schedule - bound) / bound
-    std::optional<ScheduleClass> over;  ///< none where a file names a class that is not known here
-    double seconds = 0;  ///< spent on all bounds for this answer, also on those that a better bound replaced
-    /// Nodes of the last branch and bound for this answer; none where no mixed-integer programme was solved.
+    std::optional<ScheduleClass> over;  ///< absent if a file names an unknown class
+    /// Time spent on all bounds for this answer, including bounds that a better one replaced.
+    double seconds = 0;
+    /// Nodes of the last branch and bound for this answer; absent if no integer program was solved.
     std::optional<std::int64_t> nodes = {};
 };
 
-/// Planned addresses as they stand in files; core/addresses makes and checks them.
+/// Planned addresses, in the form of the file; core/addresses makes and checks them.
 struct Addresses {
-    std::int64_t alignment = 64;  ///< bytes, of every offset
-    Bytes arena;                  ///< residents included; the budget bounds it
-    std::vector<Bytes> offsets;   ///< in the order of AddressPlan::placements
+    std::int64_t alignment = 64;  ///< every offset is a multiple of this many bytes
+    Bytes arena;                  ///< bytes of the arena with the residents; the budget bounds them
+    std::vector<Bytes> offsets;   ///< offset of each placement, in the order of AddressPlan::placements
     bool operator==(const Addresses&) const = default;
 };
 
-/// Where the step finds residents when it starts, and leaves them when it ends.
+/// Where residents are when the step starts, and where they must be when it ends.
 struct Homes {
-    std::vector<TensorId> on_host;     ///< residents that are kept on the host, and results that end there
-    std::vector<TensorId> stays = {};  ///< of these residents: on the device too, at the start and at the end
-    bool cyclic = false;               ///< the next step starts while copies of these residents are under way
+    std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that end there
+    /// Those of `on_host` that are also on the device at the start and at the end.
+    std::vector<TensorId> stays = {};
+    bool cyclic = false;  ///< whether the next step may start while copies of these residents are under way
     bool operator==(const Homes&) const = default;
 };
 
@@ -95,24 +98,24 @@ struct Schedule {
     std::string graph;  ///< name of the graph
     std::string graph_sha256 = {};
     std::string solver = {};
-    std::shared_ptr<const nlohmann::json> config = {};  ///< the solver's options; null when default
+    std::shared_ptr<const nlohmann::json> config = {};  ///< the solver's options; null if all are defaults
     Bytes budget = {};
     Nanoseconds time = {};  ///< predicted
-    double overhead = 1.0;  ///< predicted time over the time of the step without recomputation
+    double overhead = 1.0;  ///< predicted time, divided by the time of the step without recomputation
     Bytes peak = {};        ///< predicted
-    std::optional<Bytes> host_budget = {};  ///< limit on the bytes that the host holds
+    std::optional<Bytes> host_budget = {};  ///< limit on the bytes on the host
     std::optional<Bytes> host_peak = {};    ///< predicted
     std::optional<Bound> bound = {};
     std::string status = {};  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
     Homes homes = {};
-    /// The links for which the schedule was made, where they differ from those of the graph's device.
+    /// The links that the schedule was made for, if they differ from those of the graph's device.
     std::optional<Links> links = {};
-    Pins pins = {};  ///< decisions that were the user's; `bound` is over the schedules that obey them
-    std::optional<Addresses> addresses = {};  ///< when they were planned: the budget then bounds the arena
-    /// The indices, ascending, of the `free` steps by which online eviction made room. Empty where the steps
-    /// were planned.
+    Pins pins = {};  ///< the user's decisions; `bound` holds for the schedules that obey them
+    std::optional<Addresses> addresses = {};  ///< if present, the budget bounds the arena
+    /// The indices, ascending, of the `free` steps that online eviction made. Empty if a solver planned the
+    /// steps.
     std::vector<std::int32_t> evicted = {};
 };
 

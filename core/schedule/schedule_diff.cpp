@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-/// A run in place matches a plain run.
+/// Returns the kind under which steps are matched. A run in place matches a plain run.
 StepKind matched_kind(StepKind kind) {
     return kind == StepKind::run_inplace ? StepKind::run : kind;
 }
@@ -25,7 +25,7 @@ StepsOf steps_of(const std::vector<Step>& steps) {
     return found;
 }
 
-/// Matches the n-th step of a of one kind and id to the n-th such step of b.
+/// Matches the n-th step of one kind and id in a to the n-th such step in b.
 void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     for (const auto& [what, in_a] : a) {
         const auto other = b.find(what);
@@ -37,8 +37,8 @@ void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     }
 }
 
-/// By tensor: whether it is held while step `at` runs. The outputs of the step and the inputs that it
-/// overwrites are both held.
+/// Returns, by tensor, whether it is held while step `at` runs. Outputs of the step, and inputs that it
+/// overwrites, count as held.
 IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at,
                                           const Homes& homes) {
     IdVector<TensorId, char> held = on_device_at_start(graph, homes);

@@ -1,4 +1,4 @@
-// The differences between two schedules of one graph.
+// Compares two schedules of one graph.
 //
 //     Result<ScheduleDiff> compared = compare(graph, a.steps, b.steps);
 //     for (const OpDifference& op : compared->ops) ...
@@ -12,20 +12,20 @@
 
 namespace rematlas {
 
-/// An op that runs more often in one schedule, or in another place, or whose outputs are held at the peak of
-/// one schedule and not at that of the other.
+/// An op that differs between two schedules. It runs more often in one of them, or in another place (device
+/// or host), or other bytes of its outputs are held at the peak.
 struct OpDifference {
     OpId op;
     int runs_a = 0, runs_b = 0;                 ///< on the device
-    bool on_host_a = false, on_host_b = false;  ///< it runs on the host instead
-    Nanoseconds time;                           ///< of its runs on the device in b, less those in a
-    Bytes at_peak_a, at_peak_b;                 ///< of its outputs that are held at the schedule's peak
+    bool on_host_a = false, on_host_b = false;  ///< whether it runs on the host
+    Nanoseconds time;                           ///< time of its runs on the device in b, minus those in a
+    Bytes at_peak_a, at_peak_b;                 ///< bytes of its outputs that are held at the schedule's peak
 };
 
-/// What a schedule does with the host.
+/// How a schedule uses the host.
 struct HostUse {
-    int runs = 0;              ///< of ops on the host
-    Bytes to_host, to_device;  ///< bytes of all copies each way
+    int runs = 0;              ///< number of runs on the host
+    Bytes to_host, to_device;  ///< bytes of all copies in each direction
     Bytes peak;                ///< the most bytes on the host
     bool operator==(const HostUse&) const = default;
     bool any() const { return *this != HostUse{}; }
@@ -35,40 +35,42 @@ struct ScheduleDiff {
     Nanoseconds time_a, time_b;
     Bytes peak_a, peak_b;
     std::size_t peak_step_a = 0, peak_step_b = 0;
-    std::vector<OpDifference> ops;  ///< the largest change of time first, then of bytes at the peaks
-    /// Runs that b alone has, and runs that a alone has. Ops that run on the host in one schedule alone are
-    /// not counted.
+    /// Sorted by change of time, then by change of bytes at the peaks; largest first.
+    std::vector<OpDifference> ops;
+    /// The number of runs that only b has, and that only a has. Ops that run on the host in only one schedule
+    /// are not counted here.
     int more_runs = 0, fewer_runs = 0;
-    Nanoseconds more_time, fewer_time;   ///< of these runs
-    int left_device = 0, came_back = 0;  ///< ops that run on the host in b alone, and in a alone
-    Nanoseconds left_time, came_time;    ///< of these ops on the device
+    Nanoseconds more_time, fewer_time;  ///< time of these runs
+    /// Number of runs on the device in a of ops that run on the host in b, and the reverse.
+    int left_device = 0, came_back = 0;
+    Nanoseconds left_time, came_time;  ///< time of these runs on the device
     HostUse host_a, host_b;
-    /// For each step of a, the step of b that does the same, and the reverse; -1 where there is none. The
-    /// n-th run of an op matches the n-th run of this op, and the n-th copy or free of a tensor the n-th
-    /// such step of this tensor.
+    /// For each step of a, the index of the equal step of b, and the reverse; -1 if there is none. The n-th
+    /// run of an op matches the n-th run of the same op. The n-th copy or free of a tensor matches the n-th
+    /// such step of the same tensor.
     std::vector<int> in_b, in_a;
 };
 
-/// Steps with their simulation.
+/// The steps of a schedule with their simulation.
 struct PlayedSteps {
     const std::vector<Step>& steps;
     const Simulation& played;
     Homes homes = {};
 };
 
-/// Cost: linear in the steps.
+/// Compares two simulated schedules. Cost: linear in the steps.
 ScheduleDiff compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps& b);
-/// Errors: the first step of either that cannot be played.
+/// Errors: the first step of either schedule that cannot be simulated.
 Result<ScheduleDiff> compare(const Graph& graph, const Schedule& a, const Schedule& b);
 Result<ScheduleDiff> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
 
-/// An op that two lists of steps do not run equally often or in the same place. The graph is not needed.
+/// An op that two lists of steps run a different number of times, or in different places (device or host).
 struct RunDifference {
     OpId op;
     int a = 0, b = 0;  ///< on the device
     bool on_host_a = false, on_host_b = false;
 };
-/// Ascending by op.
+/// Returns the ops whose runs differ, ascending. Does not need the graph.
 std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b);
 
 }  // namespace rematlas

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 5> kClassNames = {
     "any order, any reruns, copies of activations to the host", "any order, any reruns, copies to the host",
     "any order, any reruns, copies to the host, ops on the host"};
 
-/// Whether only the second version of the format has this kind of step.
+/// Says whether only version 2 of the format has this kind of step.
 bool is_new(StepKind kind) {
     return kind == StepKind::drop || kind == StepKind::run_host;
 }
@@ -292,7 +292,8 @@ Error not_for_training(const std::string& name) {
 
 }  // namespace
 
-/// A plan is one line of JSON with the two lengths, then the graph file's bytes, then the schedule file's.
+/// A plan file has one line of JSON with the two lengths, then the bytes of the graph file, then those of the
+/// schedule file.
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     const std::size_t line = bytes.find('\n');
     if (line == std::string_view::npos || line > 65536) return Error{name + ": not a plan file"};

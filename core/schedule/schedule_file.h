@@ -1,4 +1,4 @@
-// Reading and writing `NAME.schedule.json` and `NAME.plan`.
+// Reads and writes `NAME.schedule.json` and `NAME.plan`.
 #pragma once
 
 #include <filesystem>
@@ -15,25 +15,26 @@ namespace rematlas {
 
 class Fields;
 
-/// Checks the form only (types, known step names, ids not negative); `check` says whether it fits a graph.
+/// Reads a schedule. Checks only its form (types, known step names, ids not negative). `check` tells whether
+/// the schedule fits a graph.
 Result<Schedule> read_schedule(const std::filesystem::path& path);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
 std::string schedule_text(const Schedule& schedule);
-/// Reads the field "bound" of an object in a file, where the object has one. A gap that is left out is
+/// Reads the field "bound" of an object in a file, if the object has one. If the field has no gap, the gap is
 /// computed from `overhead`. Throws FieldError, as Fields does.
 std::optional<Bound> bound_from(const Fields& object, double overhead);
 
-/// Reads the field "pins" of an object in a file: pairs of a pattern and a decision. No pins where the
+/// Reads the field "pins" of an object in a file: pairs of a pattern and a decision. Returns no pins if the
 /// object has no such field. Throws FieldError, as Fields does.
 Pins pins_from(const Fields& object);
 nlohmann::json pins_json(const Pins& pins);
 
-/// The bound as it stands in files; null where no bound is known.
+/// Returns the bound in the form of the file; null if no bound is known.
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
 
-/// The export for training: one file with the exact bytes of the graph file, so that the digest of the graph
-/// still holds, and the schedule.
+/// A plan, which is used for training: one file with a graph and a schedule. It contains the exact bytes of
+/// the graph file, so that the digest of the graph is still valid.
 struct Plan {
     Graph graph;
     Schedule schedule;
@@ -41,12 +42,12 @@ struct Plan {
 Result<Plan> read_plan(const std::filesystem::path& path);
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name);
 
-/// Errors: the schedule belongs to another graph, or the graph holds nothing to replay (it was not captured
-/// by the runtime).
+/// Errors: the schedule belongs to another graph, or the graph cannot be replayed because it was not captured
+/// by the runtime.
 Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,
                         const std::filesystem::path& path);
 
-/// Reads a plan, or a schedule whose graph file lies in the same folder (found by digest).
+/// Reads a plan, or a schedule whose graph file is in the same folder (found by its digest).
 Result<Plan> read_plan_or_schedule(const std::filesystem::path& path);
 
 }  // namespace rematlas

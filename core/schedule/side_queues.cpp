@@ -42,9 +42,9 @@ void SideQueues::wait_for(int work) {
     }
 }
 
-/// The work that the head of the queue does in a nanosecond. A copy has alone * contended units of work.
-/// While no bytes move the other way it does `contended` units in a nanosecond, and so takes `alone`
-/// nanoseconds.
+/// Returns how many units of work the first item of the queue does per nanosecond. A copy has alone *
+/// contended units. While no bytes move in the other direction, it does `contended` units per nanosecond, so
+/// it takes `alone` nanoseconds.
 std::int64_t SideQueues::speed(SideQueue queue) const {
     const Line& line = lines_[static_cast<std::size_t>(queue)];
     const SideWork& head = works_[static_cast<std::size_t>(line.works[line.head])];
@@ -68,7 +68,7 @@ std::int64_t SideQueues::next_event() const {
     return next;
 }
 
-/// Moves the clock by a time within which no line begins, ends or changes its speed.
+/// Moves the clock by a time in which no queue begins work, ends work or changes its speed.
 void SideQueues::progress(std::int64_t time) {
     std::array<Wide, 3> done{};
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -83,7 +83,7 @@ void SideQueues::progress(std::int64_t time) {
     now_ += time;
 }
 
-/// Ends the work that is done and begins the work that can begin, until nothing changes.
+/// Ends all work that is done and begins all work that can begin, until nothing changes.
 void SideQueues::settle() {
     for (bool changed = true; changed;) {
         changed = false;

@@ -1,5 +1,5 @@
-// Work beside compute: copies on one link each way, and ops that run on the host, each kind in a queue of
-// its own.
+// Simulates work that runs at the same time as the device's compute: copies in each direction, and ops on the
+// host. Each of the three kinds has its own queue.
 //
 //     SideQueues queues;
 //     int out = queues.add({.queue = SideQueue::to_host, .alone = 100, .contended = 250});   // now, at 0
@@ -7,8 +7,8 @@
 //     int back = queues.add({.queue = SideQueue::to_device, .alone = 100, .contended = 200});
 //     queues.wait_for(out);            // the time is now 190: 150 ns for the 60 % that were left
 //
-// core/schedule/README.md says when work begins and how long it takes. Cost: constant for each piece of work
-// that is added, begins or ends.
+// core/schedule/README.md explains when work begins and how long it takes. Cost: constant each time work is
+// added, begins or ends.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ namespace rematlas {
 
 enum class SideQueue : std::uint8_t { to_host, to_device, host };
 
-/// A copy, or an op that runs on the host. Times in nanoseconds.
+/// A copy, or an op that runs on the host. Times are in nanoseconds.
 struct SideWork {
     SideQueue queue = SideQueue::to_host;
-    std::int64_t alone = 0;       ///< duration; of a copy: while no bytes move the other way
-    std::int64_t contended = 0;   ///< of a copy: duration while bytes move the other way
-    std::int64_t latency = 0;     ///< of a copy: time before its bytes move
-    std::vector<int> after = {};  ///< numbers of the work that must be done first; -1: none
-    int label = -1;               ///< the tensor or op
+    std::int64_t alone = 0;       ///< duration; for a copy, while no bytes move in the other direction
+    std::int64_t contended = 0;   ///< for a copy: duration while bytes move in the other direction
+    std::int64_t latency = 0;     ///< for a copy: time before its bytes move
+    std::vector<int> after = {};  ///< numbers of the work that must be done first; -1 is ignored
+    int label = -1;               ///< id of the tensor or op
 };
 
 class SideQueues {
@@ -34,17 +34,19 @@ class SideQueues {
     std::int64_t now() const { return now_; }
     void move_to(std::int64_t time);
 
-    /// Adds the work to the end of its queue and returns its number. Numbers count from 0.
+    /// Adds the work to the end of its queue. Returns its number; numbers count from 0.
     int add(SideWork work);
 
-    /// Moves the clock until the work is done; does nothing for -1.
+    /// Moves the clock until the work is done. Does nothing for -1.
     void wait_for(int work);
 
     bool done(int work) const { return work < 0 || end_[static_cast<std::size_t>(work)] >= 0; }
-    std::int64_t begin(int work) const { return begin_[static_cast<std::size_t>(work)]; }  ///< -1: not yet
+    /// Returns the time at which the work began; -1 if it has not begun.
+    std::int64_t begin(int work) const { return begin_[static_cast<std::size_t>(work)]; }
     std::int64_t end(int work) const { return end_[static_cast<std::size_t>(work)]; }
 
-    /// Work that is not done, queue by queue, with its remaining latency and its remaining amount.
+    /// Work that is not done, with its remaining latency and its remaining units of work. `pending` lists one
+    /// queue after the other.
     struct Pending {
         SideQueue queue;
         int label;
@@ -58,8 +60,8 @@ class SideQueues {
     struct Line {
         std::vector<int> works;
         std::size_t head = 0;
-        std::int64_t latency = 0;    ///< left of the head's latency
-        unsigned __int128 left = 0;  ///< left of the head's work, of alone * contended in all
+        std::int64_t latency = 0;    ///< remaining latency of the first item
+        unsigned __int128 left = 0;  ///< remaining work of the first item, of alone * contended in total
         bool begun = false;
     };
 

@@ -45,7 +45,7 @@ class Simulator {
   private:
     struct Place {
         bool on_device = false;
-        bool on_host = false;  ///< with the value that the tensor has now
+        bool on_host = false;  ///< the host has a copy with the tensor's current value
         bool lives_on_host = false;
         bool stays = false;
         int to_device = -1, to_host = -1;  ///< numbers of the latest copies; -1: none
@@ -61,7 +61,7 @@ class Simulator {
         for (TensorId t : homes_.stays) places_[t].stays = true;
     }
 
-    /// Puts each tensor where it is when the step starts. Copies under way go on.
+    /// Puts each tensor where it is when the step starts. Copies that are under way continue.
     void begin() {
         result_ = {};
         alive_ = Bytes(0);
@@ -107,8 +107,8 @@ class Simulator {
         return {};
     }
 
-    /// Waits until all work beside compute is done. In cyclic steps, copies of residents that live on the
-    /// host are not awaited, because the next step takes them over.
+    /// Waits until all copies and host runs are done. In cyclic steps, copies of residents that live on the
+    /// host are not awaited, because they continue in the next step.
     void end() {
         for (TensorId t : graph_.tensors.ids()) {
             const Place& place = places_[t];
@@ -132,7 +132,8 @@ class Simulator {
         return {};
     }
 
-    /// Plays one more repetition, like the one before, to learn when the last copies of that one end.
+    /// Simulates one more repetition, equal to the last, to find out when the last copies of that repetition
+    /// end.
     Result<Simulation> steady(const std::vector<Step>& steps) {
         if (queues_.pending().empty()) return finish(now().value - started_.value);
         const Simulation measured = result_;
@@ -153,7 +154,7 @@ class Simulator {
         return finish((now().value + kMostRepetitions - 1) / kMostRepetitions);
     }
 
-    /// `time` is that of a cyclic step. The clock tells the time of any other step.
+    /// Completes the result. `time`: the time of a cyclic step; other steps take their time from the clock.
     Simulation finish(std::int64_t time) {
         result_.time = homes_.cyclic ? Nanoseconds(time) : now();
         for (std::size_t i = 0; i < side_.size(); ++i) {
@@ -234,8 +235,8 @@ class Simulator {
         return {};
     }
 
-    /// Plays the updates of residents by an op's first run. No copy of such a resident to the host may be
-    /// under way, and a copy on the host has an old value afterwards.
+    /// Simulates the updates of residents in an op's first run. No copy of such a resident to the host may be
+    /// under way. A copy on the host becomes outdated.
     Result<void> update(OpId id, const Op& op) {
         if (Result<void> right = reads_right(id, op.mutates); !right) return right;
         for (TensorId t : op.mutates) {
@@ -250,7 +251,8 @@ class Simulator {
         return {};
     }
 
-    /// Whether residents have been updated by the ops before this one in the graph's order, and by no others.
+    /// Checks that the tensors have their right values: all updates by ops that come before this op in the
+    /// graph have been made, and no others.
     Result<void> reads_right(OpId id, const std::vector<TensorId>& tensors) const {
         for (TensorId t : tensors) {
             for (OpId other : updaters_[t]) {
@@ -268,7 +270,8 @@ class Simulator {
         queues_.wait_for(places_[t].to_host);
     }
 
-    /// Errors: a copy of the tensor is under way, so that its bytes must not be written or freed yet.
+    /// Checks that no copy of the tensor is under way, because its bytes are to be written or freed. Errors:
+    /// there is such a copy.
     Result<void> is_not_copied(TensorId t) {
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         return is_over(places_[t].to_host, t, "to the host");
@@ -388,7 +391,7 @@ class Simulator {
         places_[t].on_device = false;
         alive_ -= graph_.tensors[t].bytes;
     }
-    /// A resident that lives on the host has its bytes there all the time.
+    /// Says whether the tensor always has its bytes on the host, as a resident that lives on the host does.
     bool has_slot(TensorId t) const { return places_[t].lives_on_host && !producer_[t].valid(); }
     void reach_host(TensorId t) {
         places_[t].on_host = true;
@@ -410,7 +413,7 @@ class Simulator {
     }
     static Error refuse(std::string message) { return {std::move(message), ErrorKind::negative}; }
 
-    static constexpr int kOnHost = -1;  ///< value in `run_count_` of an op that ran on the host
+    static constexpr int kOnHost = -1;  ///< value in `run_count_` for an op that ran on the host
 
     const Graph& graph_;
     const Homes& homes_;
@@ -420,8 +423,8 @@ class Simulator {
     IdVector<OpId, int> run_count_;
     BoundarySides sides_;
     IdVector<TensorId, std::vector<OpId>> updaters_;
-    std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
-    std::int64_t promised_ = 0;  ///< ns, the most that the copies so far take in all
+    std::vector<int> side_;  ///< numbers of the side work in `queues_`, in the order of `Simulation::beside`
+    std::int64_t promised_ = 0;  ///< ns, an upper bound on the total time of the copies so far
     Bytes alive_, host_held_;
     Nanoseconds started_;
     std::size_t at_ = 0;

@@ -11,17 +11,17 @@ namespace rematlas {
 
 /// Time and memory of one step of the schedule.
 struct StepTrace {
-    Nanoseconds start, end;  ///< start == end for steps that take no compute time
-    Bytes during;  ///< device bytes held while it runs: everything alive, its outputs and its workspace
-    Bytes after;   ///< device bytes alive after it
-    Bytes host;    ///< bytes held on the host after it
+    Nanoseconds start, end;  ///< start == end if the step takes no compute time
+    Bytes during;  ///< bytes on the device while it runs: all live tensors, its outputs and its workspace
+    Bytes after;   ///< bytes on the device after it
+    Bytes host;    ///< bytes on the host after it
 };
 
 /// A copy that an offload or a fetch started, or a run on the host.
 struct SideTrace {
     std::size_t step = 0;
     SideQueue queue = SideQueue::to_host;
-    Nanoseconds start, end;  ///< of cyclic steps, the end may lie in the next step, after `Simulation::time`
+    Nanoseconds start, end;  ///< in cyclic steps, the end may be after `Simulation::time`, in the next step
 };
 
 struct Simulation {
@@ -30,14 +30,13 @@ struct Simulation {
     std::size_t peak_step = 0;  ///< the first step that reaches the peak
     Bytes host_peak;
     std::vector<StepTrace> steps;
-    std::vector<SideTrace> beside;  ///< in the order of their steps
+    std::vector<SideTrace> beside;  ///< in the order of the steps that started them
 };
 
-/// Plays the steps by the rules of core/schedule/README.md. Traces of cyclic steps are those of the
-/// repetition that gives the time, from its start on. The rules for the end of the step are checked for
-/// cyclic steps alone, so that a part of a schedule can be played. Copies go over `links`, or over the links
-/// of the graph's device where `links` is empty. Errors: the first step that is not possible, named by its
-/// index.
+/// Simulates the steps by the rules of core/schedule/README.md. The rules for the end of the step are only
+/// checked for cyclic steps, so that a part of a schedule can be simulated. For cyclic steps, the traces are
+/// those of the repetition that determines the time, relative to its start. Copies use `links`; if `links` is
+/// absent, the links of the graph's device. Errors: the first step that is not possible, named by its index.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
                             const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);

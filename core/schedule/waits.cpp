@@ -5,7 +5,7 @@
 namespace rematlas {
 
 std::vector<Wait> waits_of(const std::vector<Step>& steps, const Simulation& simulation) {
-    // A wait ends when the work that it waits for ends.
+    // A wait ends when the awaited work ends. So this map finds the work by the time of its end.
     std::unordered_map<std::int64_t, int> ending;
     for (const SideTrace& beside : simulation.beside)
         ending.emplace(beside.end.value, static_cast<int>(beside.step));

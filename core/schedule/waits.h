@@ -1,4 +1,4 @@
-// The times in which compute waits for copies or for ops on the host.
+// Finds the times in which compute waits for copies or for ops on the host.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@ namespace rematlas {
 /// A time in which a step waits for a copy or for an op on the host.
 struct Wait {
     Nanoseconds start, end;
-    int step = 0;       ///< the step that waits; of a wait at the end, the last step
-    int for_step = -1;  ///< the step that started the awaited work; -1: an earlier training step did
+    int step = 0;       ///< the step that waits; for a wait at the end, the last step
+    int for_step = -1;  ///< the step that started the awaited work; -1 if an earlier training step did
 };
 
-/// The waits, in order. Cost: linear in the steps.
+/// Returns the waits, in order. Cost: linear in the steps.
 std::vector<Wait> waits_of(const std::vector<Step>& steps, const Simulation& simulation);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// The bytes of a file, or of a text in memory, read once from the front in small pieces.
+// Reads the bytes of a file, or of a text in memory, once from front to back in small pieces.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// The readers of this folder throw this. The functions in which reading begins catch it and turn it into an
-/// Error. The message is one sentence that names the position.
+/// The exception of the readers in this folder. The functions that start the reading catch it and turn it
+/// into an Error. The message is one sentence that names the position.
 struct SnapshotFault {
     std::string message;
 };
@@ -24,8 +24,8 @@ class ByteStream {
   public:
     /// The text must outlive the stream.
     explicit ByteStream(std::string_view text);
-    /// Errors name the path and the system's reason. After a request to stop, the stream reads no further
-    /// piece and throws SnapshotFault.
+    /// Opens a file. Errors name the path and the system's reason. After a request to stop, the stream throws
+    /// SnapshotFault instead of reading another piece.
     static Result<ByteStream> of_file(const std::filesystem::path& path, std::stop_token stop = {});
 
     ByteStream(ByteStream&&) noexcept = default;
@@ -38,9 +38,9 @@ class ByteStream {
         if (at_ == end_) refill(1);
         return static_cast<std::uint8_t>(*at_++);
     }
-    /// A little-endian number of at most eight bytes.
+    /// Reads a little-endian number of at most eight bytes.
     std::uint64_t number(int bytes);
-    /// The next bytes, at most `kMostInOnePiece`; the view is valid until the next call.
+    /// Reads the next bytes, at most `kMostInOnePiece`. The view is valid until the next call.
     std::string_view bytes(std::size_t count);
     void skip(std::uint64_t count);
 
@@ -50,11 +50,11 @@ class ByteStream {
     struct OpenFile;
     ByteStream(std::shared_ptr<OpenFile> file, std::int64_t size, std::stop_token stop);
 
-    /// Makes at least so many bytes readable in one piece. Throws SnapshotFault where the file ends
-    /// before.
+    /// Makes at least `count` bytes readable in one piece. Throws SnapshotFault if the file has fewer bytes
+    /// left.
     void refill(std::size_t count);
 
-    std::shared_ptr<OpenFile> file_;  ///< none where the whole text is in memory
+    std::shared_ptr<OpenFile> file_;  ///< null if the whole text is in memory
     std::vector<char> buffer_;
     const char *begin_, *at_, *end_;
     std::int64_t passed_ = 0;  ///< bytes before `begin_`

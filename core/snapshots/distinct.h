@@ -1,4 +1,4 @@
-// Finds the item that equals a new one among those that are kept in a vector elsewhere, by their hashes.
+// A hash index that finds equal items. The items themselves are kept in a vector of the caller.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// Open addressing with eight bytes for each place, at most three quarters of which are taken.
+/// A hash table with open addressing. Each place takes eight bytes, and at most three quarters of the places
+/// are used.
 class DistinctIndex {
   public:
-    /// The number of the item for which `same(number)` holds; where there is none, `next` is kept for
-    /// this hash and returned.
+    /// Returns the number of the item for which `same(number)` holds. If there is none, stores `next` under
+    /// this hash and returns it.
     template <class Same>
     std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t next, const Same& same) {
         if (4 * (count_ + 1) > 3 * places_.size()) grow();

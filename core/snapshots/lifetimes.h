@@ -1,4 +1,4 @@
-// Blocks of memory from the events that begin and end them.
+// Computes the lifetimes of memory blocks from the events that begin and end them.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,32 @@ class BlockLifetimes {
   public:
     /// Begins a block. `block.from` is the moment after the event.
     void begin(const MeasuredBlock& block);
-    /// Ends the block at an address at a moment. A block that no event began was there before the trace.
+    /// Ends the block at an address at a moment. If no event began the block, it existed before the trace.
     void end(std::uint64_t address, Bytes bytes, TraceMoment moment);
     bool is_open(std::uint64_t address) const { return open_.contains(address); }
 
-    /// Notes a block that is alive when the trace ends, as the allocator says. Where no event began the
-    /// block, it was there before the trace.
+    /// Notes a block that is alive when the trace ends, according to the allocator. If no event began the
+    /// block, it existed before the trace.
     void stays(const MeasuredBlock& block);
 
     struct Ended {
         std::vector<MeasuredBlock> blocks;
         TraceGaps gaps;
     };
-    /// Blocks that no event ended are alive at the last moment. `all_stay`: `stays` was called for every
-    /// block that is alive at the end, so that all other open blocks are missing.
+    /// Completes the lifetimes. Blocks that no event ended are alive until after `last`. `all_stay`: `stays`
+    /// was called for every block that is alive at the end, so other blocks that no event ended count as
+    /// missing.
     Ended finish(TraceMoment last, bool all_stay);
 
   private:
     std::vector<MeasuredBlock> blocks_;
-    std::unordered_map<std::uint64_t, std::uint32_t> open_;  ///< by address, in `blocks_`
+    std::unordered_map<std::uint64_t, std::uint32_t> open_;  ///< address to index in `blocks_`
     std::unordered_set<std::uint64_t> seen_at_end_;
     std::vector<MeasuredBlock> stayed_;
     std::size_t lost_frees_ = 0;
 };
 
-/// Bytes that the blocks hold together, for each of `moments` moments.
+/// Returns, for each of `moments` moments, the total bytes of the blocks that are alive.
 std::vector<std::int64_t> levels_of(const std::vector<MeasuredBlock>& blocks, std::size_t moments);
 
 }  // namespace rematlas

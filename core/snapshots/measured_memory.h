@@ -1,5 +1,5 @@
-// The memory that a program really held over time, from a memory snapshot of torch or from a trace of its
-// profiler.
+// The memory that a program held over time, as measured: from a memory snapshot by torch, or from a trace by
+// its profiler.
 //
 //     Result<MeasuredMemory> measured = read_measured_memory("snapshot.pickle");
 //     const MeasuredDevice& device = measured->devices.front();
@@ -21,16 +21,16 @@
 
 namespace rematlas {
 
-/// How many events of a device have happened: 0 is before the first one.
+/// The number of events of a device that have happened; 0 is before the first event.
 using TraceMoment = std::uint32_t;
 
 struct MeasuredBlock {
     std::uint64_t address = 0;
-    Bytes bytes = {};       ///< as requested: the allocator rounds them up
-    TraceMoment from = 0;   ///< first moment at which it is there; 0: since before the trace
-    TraceMoment until = 0;  ///< first moment at which it is gone; past the last one where it stays
-    StackId stack = {};     ///< of its allocation; invalid where unknown
-    TextId metadata = {};   ///< the program's own words at its allocation
+    Bytes bytes = {};       ///< as requested; the allocator rounds them up
+    TraceMoment from = 0;   ///< first moment at which the block exists; 0 if it existed before the trace
+    TraceMoment until = 0;  ///< first moment after its end; beyond the last moment if it never ends
+    StackId stack = {};     ///< call stack of its allocation; invalid if unknown
+    TextId metadata = {};   ///< the program's own text (user metadata) at the allocation
 
     bool alive_at(TraceMoment moment) const { return from <= moment && moment < until; }
 };
@@ -38,45 +38,46 @@ struct MeasuredBlock {
 struct OutOfMemory {
     TraceMoment moment = 0;
     Bytes asked = {};
-    Bytes device_free = {};  ///< as the device said
+    Bytes device_free = {};  ///< free bytes, as the device reported them
     StackId stack = {};
 };
 
 struct HeldBlock {
     std::uint64_t address = 0;
     Bytes bytes = {};
-    bool allocated = false;  ///< a tensor lies here
-    bool awaiting = false;   ///< the program gave it back, but a stream may still read it
+    bool allocated = false;  ///< a tensor uses the block
+    bool awaiting = false;   ///< the program freed it, but a stream may still read it
     StackId stack = {};
 };
 
-/// Memory that the allocator took from the device, as it is when the snapshot is made.
+/// A piece of memory that the allocator took from the device, as it was when the snapshot was made.
 struct HeldSegment {
     std::uint64_t address = 0;
     Bytes bytes = {};
     bool expandable = false;
-    std::vector<HeldBlock> blocks = {};  ///< by address
+    std::vector<HeldBlock> blocks = {};  ///< ascending by address
 };
 
-/// What a trace leaves open, because it holds the last events only and tells of blocks only by their events.
+/// The unknown parts of a trace. A trace contains only the last events, and knows blocks only from events.
 struct TraceGaps {
-    Bytes before = {};                   ///< allocated when the trace begins
-    Bytes before_unplaced = {};          ///< of these: allocated at an unknown place
-    std::size_t lost_frees = 0;          ///< addresses that are given out again without a free in between
-    std::size_t missing_blocks = 0;      ///< blocks without a free in the trace that are gone at the end
-    Bytes missing = {};                  ///< their bytes
+    Bytes before = {};                   ///< bytes that were already allocated when the trace began
+    Bytes before_unplaced = {};          ///< part of `before` whose place of allocation is unknown
+    std::size_t lost_frees = 0;          ///< addresses that were allocated again without a free in between
+    std::size_t missing_blocks = 0;      ///< blocks without a free in the trace that do not exist at the end
+    Bytes missing = {};                  ///< bytes of these blocks
     Bytes reserved_short = {};           ///< how far the computed reserved bytes fall below 0
-    std::optional<Bytes> rounding = {};  ///< bytes of the blocks at the end beyond those asked for
+    std::optional<Bytes> rounding = {};  ///< bytes by which the allocator rounded up the blocks at the end
 };
 
 struct MeasuredDevice {
-    std::string name;                          ///< "cuda:0"
-    std::vector<std::int64_t> times_us = {};   ///< of each event; empty where torch wrote no times
-    std::vector<std::int64_t> allocated = {};  ///< bytes, at each moment
-    std::vector<std::int64_t> reserved = {};   ///< bytes that the allocator took; empty where unknown
+    std::string name;                          ///< e.g. "cuda:0"
+    std::vector<std::int64_t> times_us = {};   ///< time of each event; empty if torch wrote no times
+    std::vector<std::int64_t> allocated = {};  ///< allocated bytes at each moment
+    /// Bytes taken from the device at each moment; empty if unknown.
+    std::vector<std::int64_t> reserved = {};
     std::vector<MeasuredBlock> blocks = {};
     std::vector<OutOfMemory> failures = {};
-    std::vector<HeldSegment> segments = {};  ///< when the snapshot was made; empty for profiles
+    std::vector<HeldSegment> segments = {};  ///< as of when the snapshot was made; empty for profiles
     TraceGaps gaps = {};
 
     std::size_t events() const { return allocated.size() - 1; }
@@ -88,42 +89,43 @@ struct MeasuredMemory {
     TextTable texts = {};
     CallStacks stacks = {};
     std::vector<MeasuredDevice> devices = {};  ///< devices with events or segments
-    std::string settings = {};                 ///< PYTORCH_CUDA_ALLOC_CONF
+    std::string settings = {};                 ///< value of PYTORCH_CUDA_ALLOC_CONF
 };
 
-/// Reads a pickle by torch.cuda.memory._dump_snapshot, or a Chrome trace by torch.profiler with
-/// profile_memory=True. Errors: one line that names the file and the place in it.
+/// Reads a pickle written by torch.cuda.memory._dump_snapshot, or a Chrome trace written by torch.profiler
+/// with profile_memory=True. Errors: one line that names the file and the place in it.
 Result<MeasuredMemory> read_measured_memory(const std::filesystem::path& path, std::stop_token stop = {});
 Result<MeasuredMemory> parse_measured_memory(std::string_view bytes, const std::string& name);
 
-/// The first moment with the most bytes. The levels are not empty.
+/// Returns the first moment with the most bytes. `levels` must not be empty.
 TraceMoment peak_moment(const std::vector<std::int64_t>& levels);
 
-/// Blocks of one place in the user's code.
+/// The blocks that were allocated at one place in the user's code.
 struct PlaceShare {
-    FrameId place = {};   ///< invalid where it is unknown
-    bool before = false;  ///< unknown because they were allocated before the trace begins
+    FrameId place = {};   ///< invalid if the place is unknown
+    bool before = false;  ///< whether the place is unknown because the blocks are older than the trace
     Bytes bytes = {};
     std::size_t blocks = 0;
 };
 
-/// The blocks that are alive at a moment, by place, the largest share first.
+/// Returns the blocks that are alive at a moment, grouped by place, the largest group first.
 std::vector<PlaceShare> alive_by_place(const MeasuredMemory& measured, const MeasuredDevice& device,
                                        TraceMoment moment);
-/// "train.py:12 step", or why there is no place.
+/// Returns a text such as "train.py:12 step", or the reason why there is no place.
 std::string share_name(const MeasuredMemory& measured, const PlaceShare& share);
-/// The share that a block belongs to, without bytes.
+/// Returns the share that a block belongs to, without bytes.
 PlaceShare share_of(const MeasuredMemory& measured, const MeasuredBlock& block);
 
-/// How the allocator's segments are filled when the snapshot is made.
+/// How full the allocator's segments were when the snapshot was made.
 struct Fragmentation {
     std::size_t segments = 0;
     Bytes reserved = {};
     Bytes allocated = {};
-    Bytes awaiting = {};      ///< given back by the program, still read by a stream
-    Bytes inactive = {};      ///< free inside segments
-    Bytes stuck = {};         ///< inactive bytes in segments that hold something, which cannot go back
-    Bytes largest_free = {};  ///< the largest block that is free
+    Bytes awaiting = {};  ///< freed by the program, but perhaps still read by a stream
+    Bytes inactive = {};  ///< free inside segments
+    /// Inactive bytes in segments with other blocks in use; they cannot go back to the device.
+    Bytes stuck = {};
+    Bytes largest_free = {};  ///< size of the largest free block
 };
 Fragmentation fragmentation_of(const MeasuredDevice& device);
 

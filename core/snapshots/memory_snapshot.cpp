@@ -7,12 +7,12 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 25;  ///< on the stack at one time
+constexpr std::size_t kMostValues = std::size_t{1} << 25;  ///< most values on the stack at one time
 constexpr std::size_t kDeepest = 1000;
 constexpr unsigned kMemoBits = 30;
 constexpr std::size_t kMostInMemo = std::size_t{1} << 28;
 
-/// The stack, the marks on it and the memo of a pickle.
+/// The machine that carries out a pickle: its stack, the marks on the stack, and the memo.
 class SnapshotMachine {
   public:
     explicit SnapshotMachine(ByteStream& bytes) : bytes_(bytes) {}
@@ -59,7 +59,7 @@ class SnapshotMachine {
         }
     }
 
-    /// Carries out instructions that change or remember values on the stack.
+    /// Carries out an instruction that changes or remembers values on the stack.
     void change(const PickleStep& step) {
         switch (step.op) {
             case PickleOp::append:
@@ -89,13 +89,13 @@ class SnapshotMachine {
         stack_.push_back(value);
     }
 
-    /// Fails unless at least so many values lie above the last mark.
+    /// Fails unless at least `values` values are above the last mark.
     void expect(std::size_t values) const {
         if (stack_.size() - (marks_.empty() ? 0 : marks_.back()) < values)
             fail("a value is missing on the stack of the pickle");
     }
 
-    /// Takes the last mark away, and returns how many values lay above it.
+    /// Removes the last mark, and returns how many values were above it.
     std::size_t above_mark() {
         if (marks_.empty()) fail("a mark is missing on the stack of the pickle");
         const std::size_t values = stack_.size() - marks_.back();
@@ -103,7 +103,7 @@ class SnapshotMachine {
         return values;
     }
 
-    /// Moves the last values into the dictionary or list below them.
+    /// Moves the last `values` values into the dictionary or list below them.
     void fill_last(std::size_t values, bool pairs) {
         expect(values + 1);
         const std::span<const PickleValue> last = std::span(stack_).last(values);
@@ -117,7 +117,8 @@ class SnapshotMachine {
         stack_.resize(stack_.size() - values);
     }
 
-    /// Only texts and objects are remembered: no writer asks for other values again.
+    /// Stores the last value in the memo. Only texts and objects keep their value there, because no writer
+    /// reads other values back.
     void remember(std::size_t number) {
         expect(1);
         if (number > memo_.size()) fail("the memo of the pickle leaves out numbers");
@@ -141,7 +142,7 @@ class SnapshotMachine {
     ByteStream& bytes_;
     SnapshotObjects objects_;
     std::vector<PickleValue> stack_;
-    std::vector<std::size_t> marks_;  ///< height of the stack at each mark
+    std::vector<std::size_t> marks_;  ///< size of the stack at each mark
     std::vector<std::uint32_t> memo_;
     std::int64_t position_ = 0;
 };

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kAllocatorRounds = 512;
 constexpr std::size_t kMostNames = 3;
 
-/// The blocks of one size on one side: their number and their names.
+/// The blocks of one size, in the plan or in the measurement: their number and their names.
 struct SizeGroup {
     std::size_t blocks = 0;
     std::map<std::string, std::size_t> names;
@@ -25,7 +25,7 @@ std::int64_t as_allocated(Bytes bytes) {
     return (bytes.value + kAllocatorRounds - 1) / kAllocatorRounds * kAllocatorRounds;
 }
 
-/// "train.py:12 step (3), loss.py:4 f": the most frequent first.
+/// Returns a text such as "train.py:12 step (3), loss.py:4 f"; the most frequent names come first.
 std::string names_in_group(const SizeGroup& group) {
     std::vector<std::pair<std::string, std::size_t>> names(group.names.begin(), group.names.end());
     std::stable_sort(names.begin(), names.end(),
@@ -46,7 +46,7 @@ SizeGroups measured_groups(const MeasuredMemory& measured, const MeasuredDevice&
     return groups;
 }
 
-/// Adds the sizes of which `side` has more blocks than `other`.
+/// Adds a difference for each size of which `side` has more blocks than `other`.
 void add_more_of(const SizeGroups& side, const SizeGroups& other, bool measured,
                  std::vector<PeakDifference>& out) {
     for (const auto& [bytes, group] : side) {

@@ -1,6 +1,6 @@
-// Compares the blocks that are alive at a measured peak with those that a plan holds at its own peak, by
-// their sizes. A snapshot names no tensors, and a plan names no lines of code, but blocks of the same size
-// are most often the same tensors.
+// Compares the blocks that are alive at a measured peak with the tensors that a plan holds at its own peak,
+// by size. A snapshot contains no names of tensors, and a plan contains no lines of code, but blocks of the
+// same size are usually the same tensors.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ struct PlannedBytes {
 };
 
 struct PeakDifference {
-    bool measured = false;   ///< alive in the measurement alone; else in the plan alone
-    Bytes each = {};         ///< of one block, rounded up as the allocator does
-    std::size_t blocks = 0;  ///< how many more than on the other side
-    std::string names = {};  ///< of all blocks of this size: places of the user's code, or tensors
+    bool measured = false;   ///< true: the blocks are only in the measurement; false: only in the plan
+    Bytes each = {};         ///< size of one block, rounded up as the allocator does
+    std::size_t blocks = 0;  ///< how many more blocks than the other side has
+    std::string names = {};  ///< names of all blocks of this size: places in the user's code, or tensors
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }
 };
 
-/// The largest difference first. Sizes are compared as the allocator of CUDA memory rounds them, to 512
-/// bytes.
+/// Returns the differences, the largest first. Sizes are rounded up to 512 bytes before they are compared, as
+/// the CUDA allocator rounds them.
 std::vector<PeakDifference> peak_differences(const std::vector<PlannedBytes>& planned,
                                              const MeasuredMemory& measured, const MeasuredDevice& device,
                                              TraceMoment moment);

@@ -9,7 +9,7 @@ namespace {
 constexpr int kOldestProtocol = 2, kNewestProtocol = 5;
 constexpr const char* kWriteAgain = "; write the snapshot again with torch.cuda.memory._dump_snapshot";
 
-/// An instruction of the pickle machine that is not read, and why.
+/// An instruction of the pickle machine that this reader refuses, and the reason.
 struct RefusedOp {
     unsigned char code;
     const char* name;
@@ -71,14 +71,14 @@ void skip_value(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     step.op = PickleOp::other;
 }
 
-/// Skips texts that are longer than any field of a snapshot.
+/// Reads a text. Skips texts that are longer than any field of a snapshot.
 void read_text(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     if (length > ByteStream::kMostInOnePiece) return skip_value(bytes, step, length);
     step.op = PickleOp::text;
     step.text = bytes.bytes(static_cast<std::size_t>(length));
 }
 
-/// Reads a number of so many bytes in two's complement.
+/// Reads a number of `length` bytes in two's complement. Skips numbers of more than eight bytes.
 void read_long(ByteStream& bytes, PickleStep& step, std::uint64_t length) {
     if (length > 8) return skip_value(bytes, step, length);
     std::uint64_t value = bytes.number(static_cast<int>(length));
@@ -93,7 +93,7 @@ void integer(PickleStep& step, std::int64_t number, PickleOp op = PickleOp::inte
     step.number = number;
 }
 
-/// Instructions without an argument of their own, by their codes.
+/// An instruction without an argument in the file; `kBare` has them by code.
 struct BareOp {
     bool known = false;
     PickleOp op = PickleOp::other;
@@ -125,8 +125,8 @@ constexpr std::array<BareOp, 256> kBare = [] {
     return ops;
 }();
 
-/// Reads an instruction that is followed by a number, or by a length and so many bytes. Returns false for
-/// other codes.
+/// Reads the argument of an instruction: a number, or a length followed by that many bytes. Returns false if
+/// the code is not such an instruction.
 bool read_with_argument(unsigned char code, ByteStream& bytes, PickleStep& step) {
     switch (code) {
         case 'K':
@@ -190,7 +190,7 @@ PickleStep next_pickle_step(ByteStream& bytes) {
         step.position = bytes.position();
         const unsigned char code = bytes.byte();
         if (code == kFrame) {
-            bytes.number(8);  // length of a frame; only readers of whole frames need it
+            bytes.number(8);  // length of a frame; only needed to read whole frames
             continue;
         }
         if (kBare[code].known)

@@ -9,11 +9,12 @@
 
 namespace rematlas {
 
-/// The tensors on the device during a step, and the workspace of the op that runs, by name. `step` is the
-/// index of a step of the schedule, and the schedule can be played on the graph.
+/// Returns the names and bytes of the tensors on the device during a step, and of the workspace of the op
+/// that runs. `step` must be the index of a step of the schedule, and the schedule must be valid for the
+/// graph.
 std::vector<PlannedBytes> planned_during(const Graph& graph, const Schedule& schedule, std::size_t step);
 
-/// The same for the step with the most bytes. Errors: the first step that cannot be played.
+/// As above, for the step with the most bytes. Errors: the first step that cannot be simulated.
 Result<std::vector<PlannedBytes>> planned_at_peak(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -15,17 +15,17 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLargestField = 0x1p60;
-constexpr double kLatestTime = 0x1p52;  ///< in microseconds; some 140 years
+constexpr double kLatestTime = 0x1p52;  ///< in microseconds; about 140 years
 constexpr std::int64_t kMostMoved = std::int64_t{1} << 62;
 
-/// One `[memory]` event; `bytes` is negative where a block is given back.
+/// One `[memory]` event; `bytes` is negative if a block is freed.
 struct ProfiledEvent {
     double time_us = 0;
     std::int64_t address = 0, bytes = 0, allocated = 0, reserved = 0;
     int device_type = 0, device = 0;
 };
 
-/// Takes the events out of a trace while it is parsed, and keeps nothing else of it.
+/// Collects the memory events while a trace is parsed; everything else in the file is dropped.
 class ProfilerTraceReader : public json::json_sax_t {
   public:
     explicit ProfilerTraceReader(std::stop_token stop) : stop_(std::move(stop)) {}
@@ -93,7 +93,8 @@ class ProfilerTraceReader : public json::json_sax_t {
     }
 
   private:
-    static constexpr std::size_t kEventDepth = 3;  ///< of an event: the file, its list of events, the event
+    /// Depth of an event: the file, its list of events, the event.
+    static constexpr std::size_t kEventDepth = 3;
 
     bool in_event() const { return in_events_ && depth_ == kEventDepth; }
 
@@ -115,10 +116,10 @@ class ProfilerTraceReader : public json::json_sax_t {
     bool in_events_ = false, in_arguments_ = false, is_memory_ = false;
     std::string key_;
     ProfiledEvent event_;
-    std::int64_t moved_ = 0;  ///< bytes of all events
+    std::int64_t moved_ = 0;  ///< sum of the bytes of all events, allocated or freed
 };
 
-/// The name of a device; its type is a number of torch's (c10/core/DeviceType.h).
+/// Returns the name of a device. `type` is torch's number (c10/core/DeviceType.h).
 std::string device_name(int type, int number) {
     static const std::map<int, std::string> names{{0, "cpu"},  {1, "cuda"}, {6, "hip"},  {9, "xla"},
                                                   {12, "xpu"}, {13, "mps"}, {14, "meta"}};
@@ -161,7 +162,7 @@ Result<MeasuredMemory> measured_by_profiler(std::vector<ProfiledEvent> events, c
                      "profile_memory=True)"};
     std::map<std::pair<int, int>, std::vector<ProfiledEvent>> by_device;
     for (const ProfiledEvent& event : events) {
-        const int number = event.device_type == 0 ? 0 : event.device;  // the processor has no number
+        const int number = event.device_type == 0 ? 0 : event.device;  // the CPU has no device number
         by_device[{event.device_type, number}].push_back(event);
     }
     MeasuredMemory measured{.source = MeasuredMemory::Source::profile};

@@ -1,4 +1,4 @@
-// The fields of the dictionaries in a memory snapshot, and the values of one dictionary.
+// The known fields of the dictionaries in a memory snapshot, and a holder for the values of one dictionary.
 #pragma once
 
 #include <array>
@@ -67,8 +67,8 @@ struct PickleValue {
     bool is(Kind of) const { return kind == of; }
 };
 
-/// The known fields of one dictionary. A field that comes twice has its last value. A field that is absent
-/// or of another kind reads as zero, and `fault` tells of it afterwards.
+/// The values of the known fields of one dictionary. If a field occurs twice, its last value counts. A field
+/// that is absent or of another kind reads as zero, and `fault` then returns a message about it.
 class SnapshotFields {
   public:
     void clear() {
@@ -80,7 +80,7 @@ class SnapshotFields {
         values_[static_cast<std::size_t>(field)] = value;
     }
     bool has(SnapshotField field) const { return (present_ & bit(field)) != 0; }
-    /// To be called only where `has(field)`.
+    /// May only be called if `has(field)`.
     const PickleValue& at(SnapshotField field) const { return values_[static_cast<std::size_t>(field)]; }
 
     std::int64_t integer(SnapshotField field);
@@ -88,7 +88,7 @@ class SnapshotFields {
         return has(field) ? integer(field) : otherwise;
     }
     TextId text(SnapshotField field);
-    /// A number of bytes, not below 0 and less than 2^60.
+    /// Returns a number of bytes, at least 0 and less than 2^60.
     std::int64_t bytes(SnapshotField field);
 
     /// Notes a fault of the field. Only the first fault is kept.
@@ -96,7 +96,7 @@ class SnapshotFields {
         if (wrong_ == nullptr) wrong_field_ = field, wrong_ = what;
     }
     bool faulty() const { return wrong_ != nullptr; }
-    /// "addr is missing"; to be called only where `faulty()`.
+    /// Returns a text such as "addr is missing". May only be called if `faulty()`.
     std::string fault() const;
 
   private:

@@ -13,7 +13,7 @@ constexpr unsigned kPlaceBits = 28;
 constexpr std::uint32_t kMostObjects = std::uint32_t{1} << kPlaceBits;
 constexpr std::int64_t kMostBytesTogether = std::int64_t{1} << 62;
 constexpr std::int64_t kMostDevices = 1024;
-constexpr std::int64_t kLatestMicrosecond = std::int64_t{1} << 52;  ///< in microseconds; some 140 years
+constexpr std::int64_t kLatestMicrosecond = std::int64_t{1} << 52;  ///< about 140 years
 
 /// In the order of AllocatorAction, before `other`.
 constexpr std::array<std::string_view, 9> kActions{"alloc",         "free_requested", "free_completed",
@@ -35,7 +35,8 @@ bool moves_a_block(AllocatorAction action) {
 SnapshotObjects::SnapshotObjects() {
     for (const std::string_view name : kSnapshotFields)
         texts().add(name);  // their ids are those of SnapshotField
-    // The words are added in turn and have ids in a row, because none of them is a field as well.
+    // The names of actions get consecutive ids, and so do the names of states, because none of them is also
+    // the name of a field.
     first_action_ = TextId(static_cast<std::int64_t>(texts().size()));
     for (const std::string_view name : kActions) texts().add(name);
     first_state_ = TextId(static_cast<std::int64_t>(texts().size()));
@@ -188,7 +189,7 @@ SnapshotObjects::Meaning SnapshotObjects::understood_segment() {
         segment.expandable = fields_.at(SnapshotField::is_expandable).number != 0;
     segment.blocks = range_field(SnapshotField::blocks, Kind::block_list, "is no list of blocks");
     if (fields_.faulty()) return {};
-    // Before torch 2.1, blocks had no address of their own. They lie one after another.
+    // Before torch 2.1, blocks had no addresses in the file. They follow each other in the segment.
     std::uint64_t address = segment.address;
     for (std::uint32_t i = 0; i < segment.blocks.count; ++i) {
         AllocatorBlock& block = snapshot_.blocks[segment.blocks.first + i];
@@ -227,8 +228,8 @@ void SnapshotObjects::append(std::uint32_t object, std::span<const PickleValue> 
     for (const PickleValue& value : values.subspan(append_frames(object, values))) append_one(object, value);
 }
 
-/// Appends the frames at the beginning of `values` and returns how many there are. Most values of a file are
-/// frames.
+/// Appends the frames at the beginning of `values`, and returns how many there are. Frames are handled apart
+/// because most values of a file are frames.
 std::size_t SnapshotObjects::append_frames(std::uint32_t object, std::span<const PickleValue> values) {
     const Meaning list = meaning({PickleValue::Kind::object, object});
     if (list.kind != Kind::new_list && list.kind != Kind::frame_list) return 0;
@@ -265,8 +266,8 @@ SnapshotObjects::Meaning SnapshotObjects::started_list(Meaning first) {
     return list;
 }
 
-/// Appends the item to the range of the list; false where the item does not fit. The items of a list lie one
-/// after another where they are kept, because each is made just before it is listed.
+/// Appends the item to the range of the list. Returns false if the item does not fit. The items of a list are
+/// stored one after another, because the file creates each item just before it adds the item to the list.
 bool SnapshotObjects::extended(Meaning list, Meaning item) {
     ItemRange& range = ranges_[list.at];
     if (list.kind == Kind::trace_list) {
@@ -289,7 +290,7 @@ MemorySnapshot SnapshotObjects::take(const PickleValue& root) {
     Root parts;
     if (whole.kind == Kind::snapshot)
         parts = roots_[whole.at];
-    else if (whole.kind == Kind::segment_list)  // torch.cuda.memory_snapshot() gives just these
+    else if (whole.kind == Kind::segment_list)  // torch.cuda.memory_snapshot() returns only the segments
         parts.segments = ranges_[whole.at];
     else if (!first_fault_.empty())
         throw SnapshotFault{first_fault_};

@@ -1,6 +1,6 @@
-// The dictionaries and lists of a memory snapshot while it is read. As soon as an object is filled, it
-// becomes what it stands for: a frame, an event, a list of blocks. No other form of the object is kept, only
-// four bytes for each.
+// The dictionaries and lists of a memory snapshot while it is read. As soon as an object is filled, it is
+// converted to what it represents: a frame, an event, a list of blocks. After that, only four bytes are kept
+// for the object itself.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,20 @@ class SnapshotObjects {
 
     TextTable& texts() { return snapshot_.texts; }
 
-    // Each returns the number of a new object, and throws SnapshotFault where there are too many.
+    // Each of the next three functions returns the number of a new object. They throw SnapshotFault if there
+    // are too many objects.
     std::uint32_t dict();
     std::uint32_t list();
-    std::uint32_t other();  ///< one that means nothing here, such as a tuple
+    std::uint32_t other();  ///< an object that snapshots do not use, such as a tuple
 
-    /// Fills a dictionary with keys and values in turn. `position` is for messages. Throws SnapshotFault
-    /// where the object is no dictionary, or a dictionary that was filled before: the writer of snapshots
-    /// fills each at once.
+    /// Fills a dictionary with keys and values, which alternate in `pairs`. `position` is for messages.
+    /// Throws SnapshotFault if the object is not a dictionary, or was filled before (torch's writer fills
+    /// each dictionary at once).
     void fill(std::uint32_t object, std::span<const PickleValue> pairs, std::int64_t position);
-    /// Throws SnapshotFault where the object is no list.
+    /// Appends values to a list. Throws SnapshotFault if the object is not a list.
     void append(std::uint32_t object, std::span<const PickleValue> values, std::int64_t position);
 
-    /// Returns the snapshot that the root of the file is. Throws SnapshotFault where the root is no
+    /// Returns the snapshot. `root` is the outermost value of the file. Throws SnapshotFault if it is not a
     /// snapshot.
     MemorySnapshot take(const PickleValue& root);
 
@@ -53,8 +54,8 @@ class SnapshotObjects {
         snapshot,
         other_list,
     };
-    /// The kind of an object, and its index among the frames, stacks, events and so on; for most lists, that
-    /// of its range.
+    /// The kind of an object, and its index in the vector for this kind (frames, stacks, events and so on).
+    /// For most lists it is an index into `ranges_`.
     struct Meaning {
         Kind kind = Kind::other;
         std::uint32_t at = 0;
@@ -86,13 +87,13 @@ class SnapshotObjects {
 
     MemorySnapshot snapshot_;
     std::vector<std::uint32_t> objects_;  ///< packed meanings
-    std::vector<ItemRange> ranges_;       ///< of lists
+    std::vector<ItemRange> ranges_;       ///< ranges of items that lists contain
     std::vector<ItemRange> traces_;
     std::vector<Root> roots_;
     SnapshotFields fields_;
     TextId first_action_, first_state_;
-    std::int64_t counted_ = 0;  ///< bytes of all items together
-    std::string first_fault_;   ///< of a dictionary that could not be understood
+    std::int64_t counted_ = 0;  ///< sum of the bytes of all items
+    std::string first_fault_;   ///< message about the first dictionary that could not be understood
 };
 
 }  // namespace rematlas

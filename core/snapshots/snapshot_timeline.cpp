@@ -18,7 +18,7 @@ EventSpan events_of(const MemorySnapshot& snapshot, std::size_t device) {
     return EventSpan(snapshot.events).subspan(range.first, range.count);
 }
 
-/// By how many bytes an event changes the reserved bytes.
+/// Returns by how many bytes an event changes the reserved bytes.
 std::int64_t reserved_by(const AllocatorEvent& event) {
     switch (event.action) {
         case AllocatorAction::segment_alloc:
@@ -38,8 +38,9 @@ std::vector<std::int64_t> reserved_levels(EventSpan events, std::int64_t at_end)
     return levels;
 }
 
-/// A block is the program's until the program asks to free it; the allocator may need it for longer. Where a
-/// trace recorded no such request, its completed frees take their place.
+/// Applies the events to the lifetimes. A block ends when the program requests its free, even if the
+/// allocator still needs the block. If a trace contains no such requests, its completed frees are used
+/// instead.
 void play(EventSpan events, BlockLifetimes& lifetimes) {
     const bool has_requests = std::any_of(events.begin(), events.end(), [](const AllocatorEvent& event) {
         return event.action == AllocatorAction::free_requested;

@@ -1,5 +1,5 @@
-// Plays a memory snapshot: which blocks were alive at which moments, and how much was allocated and
-// reserved.
+// Computes a timeline from a memory snapshot: which blocks were alive at which moments, and how many bytes
+// were allocated and reserved.
 #pragma once
 
 #include "core/snapshots/measured_memory.h"
@@ -7,10 +7,9 @@
 
 namespace rematlas {
 
-/// The trace holds the last events only. The blocks that were there before are found from later facts:
-/// blocks of the final segments that no event allocates were there all along, and blocks that are freed
-/// without an allocation were there at the beginning. Reserved bytes are counted backwards from the final
-/// segments.
+/// The trace contains only the last events. Blocks from before the trace are found from later facts. A block
+/// of the final segments that no event allocates existed all the time. A block that is freed without an
+/// allocation existed at the beginning. Reserved bytes are computed backwards from the final segments.
 MeasuredMemory measured_from(MemorySnapshot snapshot);
 
 }  // namespace rematlas

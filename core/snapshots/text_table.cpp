@@ -14,8 +14,8 @@ bool is_plain(unsigned char c) {
     return c >= 0x20 && c < 0x7f;
 }
 
-/// Bytes of the UTF-8 sequence at the start of `text`; 0 where there is none. Neither overlong forms nor
-/// surrogates count.
+/// Returns the number of bytes of the UTF-8 sequence at the start of `text`; 0 if there is no valid sequence.
+/// Overlong forms and surrogates are not valid.
 std::size_t sequence_length(std::string_view text) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const std::size_t length = at(0) < 0x80 ? 1 : at(0) < 0xc2 ? 0 : at(0) < 0xe0 ? 2 : at(0) < 0xf0 ? 3 : 4;

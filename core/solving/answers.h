@@ -1,4 +1,4 @@
-// The answers that solvers have in common.
+// Functions that make the answers of solvers.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,24 @@
 
 namespace rematlas {
 
-/// How far `overhead` is above the proven `bound`, as a share of the bound; 0 where no schedule can be
-/// faster.
+/// Returns how far `overhead` is above the proven `bound`, as a share of the bound; 0 if it is not above it.
 double gap_above(double overhead, double bound);
-/// Whether a gap is nothing but rounding: no schedule is faster.
+/// Says whether a gap is only a rounding error, so that the schedule counts as optimal.
 bool is_none(double gap);
 
-/// The steps, time and peak of a run sequence as a solution.
+/// Makes a solution with the steps, the time and the peak of a run sequence.
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The answer when no schedule fits the budget, with the memory that every schedule needs.
+/// Makes the answer if no schedule fits the budget. `needed`: the memory that every schedule needs.
 Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// The same with `least_peak`.
+/// As above, with `least_peak` of the graph as the needed memory.
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// The same with the bound on all schedules that copy no more to the host than `problem.copies` allows.
+/// As above, with a bound on all schedules that copy no more to the host than `problem.copies` allows.
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// The schedule `required_once`, proven optimal, where it fits the budget. Cost: linear.
+/// Returns the schedule `required_once`, proven optimal, if it fits the budget. Cost: linear.
 std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget);
 
 }  // namespace rematlas

@@ -12,7 +12,8 @@ bool runs_on_host(const Op& op) {
     return op.host_time.has_value();
 }
 
-/// Whether a training program keeps such tensors from step to step and lets the step change them.
+/// Says whether a training program keeps tensors of this kind from step to step and lets the step change
+/// them.
 bool is_of_training(TensorKind kind) {
     return kind == TensorKind::parameter || kind == TensorKind::optimizer_state;
 }

@@ -1,4 +1,4 @@
-// What schedules may copy to the memory of the host, and over which links.
+// Which tensors schedules may copy to the memory of the host, and over which links.
 //
 //     Problem problem{graph, flat, {.what = Offload::activations, .links = graph.device->links}};
 #pragma once
@@ -18,17 +18,17 @@ namespace rematlas {
 
 enum class Offload : std::uint8_t {
     none,
-    activations,  ///< tensors made by ops may leave; residents stay, results are on the device at the end
-    /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads, may go
-    /// there. Ops that can run on the host may run there.
+    activations,  ///< tensors made by ops may be offloaded; residents stay; results end on the device
+    /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads, may be
+    /// offloaded. Ops that can run on the host may run there.
     weights,
-    all,  ///< both
+    all,  ///< activations and weights
 };
 
 std::string_view to_string(Offload what);
 std::optional<Offload> offload_from(std::string_view text);
 
-/// Whether `most` allows everything that `what` allows.
+/// Says whether `most` allows everything that `what` allows.
 constexpr bool is_within(Offload what, Offload most) {
     return what == most || what == Offload::none || most == Offload::all;
 }
@@ -41,35 +41,35 @@ constexpr bool moves_weights(Offload what) {
 
 struct Copies {
     Offload what = Offload::none;
-    /// Whether the step is one of a training program that holds its parameters and gets the results. Inputs
-    /// and buffers then stay. Parameters and optimizer states leave the device only where their home is on
-    /// the host, so that the program finds them whole there. Results end on the device.
+    /// Whether a training program runs the step, holds the parameters and gets the results. Inputs and
+    /// buffers then stay on the device. Parameters and optimizer states may only be offloaded if their home
+    /// is on the host, so that the program finds them complete there. Results end on the device.
     bool in_training = false;
-    Links links = {};  ///< between host and device; both ways where anything may be copied
-    std::optional<Bytes> host_budget = {};  ///< limit on the peak on the host
-    /// Tensors that the program gets before the step is over, and may hold. These tensors stay on the
-    /// device.
+    Links links = {};  ///< between host and device; needed in both directions if anything may be copied
+    std::optional<Bytes> host_budget = {};  ///< limit on the peak of the host; absent: no limit
+    /// Tensors that the program gets before the step is over, and may hold. They stay on the device.
     std::vector<TensorId> held = {};
     bool operator==(const Copies&) const = default;
 };
 
-/// The smallest class that holds all schedules that copy no more than `what` allows.
+/// Returns the smallest class that contains all schedules that copy no more than `what` allows.
 ScheduleClass class_within(const Graph& graph, Offload what);
 
-/// By tensor: whether the tensor may be copied to the host and back. Residents that no op of the step uses
-/// stay, because others hold them (workspaces of libraries). Inputs stay, because they are the caller's.
+/// Returns, by tensor, whether the tensor may be copied to the host and back. Residents that no op of the
+/// step uses stay on the device, because others hold them (workspaces of libraries). Inputs stay, because
+/// they belong to the caller.
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies);
 
-/// By tensor: whether the tensor is a result that may be on the host when the step ends. Only gradients may:
-/// the outputs of a model are its caller's, who finds them on the device.
+/// Returns, by tensor, whether the tensor is a result that may be on the host when the step ends. Only
+/// gradients may be: outputs of a model belong to its caller, who expects them on the device.
 IdVector<TensorId, char> may_end_on_host(const Graph& graph, const Copies& copies);
 
-/// Whether a training program can run the steps, see Copies::in_training. Errors: the first tensor or op
-/// that prevents it, and the reason, in one line.
+/// Checks that a training program can run the steps (see Copies::in_training). Errors: one line with the
+/// first tensor or op that prevents it, and the reason.
 Result<void> moves_in_training(const Graph& graph, std::span<const Step> steps, const Homes& homes);
 
-/// Errors: the schedule copies a tensor, keeps a tensor on the host or runs an op there, and `copies` forbids
-/// it.
+/// Checks that the schedule copies no more than `copies` allows. Errors: `copies` forbids a copy of a tensor,
+/// a tensor that lives on the host, or an op that runs there.
 Result<void> keeps_to(const Graph& graph, const Copies& copies, const Schedule& schedule);
 
 }  // namespace rematlas

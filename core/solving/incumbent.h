@@ -1,4 +1,5 @@
-// The best schedule so far of one call of a solver, the bound on all schedules, and the reports of both.
+// The best schedule so far of one call of a solver, the bound on all schedules, and the progress reports
+// about them.
 //
 //     Incumbent best(problem.flat, budget, deadline, progress);
 //     best.offer(Candidate::of(problem.flat, runs));              // reported where it is better and fits
@@ -22,46 +23,48 @@ constexpr double kOptimalGap = 1e-9;
 
 class Incumbent {
   public:
-    /// Keeps references to all arguments but the budget. `progress` may be empty.
+    /// Keeps references to all arguments except the budget. `progress` may be empty.
     Incumbent(const FlatGraph& graph, Bytes budget, const Deadline& deadline, const Progress& progress)
         : graph_(graph), budget_(budget), deadline_(deadline), progress_(progress) {}
 
-    /// Takes the candidate where it is better than all before (`Candidate::better_than`), and reports it
-    /// where it fits the budget. Returns whether it was taken.
+    /// Takes the candidate if it is better than all before (`Candidate::better_than`), and reports it if it
+    /// fits the budget. Returns whether the candidate was taken.
     bool offer(Candidate candidate);
-    /// The same with runs whose cost is not known yet. Runs that are not executable are not taken: a
-    /// solution that a programme in doubles proposes is played before it counts.
+    /// As `offer`, with runs whose cost is not known yet. Runs that are not executable are not taken, so
+    /// solutions of integer programs in floating point may be passed unchecked.
     bool offer_runs(RunSequence runs);
-    /// The same with the runs of another solver's solution. A schedule that copies tensors is not taken.
+    /// As `offer`, with the runs of another solver's solution. A schedule that copies tensors is not taken.
     bool offer_solution(const Solution& solution);
-    /// Takes the candidate where nothing is better, so that the last of equals stays. An answer that must
-    /// not depend on which thread reported first needs this.
+    /// Takes the candidate unless the incumbent is better, so that the last of several equal candidates
+    /// stays. This makes an answer independent of which thread reported first.
     void settle(Candidate candidate);
-    /// Notes the peak of a schedule that is not at hand.
+    /// Notes the peak of a schedule whose runs are not known here.
     void note_peak(Bytes peak);
 
-    /// Notes that no schedule of the class has a smaller overhead. The higher of two bounds stays; of equal
-    /// bounds, the one of the larger class.
+    /// Notes that no schedule of the class has a smaller overhead. The higher of two bounds is kept. Of two
+    /// equal bounds, the one for the larger class is kept.
     void raise_bound(double overhead, ScheduleClass over);
-    /// Adds the wall clock that bounds took, and sets the nodes of a branch and bound, for the answer.
+    /// Adds the wall clock time spent on bounds, and sets the number of nodes of a branch and bound. The
+    /// answer contains these numbers.
     void add_bound_work(double seconds, std::optional<std::int64_t> nodes = {});
 
-    /// Reports the best schedule, where it fits: after a new bound, or because time goes by.
+    /// Reports the best schedule if it fits. To be called after a new bound, and from time to time.
     void report();
-    /// Share of the time that had gone by at the last report, 0 .. 1.
+    /// The share of the time limit, 0 .. 1, that had passed at the last report.
     double reported_at() const { return reported_at_; }
 
-    /// Whether a schedule fits the budget.
+    /// Says whether the best candidate fits the budget.
     bool fits() const { return best_ && best_->peak <= budget_.value; }
-    /// The best candidate, which fits unless none does. At least one must have been offered.
+    /// The best candidate; it fits if any offered candidate does. At least one candidate must have been
+    /// offered.
     const Candidate& best() const { return *best_; }
     double overhead() const;  ///< of the best candidate
     std::optional<double> bound() const;
-    /// Whether the best candidate fits, and its overhead is above the bound by at most the share `gap`.
+    /// Says whether the best candidate fits, and its overhead is above the bound by at most the share `gap`.
     bool is_proven(double gap = kOptimalGap) const;
 
-    /// The best schedule with its bound, optimal where `is_proven()`; `Infeasible` with the least peak where
-    /// none fits.
+    /// Returns the best schedule with its bound, marked optimal if `is_proven()`. Returns `Infeasible` with
+    /// the least peak found if no candidate fits.
     Answer answer() const;
 
   private:

@@ -1,4 +1,4 @@
-// The option "milp" of solvers that solve mixed-integer programmes: the library that solves them.
+// The option "milp" of solvers that solve mixed-integer programs: the library that solves them.
 #pragma once
 
 #include "core/milp/milp.h"
@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Rejects a library that this build lacks, if `is_used`.
+/// Reads the option. If `is_used`, rejects a library that this build lacks.
 void read_library(OptionReader& reader, MilpLibrary& library, bool is_used = true);
 
 }  // namespace rematlas

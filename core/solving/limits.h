@@ -1,4 +1,5 @@
-// How long a solver may work, and when it must stop: its time limit or its stop token, whichever comes first.
+// The limits of a solver's work. It must stop at its time limit or when its stop token is set, whichever
+// comes first.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +12,18 @@ namespace rematlas {
 
 struct Limits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
-    /// The gap at which an anytime solver ends by itself, as a share of the bound; 0: at a proof only.
+    /// The gap, as a share of the bound, at which an anytime solver ends before its time limit. 0: only a
+    /// proof ends it.
     double gap = 1e-3;
-    std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
+    std::stop_token stop{};  ///< checked at least every 50 ms; if set, the solver returns its best so far
     std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
-    /// More wall clock for a better bound, after the solver has ended with a gap. Planning spends it
-    /// (planning/solve.h).
+    /// Extra wall clock time to look for a better bound, if the solver ended with a gap. Planning spends this
+    /// time, not the solver (planning/solve.h).
     std::chrono::nanoseconds bound_time{0};
-    /// Folder where solvers may leave files for later runs of the program; empty: no folder. Answers do not
-    /// depend on it, except through time limits and through op times that differ a little from run to run.
+    /// Folder in which solvers may leave files for later runs of the program; empty: no folder. The files
+    /// change answers only through time limits, and through measured op times, which differ a little from run
+    /// to run.
     std::filesystem::path cache{};
 };
 
@@ -29,8 +32,8 @@ inline std::chrono::nanoseconds share_of(std::chrono::nanoseconds time, double s
     return std::chrono::nanoseconds(static_cast<std::int64_t>(share * static_cast<double>(time.count())));
 }
 
-/// Starts counting when it is made. `passed` reads the clock (about 30 ns); call it every few thousand
-/// operations of the inner loop.
+/// A clock that starts when it is constructed. `passed` reads the system's clock (about 30 ns), so inner
+/// loops should call it only every few thousand operations.
 class Deadline {
   public:
     explicit Deadline(const Limits& limits)
@@ -45,7 +48,7 @@ class Deadline {
                                                   std::chrono::nanoseconds(0));
     }
 
-    /// Share of the time limit that has gone by, 0 .. 1.
+    /// The share of the time limit, 0 .. 1, that has passed.
     double fraction() const {
         if (limit_.count() == 0) return 1;
         return std::min(1.0, std::chrono::duration<double>(Clock::now() - start_) /

@@ -1,5 +1,5 @@
-// Reads a solver's options from JSON: every key that is not asked for, every wrong type and every value out
-// of range is an error that names the key.
+// Reads a solver's options from JSON. A key that the solver does not read, a wrong type and a value out of
+// range are errors that name the key.
 //
 //     void read_options(OptionReader& reader, RotorOptions& options) {
 //         reader.integer("slots", options.slots, 10, 100000);
@@ -20,7 +20,7 @@
 
 namespace rematlas {
 
-/// Keys that are absent leave the default as it is. Ranges are inclusive. The first error is kept.
+/// If a key is absent, the value keeps its default. Ranges are inclusive. Only the first error is kept.
 class OptionReader {
   public:
     /// `options`: null or an object; `solver` starts every message.
@@ -31,7 +31,7 @@ class OptionReader {
     void number(std::string_view key, double& value, double least, double most);
     void flag(std::string_view key, bool& value);
 
-    /// Reads a word out of a list that pairs each word with its value.
+    /// Reads one of several words; `choices` has the value for each word.
     template <class T>
     void choice(std::string_view key, T& value,
                 std::initializer_list<std::pair<std::string_view, T>> choices) {
@@ -48,13 +48,13 @@ class OptionReader {
         if (at >= 0) value = std::next(choices.begin(), at)->second;
     }
 
-    /// Notes an error that concerns several options, unless there is an error already.
+    /// Notes an error that concerns several options, unless an error was noted before.
     void reject(const std::string& what);
 
-    /// Errors: the first error, or else a key that was never asked for.
+    /// Errors: the first error that was noted; if none was, a key that the solver did not read.
     Result<void> finish() const;
 
-    /// Every key that was asked for, with the value it had before.
+    /// Every key that the solver has read, with the value that the option had before (the default).
     const nlohmann::json& defaults() const { return defaults_; }
 
   private:
@@ -68,7 +68,7 @@ class OptionReader {
     std::string error_;
 };
 
-/// Reads the options with the function `read_options` of the type. Null: the defaults.
+/// Reads the options with the type's function `read_options`. If `json` is null, returns the defaults.
 template <class Options>
 Result<Options> options_from(std::string_view solver, const nlohmann::json* json) {
     Options options;

@@ -53,7 +53,8 @@ class InOrder {
         return half;
     }
 
-    /// Moves updates behind the runs that read before them, and notes the updates that had to wait.
+    /// Moves each update behind the runs of the ops that read the tensor's old value, and notes the updates
+    /// that had to wait.
     Solution in_order(const RunSequence& runs) {
         const RunSequence ordered = behind_readers(updates_, problem_.graph.ops.size(), runs);
         std::vector<std::size_t> last(problem_.graph.ops.size());

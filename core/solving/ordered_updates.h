@@ -7,15 +7,16 @@
 
 namespace rematlas {
 
-/// The solver's answer, in which each update runs behind the last runs of the ops that read before it. Where
-/// the updates do not fit the budget there, the function asks the solver again with the late updates behind
-/// the whole step, each time with half of the time that is left. It ends when the updates fit or no further
-/// update is late. Such an answer has no bound of the solver's. A problem that allows copies goes to the
-/// solver unchanged.
+/// Returns the solver's answer, changed so that each update runs after the last runs of the ops that read the
+/// tensor's old value. If the schedule then exceeds the budget, the function asks the solver again for a
+/// graph in which the updates that had to wait come at the end of the step. Each attempt gets half of the
+/// time that is left. The function ends when the schedule fits or no further update has to wait. An answer
+/// from such a graph has no bound from the solver. A problem that allows copies is passed to the solver
+/// unchanged.
 Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress);
 
-/// Whether `solve_in_order` may ask for another graph than the problem's.
+/// Says whether `solve_in_order` may pass another graph than the problem's to the solver.
 bool has_ordered_updates(const Graph& graph);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// A mixed-integer programme as one step of a solver: its library, its time limit, and its solutions as they
-// come.
+// Solves a mixed-integer program within a solver, with a time limit. The caller gets each solution when it is
+// found.
 //
 //     run_programme(model, start, {.time = 2s}, deadline, [&](std::span<const double> values) { ... });
 #pragma once
@@ -17,12 +17,12 @@ namespace rematlas {
 
 struct ProgrammeLimits {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
-    std::chrono::nanoseconds time = std::chrono::seconds(2);  ///< wall clock for one programme
-    double gap = 1e-4;                                        ///< relative gap at which it ends
+    std::chrono::nanoseconds time = std::chrono::seconds(2);  ///< wall clock time for one integer program
+    double gap = 1e-4;                                        ///< relative gap at which the search ends
 };
 
-/// Hands each solution in whole numbers that is better than those before to `take`. `start`: a feasible
-/// point, or empty. Ends within 50 ms of the deadline.
+/// Calls `take` with each integer solution that is better than those before. `start`: a feasible point, or
+/// empty. Returns at most 50 ms after the deadline.
 void run_programme(std::shared_ptr<const MilpModel> model, std::vector<double> start,
                    const ProgrammeLimits& limits, const Deadline& deadline,
                    const std::function<void(std::span<const double>)>& take);

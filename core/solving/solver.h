@@ -1,4 +1,4 @@
-// The interface of all solvers. Callers ask planning/solve.h, which checks the answers.
+// The interface of all solvers. Callers should use planning/solve.h, which checks the answers.
 //
 //     std::unique_ptr<Solver> solver = make_rotor();
 //     Answer answer = solver->solve({graph, flat}, Bytes(2 << 30), {.time = 10s}, {});
@@ -23,15 +23,15 @@ namespace rematlas {
 struct Problem {
     const Graph& graph;     ///< names, phases, module paths, blocks
     const FlatGraph& flat;  ///< flatten(graph)
-    Copies copies = {};     ///< what may be copied to the host; solvers without that trait copy nothing
+    Copies copies = {};     ///< what may be copied to the host; a solver may copy less
 };
 
-/// A report of the best schedule so far, while the solver works.
+/// A report about the best schedule so far, made while the solver works.
 struct ProgressReport {
     double overhead = 0;
     Bytes peak;
     std::optional<double> bound;  ///< proven lower bound on the overhead
-    double fraction_done = 0;     ///< of the time or the work, 0 .. 1
+    double fraction_done = 0;     ///< share of the time or of the work, 0 .. 1
 };
 using Progress =
     std::function<void(const ProgressReport&)>;  ///< called from the solver's thread; may be empty
@@ -40,7 +40,7 @@ enum class Status { optimal, feasible };
 
 struct Solution {
     std::vector<Step> steps;
-    Homes homes = {};  ///< of tensors that live, or end, on the host
+    Homes homes = {};  ///< the tensors that live on the host, or end there
     Nanoseconds time = {};
     Bytes peak = {};
     double overhead = 1.0;
@@ -48,19 +48,19 @@ struct Solution {
     std::optional<Bound> bound = {};
 };
 
-/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule of the class
-/// `over`. `proven` says whether this bound exceeds the budget, so that no solver can succeed; if not, only
-/// this solver found nothing.
+/// The answer if no schedule was found. `needed` is always a proven lower bound on the peak of every schedule
+/// of the class `over`. `proven` says whether this bound exceeds the budget, so that no solver can succeed.
+/// If it does not, another solver may still find a schedule.
 struct Infeasible {
     Bytes needed = {};
     bool proven = false;
-    ScheduleClass over = ScheduleClass::any_order;  ///< the class whose schedules all need so much
-    std::optional<Bytes> smallest_found = {};       ///< least peak this solver reached
-    OpId op = {};                                   ///< where the memory is needed
-    std::vector<TensorId> dominant = {};            ///< the tensors held there, heaviest first
-    std::optional<Bytes> under_pins = {};           ///< where there were pins: a budget that works under them
-    std::optional<Bytes> without_pins = {};         ///< where there were pins: one that works without them
-    std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty
+    ScheduleClass over = ScheduleClass::any_order;  ///< the class of schedules for which `needed` is proven
+    std::optional<Bytes> smallest_found = {};       ///< the least peak that this solver reached
+    OpId op = {};                                   ///< the op at which the memory is needed
+    std::vector<TensorId> dominant = {};            ///< the tensors held at `op`, largest first
+    std::optional<Bytes> under_pins = {};           ///< if there were pins: a budget that works under them
+    std::optional<Bytes> without_pins = {};         ///< if there were pins: a budget that works without them
+    std::string reason = {};  ///< why this solver found nothing, if memory is not the only reason; else empty
 };
 
 using Answer = std::variant<Solution, Infeasible>;
@@ -69,16 +69,18 @@ class Solver {
   public:
     virtual ~Solver() = default;
     virtual std::string_view name() const = 0;
-    virtual std::string_view summary() const = 0;  ///< one line: what it is and what it assumes
+    virtual std::string_view summary() const = 0;  ///< one line about the method and its assumptions
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 
-    /// Whether the solver answers for one problem alone, whatever graph it is asked about.
+    /// Says whether the solver always answers for the problem that it was made for, whatever graph it is
+    /// given.
     virtual bool is_of_one_problem() const { return false; }
 
-    /// A solver of this problem alone (which must outlive it) for many budgets up to `largest`. It has done
-    /// the work that the budgets share, within the limits, and gives the same answers. It serves one thread
-    /// at a time. Null: the budgets share no work.
+    /// Returns a new solver for this problem only, for budgets up to `largest`. `problem` must outlive the
+    /// new solver. The work that the budgets share is done in this call, within the limits. The new solver
+    /// gives the same answers as this solver, and may be used by one thread at a time. Returns null if the
+    /// budgets share no work.
     virtual std::unique_ptr<Solver> up_to(const Problem& /*problem*/, Bytes /*largest*/,
                                           const Limits& /*limits*/) const {
         return nullptr;

@@ -1,5 +1,5 @@
-// The entry of a solver's folder for the registry (planning/registry.h). A new solver is one folder with one
-// entry, and one line in the registry.
+// The entry of a solver's folder for the registry (planning/registry.h). To add a solver, one adds a folder
+// with an entry, and one line to the registry.
 //
 //     // core/solvers/rotor/rotor.h
 //     extern const SolverEntry rotor_solver;
@@ -18,16 +18,16 @@
 
 namespace rematlas {
 
-/// The properties by which planning and views decide, so that they need not know solvers by name.
+/// The properties of a solver that planning and views need, so that they do not depend on solvers by name.
 struct SolverTraits {
     std::string_view name;
-    std::string_view config_type = {};  ///< its name in configuration files, where it is another one
-    bool anytime = false;               ///< uses all the time that it is given, and gets better by it
+    std::string_view config_type = {};  ///< its name in configuration files, if that differs from `name`
+    bool anytime = false;  ///< uses all the time that it is given, and finds better schedules with more time
     ScheduleClass finds =
-        ScheduleClass::staged;       ///< the class that its schedules are of, where nothing is copied
-    Offload copies = Offload::none;  ///< the most that it can be allowed to copy to the host
-    bool least_peak = false;         ///< it also minimizes the peak within a limit on the time
-    bool boundary = false;           ///< its schedules run each op once at most on a side of a boundary
+        ScheduleClass::staged;       ///< the class that its schedules belong to, if nothing may be copied
+    Offload copies = Offload::none;  ///< the most that it can plan to copy to the host
+    bool least_peak = false;         ///< can also minimize the peak within a limit on the time
+    bool boundary = false;           ///< its schedules run an op at most once on each side of a boundary
     bool compared = false;           ///< takes part in comparisons that name no solver
 };
 
@@ -35,10 +35,11 @@ struct SolverEntry {
     SolverTraits traits;
     /// Errors: an unknown key, a wrong type, a value out of range.
     Result<std::unique_ptr<Solver>> (*make)(std::string_view name, const nlohmann::json* options);
-    nlohmann::json (*defaults)(std::string_view name);  ///< every option, as `make` takes them
+    /// Returns all options with their defaults, in the form that `make` reads.
+    nlohmann::json (*defaults)(std::string_view name);
 };
 
-/// `Options` has a function `read_options`; `make` builds the solver from options.
+/// Makes an entry. `Options` must have a function `read_options`; `make` makes the solver from options.
 template <class Options, auto make>
 constexpr SolverEntry solver_entry(const SolverTraits& traits) {
     return {.traits = traits,
@@ -56,7 +57,7 @@ constexpr SolverEntry solver_entry(const SolverTraits& traits) {
                 }};
 }
 
-/// The options of solvers that have none.
+/// The options of a solver that has none.
 struct NoOptions {};
 inline void read_options(OptionReader&, NoOptions&) {}
 

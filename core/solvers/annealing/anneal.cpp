@@ -8,7 +8,7 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kClockPeriod = 32;  // moves; one takes from 1 us to about 100 us
+constexpr int kClockPeriod = 32;  // number of moves between looks at the clock; a move takes 1 us to 100 us
 
 }  // namespace
 

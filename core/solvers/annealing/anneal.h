@@ -1,9 +1,9 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
-// The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the
-// bytes above the budget, and lambda is a Penalty. A cycle cools geometrically from a temperature in units
-// of the mean time of one rerun: absolute temperatures stall on graphs with many cheap ops. Each cycle
-// starts from the best sequence so far.
+// The objective is time / base + lambda * excess / budget. The excess is the sum over all runs of the bytes
+// above the budget. Lambda is a Penalty. In a cycle the temperature falls geometrically. Its unit is the mean
+// time of one rerun, because with absolute temperatures the search stalls on graphs with many cheap ops. Each
+// cycle starts from the best sequence so far.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ namespace rematlas::annealing {
 
 class Annealer {
   public:
-    /// Called when a better sequence within the budget was found, and now and then otherwise; returning false
-    /// stops the search.
+    /// Called when a better sequence within the budget was found, and from time to time otherwise. If it
+    /// returns false, the search stops.
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.
     Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AnnealingOptions& options,
              std::uint64_t seed, const Repeats* repeats = nullptr);
 
-    /// Runs one cycle of `moves` moves from the best sequence, cooling from `heat` times the start
-    /// temperature. Returns false if the deadline or the report stopped the cycle. The result depends only
-    /// on the seed and on the moves that were made.
+    /// Runs one cycle of `moves` moves from the best sequence, with `heat` times the start temperature at its
+    /// beginning. Returns false if the deadline or the report stopped the cycle. The result depends only on
+    /// the seed and on the moves that were made.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
         return run_cycle_from(best_.runs, moves, heat, deadline, report);
     }
-    /// The same from another sequence, which need not fit the budget.
+    /// As above, from another sequence, which need not fit the budget.
     bool run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat, const Deadline& deadline,
                         const Report& report);
 
-    const Candidate& best() const { return best_; }  ///< fits the budget if any sequence did
+    const Candidate& best() const { return best_; }  ///< fits the budget if any sequence so far did
     std::int64_t smallest_peak() const { return smallest_peak_; }
     std::uint64_t moves() const { return moves_; }
 

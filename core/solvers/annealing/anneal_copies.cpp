@@ -9,8 +9,8 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMovesAClock = 32;
-constexpr int kMostFailures = 100;  // to make room, in a row
-constexpr double kOverBudget = 10;  // added to the rank of a state over the budget
+constexpr int kMostFailures = 100;  // most consecutive failures to make room
+constexpr double kOverBudget = 10;  // added to the rank of a state that exceeds the budget
 
 }  // namespace
 
@@ -35,7 +35,7 @@ CopyAnnealer::CopyAnnealer(const Problem& problem, const CopyGraph& graph, const
 
 void CopyAnnealer::load(const CopyState& state) {
     profile_.reset(task_.budget.value, state.runs);
-    // The runs of a profile that was just made are numbered from 1.
+    // In a profile that was just reset, the runs are numbered from 1.
     for (const auto& [tensor, use] : state.aways) {
         const bool end = use == static_cast<std::int32_t>(state.runs.size());
         profile_.set_away(tensor, end ? RunProfile::kEnd : use + 1);
@@ -59,7 +59,7 @@ double CopyAnnealer::value(const Cost& cost) const {
 bool CopyAnnealer::make_room(const Deadline& deadline) {
     for (int failures = 0; failures < kMostFailures && profile_.excess() > 0 && !deadline.passed();) {
         const std::int64_t before = profile_.excess();
-        // If tensors cannot be sent away in time, runs wait for the copies.
+        // If tensors cannot be offloaded in time, runs are delayed until the copies are done.
         bool better =
             failures < kMostFailures / 2 ? proposals_.send_away_over() : proposals_.wait_for_copies();
         if (better) {
@@ -81,7 +81,7 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
-    // States that the model rated better than this one were not better when they were played, so their
+    // Some states looked better than this one in the model but were not better in the exact simulation. Their
     // values are forgotten.
     if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
@@ -145,7 +145,7 @@ void CopyAnnealer::note_state(const Cost& cost) {
     if (play() || !best_) best_state_ = state();
 }
 
-/// Plays the schedule. Empty if its copies come too late or the host has no room for them.
+/// Simulates the schedule. Returns nothing if its copies come too late, or if the host has no room for them.
 std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) const {
     Result<Simulation> played = simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
     if (!played) return std::nullopt;
@@ -153,8 +153,8 @@ std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) 
     return *std::move(played);
 }
 
-/// Plays the current state. Returns whether it became the best answer, because it fits the budget and is
-/// faster than all states that were played before.
+/// Simulates the current state. Returns whether it became the best answer. It does if it fits the budget and
+/// is faster than all states that were simulated before.
 bool CopyAnnealer::play() {
     EmittedCopies written = emit(graph_, profile_, copies_);
     const std::optional<Simulation> played = played_of(written);

@@ -1,9 +1,11 @@
-// Simulated annealing of a run sequence and of the gaps in which tensors are away from the device.
+// Simulated annealing of a run sequence together with the gaps in which tensors are away from the device
+// (offloaded, with a copy on the host).
 //
-// As anneal.h, with gaps in which tensors are away and with runs that wait (away_moves.h). A model in which
-// nothing waits by itself judges each state (planned_copies.h). A small price of copies is added to the
-// time; it keeps pointless copies out. A state that the model finds better than all before is written out
-// step by step and played exactly. It does not count if the player refuses it or it is over the budget.
+// Like anneal.h, but with gaps in which tensors are away, and with runs that wait (away_moves.h). Each state
+// is judged by a fast model of the copies, in which runs never wait unless a wait was inserted
+// (planned_copies.h). A small price of copies is added to the time, to keep out useless copies. If the model
+// finds a state better than all before, the state is written as steps and simulated exactly. It does not
+// count if the simulator refuses it or if it exceeds the budget.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +26,38 @@ namespace rematlas::annealing {
 
 struct CopyAnnealing {
     Bytes budget;
-    bool contended = false;  ///< whether copies to the host are assumed to have the contended speed
-    double price = 0.01;     ///< of copies, as a share of the time that they take
+    bool contended = false;  ///< whether copies to the host are assumed to run at the contended speed
+    double price = 0.01;     ///< price of copies, as a share of the time that they take
     std::uint64_t seed = 1;
     const Repeats* repeats = nullptr;
 };
 
 class CopyAnnealer {
   public:
-    /// Called with each played schedule that is better than all before; returning false stops the search.
+    /// Called with each simulated schedule that is better than all before. If it returns false, the search
+    /// stops.
     using Report = std::function<bool(const Solution& best)>;
 
     /// `problem`, `graph`, `options` and the repeats of `task` must outlive the annealer.
     CopyAnnealer(const Problem& problem, const CopyGraph& graph, const CopyState& start,
                  const CopyAnnealing& task, const AnnealingOptions& options);
 
-    /// Sends tensors away, and lets runs wait for copies, as long as that reduces the bytes over the budget.
-    /// Returns whether the state then fits the budget.
+    /// Offloads tensors, and delays runs until copies are done, as long as this reduces the bytes over the
+    /// budget. Returns whether the state then fits the budget.
     bool make_room(const Deadline& deadline);
 
-    /// Runs one cycle from the best state: the best of those that could be played, or of all that were seen
-    /// as long as none could be played. Returns false if the deadline or the report stopped the cycle.
+    /// Runs one cycle from the best state: the best state with a valid schedule, or, if there is none yet,
+    /// the best of all states. Returns false if the deadline or the report stopped the cycle.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const std::optional<Solution>& best() const { return best_; }
-    /// The state that `best` was played from, or the best state that was seen if there is no `best`.
+    /// The state from which `best` was made, or the best state so far if there is no `best`.
     const CopyState& best_state() const { return best_state_; }
-    /// The peak of `best`, or of the state nearest to the budget if there is no `best`. Empty if the copies
-    /// of that state come too late or the host has no room for them.
+    /// Returns the peak of `best`; if there is no `best`, the peak of the state nearest to the budget.
+    /// Returns nothing if the copies of that state come too late, or if the host has no room for them.
     std::optional<Bytes> smallest_peak();
-    /// A number to compare lanes by, of which a smaller one is better: the overhead of the best answer. A
-    /// lane without an answer comes behind all lanes with one, and its number says how near it is to an
+    /// Returns a number that compares annealers; smaller is better. It is the overhead of the best answer.
+    /// Annealers without an answer come after all with one, and the number then says how near they are to an
     /// answer.
     double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
@@ -84,8 +87,8 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< the model's least value within the budget in this cycle
-    double rank_;        ///< the model's least value; states over the budget rank behind
+    double best_value_;  ///< least value in the model within the budget in this cycle
+    double rank_;        ///< least value in the model; larger for states that exceed the budget
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
     Penalty penalty_;

@@ -6,11 +6,12 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostTensorSamples = 60;     // tensors looked at to find some that are kept across a given run
-constexpr int kMostAwaySamples = 16;       // ids looked at to find a gap that is away
-constexpr int kMostSent = 4;               // tensors that one compound move sends away
-constexpr std::int64_t kMostWaits = 1000;  // of the longest length, before one run
-constexpr std::size_t kMovesATwin = 300;   // a move in all equal blocks takes as long as some dozen others
+constexpr int kMostTensorSamples = 60;  // most tensors that are tried to find some that are kept across a run
+constexpr int kMostAwaySamples = 16;    // most ids that are tried to find a gap in use
+constexpr int kMostSent = 4;            // most tensors that one compound move offloads
+constexpr std::int64_t kMostWaits = 1000;  // most waits of the longest length before one run
+// One in this many moves is made in all equal blocks, because such moves are slow.
+constexpr std::size_t kMovesATwin = 300;
 
 }  // namespace
 
@@ -62,7 +63,7 @@ AwayMoves::Node AwayMoves::over_run() {
     return over == 0 ? RunProfile::kNone : profile_.over_run(random_.below(static_cast<std::size_t>(over)));
 }
 
-// Draws a gap across the run: a tensor is kept during the run, though the run does not need it.
+// Draws a gap across the run, in which a tensor is kept though the run does not need it.
 std::optional<AwayMoves::Gap> AwayMoves::gap_across(Node run) {
     if (leaving_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -93,8 +94,8 @@ bool AwayMoves::send_away_over() {
     return gap.has_value();
 }
 
-// Sends the tensor away in the gap. A resident that leaves at all lives on the host: it is fetched before
-// its first use, and it is back on the host at the end.
+// Offloads the tensor in the gap. A resident that is offloaded in any gap lives on the host. So it is fetched
+// before its first use, and it is back on the host at the end.
 RunProfile::AwayId AwayMoves::send(Gap gap) {
     const auto send_once = [&](int tensor, Node use) {
         const RunProfile::AwayId away = profile_.away_before(tensor, use);
@@ -123,8 +124,8 @@ bool AwayMoves::send_away_in_equal_blocks() {
     return true;
 }
 
-// Sends away the tensors of equal blocks that correspond to the gap's tensor, each before the use that
-// corresponds to the gap's use.
+// Offloads the corresponding tensors of equal blocks, each in the gap before the use that corresponds to the
+// gap's use.
 void AwayMoves::send_twins(Gap gap) {
     const int producer = graph_.flat.producer[gap.tensor], user = profile_.op(gap.use);
     if (producer >= graph_.real_ops) return;
@@ -154,8 +155,8 @@ std::optional<RunProfile::AwayId> AwayMoves::any_away() {
     return std::nullopt;
 }
 
-// Whether updates on the host need the gap: a tensor that they read is away until the end, and a resident
-// that they update is away until it is first read.
+// Says whether updates on the host need the gap. A tensor that they read is away until the end. A resident
+// that they update is away until its first use.
 bool AwayMoves::must_be_away(RunProfile::AwayId id) const {
     const RunProfile::Away& away = profile_.aways()[id];
     if (graph_.is_new_there(away.tensor)) return profile_.events(away.tensor)[1] == away.use;
@@ -176,7 +177,7 @@ bool AwayMoves::keep_here() {
     return true;
 }
 
-// Closes all gaps of a resident, which then never leaves the device.
+// Closes all gaps of a resident, which then stays on the device.
 void AwayMoves::bring_home(const CopyGraph::Resident& resident) {
     for (const int version : {resident.first, resident.last})
         while (!profile_.aways_of(version).empty()) profile_.set_here(profile_.aways_of(version).front());
@@ -206,8 +207,8 @@ bool AwayMoves::away_to_rerun() {
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
 }
 
-// Draws a gap across the run in which the tensor is meant to be away. The tensor may still be on the device
-// during the run if a copy takes too long.
+// Draws a gap across the run in which the tensor should be away. If a copy takes too long, the tensor may
+// still be on the device during the run.
 std::optional<RunProfile::AwayId> AwayMoves::late_across(Node run) {
     for (int tries = 0; tries < kMostAwaySamples; ++tries) {
         const auto id = any_away();
@@ -254,7 +255,7 @@ bool AwayMoves::wait() {
     return true;
 }
 
-// Removes a wait, or replaces it by the next shorter one.
+// Removes a wait, or replaces it by the next shorter wait.
 bool AwayMoves::wait_less() {
     const auto longer = static_cast<std::size_t>(random_.below(graph_.waits.size()));
     for (std::size_t i = 0; i < graph_.waits.size(); ++i) {

@@ -1,11 +1,11 @@
-// The moves of the search with copies: the moves of runs (moves.h), and
+// The moves of the search with copies. They are the moves of runs (moves.h), and:
 //
-// - away: a tensor that is kept across a run goes to the host instead, drawn by its bytes * idle time. The
+// - away: a tensor that is kept across a run is offloaded instead. It is drawn by its bytes * idle time. The
 //   move may be made in all equal blocks, or with waits for the copies;
-// - here: a tensor that is away is kept;
-// - a rerun is removed, and the tensors that it made are away until their next use; or the reverse, a tensor
-//   that is away is made again instead;
-// - a run over the budget waits, so that copies can advance; a wait is removed or halved;
+// - here: a tensor that is away is kept instead;
+// - a rerun is removed, and its outputs are away until their next use; or the reverse: a tensor that is away
+//   is recomputed instead;
+// - a run over the budget waits, so that copies can progress; or a wait is removed or halved;
 // - compounds of these.
 #pragma once
 
@@ -22,20 +22,21 @@ class AwayMoves {
   public:
     using Node = RunProfile::Node;
 
-    /// All arguments must outlive the moves. `repeats` groups the ops of the problem; it may be null.
+    /// All arguments must outlive this object. `repeats` groups the ops of the problem; it may be null.
     AwayMoves(const CopyGraph& graph, RunProfile& profile, PlannedCopies& copies, Random& random,
               const Repeats* repeats);
 
-    /// Makes one random move. Returns false if nothing was changed or the move was given up halfway; the
-    /// caller must undo the changes of the profile in both cases. The copies are not settled afterwards.
+    /// Makes one random move. Returns false if nothing was changed or the move was abandoned; the caller must
+    /// undo the changes of the profile in both cases. The copies are not settled (PlannedCopies::settle)
+    /// afterwards.
     bool propose(const Acceptance& acceptance);
 
-    bool send_away_over();  ///< sends away a tensor that is kept across a run over the budget
+    bool send_away_over();  ///< offloads a tensor that is kept across a run over the budget
     bool send_away_in_equal_blocks();
     bool keep_here();
     bool rerun_to_away();
     bool away_to_rerun();
-    bool wait_for_copies();  ///< makes runs wait for the copies of a gap, which may be a new one
+    bool wait_for_copies();  ///< delays runs until the copies of a gap, which may be new, are done
     bool wait();
     bool wait_less();
 
@@ -63,7 +64,7 @@ class AwayMoves {
     Random& random_;
     const Repeats* repeats_;
     Moves moves_;
-    std::vector<int> leaving_;  ///< tensors that may leave
+    std::vector<int> leaving_;  ///< tensors that may be offloaded
 };
 
 }  // namespace rematlas::annealing

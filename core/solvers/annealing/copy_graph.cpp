@@ -10,12 +10,13 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kWaitLengths = 12;
-constexpr std::int64_t kLongestWait = 8;      // divisor of the time of the step
-constexpr std::int64_t kShareOfSmall = 200;   // divisor of all bytes that may leave
-constexpr std::int64_t kShareOfAdvised = 10;  // the same for tensors below `least_copy`
-constexpr std::int64_t kShareOfBudget = 16;   // divisor of the budget
+constexpr std::int64_t kLongestWait = 8;  // the longest wait is the step's time divided by this
+// Small tensors have at most all bytes that may be offloaded, divided by this.
+constexpr std::int64_t kShareOfSmall = 200;
+constexpr std::int64_t kShareOfAdvised = 10;  // as above, for tensors below `least_copy`
+constexpr std::int64_t kShareOfBudget = 16;   // small tensors have at most the budget divided by this
 
-/// Lists that can still be added to.
+/// Lists to which items can still be added.
 using Rows = std::vector<std::vector<std::int32_t>>;
 
 Rows rows_of(const Lists& lists) {
@@ -86,7 +87,7 @@ class CopyGraphBuilder {
 
     void place_updates() {
         graph_.host = host_updates(problem_, graph_.may_leave, chosen_);
-        graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // `home` included
+        graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // including `home`
         FlatGraph& flat = graph_.flat;
         for (const HostUpdates::Run& run : graph_.host.runs) {
             graph_.on_host[static_cast<std::size_t>(run.op)] = 1;
@@ -120,7 +121,8 @@ class CopyGraphBuilder {
         }
     }
 
-    /// Adds the residents that may leave, and all residents that ops of the optimizer update on the device.
+    /// Adds the residents that may be offloaded, and all residents that ops of the optimizer update on the
+    /// device.
     void add_residents() {
         const Graph& source = problem_.graph;
         std::vector<std::int32_t> version(source.tensors.size(), -1);
@@ -134,8 +136,8 @@ class CopyGraphBuilder {
             graph_.starts_on_host[t] = 1;
             graph_.flat.resident_bytes -= graph_.flat.bytes[t];
         };
-        // Tensors that other ops update (running statistics) have no versions, because reruns of these ops
-        // update nothing.
+        // Residents that other ops update (running statistics) get no versions, because reruns of these ops
+        // do not update them.
         for (const Op& op : source.ops)
             if (op.phase != Phase::optimizer)
                 for (const TensorId t : op.mutates) graph_.may_leave[t.index()] = 0;
@@ -172,7 +174,7 @@ class CopyGraphBuilder {
         finish();
     }
 
-    /// Adds the version of the resident that the op makes, and returns its tensor.
+    /// Adds the version of the resident that the op makes. Returns its tensor.
     std::int32_t update(OpId op, TensorId resident, std::int32_t before) {
         FlatGraph& flat = graph_.flat;
         const std::int32_t made = flat.tensor_count++;
@@ -192,8 +194,8 @@ class CopyGraphBuilder {
         return made;
     }
 
-    /// Makes the op run in place, so that the version before the update is gone afterwards: running out of
-    /// place takes more bytes than there are.
+    /// Forces the op to run in place, so that the old version does not exist after the update. Otherwise it
+    /// would take more bytes than there are.
     void forbid_old(std::int32_t op) {
         const std::int64_t much =
             std::accumulate(problem_.flat.bytes.begin(), problem_.flat.bytes.end(), std::int64_t{1});
@@ -201,8 +203,8 @@ class CopyGraphBuilder {
         updates_.back().second.saved += much;
     }
 
-    /// Adds the op that makes the residents. Its negative workspace cancels the bytes of its outputs, so
-    /// that its run takes no bytes of its own.
+    /// Adds the op that makes the residents. Its negative workspace cancels the bytes of its outputs, so its
+    /// run takes no bytes.
     void add_home(const std::vector<std::int32_t>& made) {
         FlatGraph& flat = graph_.flat;
         graph_.home = flat.op_count++;
@@ -219,7 +221,7 @@ class CopyGraphBuilder {
         outputs_.push_back(made);
     }
 
-    /// Writes the lists of the flat graph. An op that updates residents has only the in-place pairs of its
+    /// Writes the lists of the flat graph. An op that updates residents keeps only the in-place pairs of its
     /// updates, because an op runs in place with all of its pairs or with none.
     void finish() {
         FlatGraph& flat = graph_.flat;
@@ -244,8 +246,8 @@ class CopyGraphBuilder {
         for (const auto& [op, pair] : updates_) flat.recomputable[op] = 0;
     }
 
-    /// Adds the ops that wait. The longest wait is a part of the step, or of the longest copy if that takes
-    /// longer.
+    /// Adds the ops that wait. The longest wait is a fraction of the step's time, or of the longest copy's
+    /// time if that is greater.
     void add_waits() {
         FlatGraph& flat = graph_.flat;
         const std::int64_t shortest =
@@ -263,7 +265,7 @@ class CopyGraphBuilder {
         }
     }
 
-    /// The time of the longest copy, ns, and no more than a day.
+    /// Returns the time of the longest copy in ns, at most a day.
     std::int64_t longest_copy() const {
         std::int64_t most = 0;
         for (std::size_t t = 0; t < graph_.may_leave.size(); ++t)
@@ -279,8 +281,8 @@ class CopyGraphBuilder {
     const UpdateChoice& chosen_;
     CopyGraph graph_;
     Rows inputs_, outputs_;
-    std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;  ///< each op with the pair of an update,
-                                                                     ///< in the graph's order
+    /// Each op with the in-place pair of an update, in the graph's order.
+    std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;
 };
 
 }  // namespace
@@ -291,11 +293,11 @@ CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& o
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
     if (graph.home < 0) return runs;
-    // By version: the place at which it was last read or made. An update comes behind all ops that read the
-    // version before it.
+    // Per version of a tensor: the place of its last run that reads or makes it. An update comes behind all
+    // ops that read the version before the update.
     std::vector<std::int64_t> touched(static_cast<std::size_t>(graph.flat.tensor_count), -1);
     std::vector<std::pair<std::int64_t, std::int32_t>>
-        placed;  // each run has two places, so that updates fit between runs
+        placed;  // (place, op); runs have even places, so that updates fit in between
     const auto is_update = [&](std::int32_t op) {
         return op < graph.real_ops && problem.graph.ops[OpId(op)].phase == Phase::optimizer;
     };
@@ -338,13 +340,13 @@ CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequ
 
 namespace {
 
-/// A gap that ends at run `number` of the op, counted from 0, or at the end if `op` is -1.
+/// A gap that ends at the run `number` (counted from 0) of the op, or at the end of the step if `op` is -1.
 struct Gap {
     std::int32_t tensor = -1, op = -1, number = 0;
 };
 
-/// `start_of` with these gaps, too. The run that ends a gap may be missing, because its op is an update on
-/// the host: then `start_of` has made the gaps of the tensors that the update reads.
+/// As `start_of`, with the gaps `gaps` added. The run that ends a gap may be missing if its op is an update
+/// on the host. Then `start_of` has already made the gaps of the tensors that this update reads.
 CopyState start_with(const Problem& problem, const CopyGraph& graph, const RunSequence& runs,
                      std::span<const Gap> gaps) {
     CopyState start = start_of(problem, graph, runs);

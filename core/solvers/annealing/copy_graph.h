@@ -1,13 +1,13 @@
-// The graph as a search with copies sees it: the ops of the problem, and some more.
+// The graph for a search with copies: the ops of the problem, and additional ops.
 //
-// Some of the additional ops only wait. Where residents may leave the device, another op makes these
-// residents at the start of the step: from then on they are tensors like others, and they are results at the
-// end. An op that updates a resident makes a new *version* of it in place of the old one, so that no run
-// finds another value than in the graph's order.
+// Some of the additional ops only wait. If residents may be offloaded, another op ("home") makes these
+// residents at the start of the step. From then on they are treated as other tensors, and they are results at
+// the end. An op that updates a resident makes a new *version* of it in place of the old one. So every run
+// finds the values that it has in the graph's order.
 //
-// Updates that run on the host (host_updates.h) have no runs here. The tensors that they read are away at
-// the end. A resident that they update and that other ops read has no second version and is away at the
-// start.
+// Updates that run on the host (host_updates.h) have no runs in this graph. The tensors that they read are
+// away at the end of the step. A resident that such an update changes, and that other ops read, has no second
+// version and is away at the start.
 #pragma once
 
 #include <cstdint>
@@ -23,34 +23,37 @@
 namespace rematlas::annealing {
 
 struct CopyGraph {
-    FlatGraph flat;                        ///< the problem's ops, then the others
-    int real_ops = 0;                      ///< ops of the problem
-    int home = -1;                         ///< the op that makes residents and runs first, or -1
-    std::vector<std::int32_t> waits = {};  ///< ops that do nothing, each for half as long as the one before
+    FlatGraph flat;    ///< the problem's ops, then the additional ops
+    int real_ops = 0;  ///< number of ops of the problem
+    int home = -1;     ///< the op that makes residents and runs first; -1 if there is none
+    std::vector<std::int32_t> waits = {};  ///< ops that only take time, each half as long as the op before
 
-    // The following lists are by tensor.
-    std::vector<std::int32_t> real = {};  ///< the tensor of the problem that it is, or is a version of
+    // The following lists have an item per tensor.
+    std::vector<std::int32_t> real = {};  ///< the problem's tensor, or the resident that this is a version of
     std::vector<std::uint8_t> may_leave = {};
-    std::vector<std::uint8_t> starts_on_host = {};  ///< whether a copy is on the host from the start
-    std::vector<std::uint8_t> ends_on_host = {};    ///< whether it stays on the host after a gap to the end
+    std::vector<std::uint8_t> starts_on_host = {};  ///< whether the host has a copy from the start
+    /// Whether the tensor stays on the host after a gap that reaches the end of the step.
+    std::vector<std::uint8_t> ends_on_host = {};
 
-    // By the numbers of `resident`: the first and the last version of each resident that may leave or is
-    // updated. They may be the same.
+    // For each index in `resident`: the first and the last version of a resident that may be offloaded or is
+    // updated. They may be the same tensor.
     struct Resident {
         std::int32_t first = -1, last = -1;
     };
     std::vector<Resident> residents = {};
-    std::vector<std::int32_t> resident = {};  ///< by tensor: index into `residents`, or -1
+    /// By tensor: index into `residents`; -1 for other tensors.
+    std::vector<std::int32_t> resident = {};
 
-    // The following are empty if no op runs on the host.
+    // The following lists are empty if no op runs on the host.
     HostUpdates host = {};
-    std::vector<std::uint8_t> on_host = {};     ///< by op
-    std::vector<std::uint8_t> read_there = {};  ///< by tensor: an op on the host reads it, and it is away at
-                                                ///< the end
-    std::vector<std::uint8_t> dies_there = {};  ///< by tensor: the same, and it is no result of the problem
-    std::vector<std::uint8_t> new_there = {};   ///< by tensor: it is away until it is first read
+    std::vector<std::uint8_t> on_host = {};  ///< by op: whether it runs on the host
+    /// By tensor: an op on the host reads it, and it is away at the end.
+    std::vector<std::uint8_t> read_there = {};
+    /// By tensor: as `read_there`, and it is not a result of the problem.
+    std::vector<std::uint8_t> dies_there = {};
+    std::vector<std::uint8_t> new_there = {};  ///< by tensor: it is away until its first use
     std::vector<std::int32_t> starts_run =
-        {};  ///< by tensor: the run of `host` that begins after its copy, or -1
+        {};  ///< by tensor: index of the run in `host` that begins after its copy; -1 if none
 
     bool runs_there(std::int32_t op) const { return !host.runs.empty() && on_host[op]; }
     bool is_read_there(std::int32_t tensor) const { return !host.runs.empty() && read_there[tensor]; }
@@ -58,35 +61,36 @@ struct CopyGraph {
     bool is_new_there(std::int32_t tensor) const { return !host.runs.empty() && new_there[tensor]; }
 };
 
-/// Tensors that are too small to be worth a copy do not leave. These are the smallest tensors, as long as
-/// they hold together at most 1/200 of all bytes that may leave (1/10 for tensors below `links.least_copy`),
-/// and at most 1/16 of the budget. (If most tensors are below `least_copy`, copies of them may still be
-/// worth it.) `on_host` marks the updates that shall run on the host; those that cannot run there run on the
-/// device.
+/// Makes the graph. Small tensors may not be offloaded, because copies of them are not worth it. These are
+/// the smallest tensors that together have at most 1/200 of all bytes that may be offloaded (1/10 for tensors
+/// below `links.least_copy`), and at most 1/16 of the budget. (If most tensors are below `least_copy`, copies
+/// of them may still be worth it.) `on_host` marks the updates that should run on the host. Those that cannot
+/// run there run on the device.
 CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
-/// The runs of the problem's ops as the search takes them: `home` runs first, and ops that run on the host
-/// are left out. Ops of the optimizer run as soon as the tensors that they read and update are ready,
-/// because that frees a good part of the memory. Without `home` the runs stay as they are.
+/// Returns the problem's runs in the form of the search. `home` runs first. Ops that run on the host are left
+/// out. Ops of the optimizer run as soon as the tensors that they read and update are ready, because this
+/// frees much memory. If there is no `home`, returns the runs unchanged.
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// A run sequence with the gaps in which tensors are away.
+/// A run sequence with the gaps in which tensors are away from the device.
 struct CopyState {
     RunSequence runs;  ///< ops of the CopyGraph
-    /// Each gap is its tensor and the index of the run that ends it; the number of runs stands for the end.
+    /// For each gap: its tensor, and the index of the run that ends the gap. The number of runs as the index
+    /// means the end of the step.
     std::vector<std::pair<std::int32_t, std::int32_t>> aways;
 };
 
-/// `with_early_updates`, with the gaps that updates on the host need.
+/// As `with_early_updates`, with the gaps that updates on the host need.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// The same with all gaps of a schedule of the problem. A resident that the schedule moves lives on the
-/// host, whatever home the schedule gives it. The graph decides which ops run on the host, whatever the
-/// schedule does.
+/// As above, with all gaps of a schedule of the problem. A resident that the schedule copies lives on the
+/// host, whatever home it has in the schedule. The graph, not the schedule, decides which ops run on the
+/// host.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps);
 
-/// The same with all gaps of `state`. `state` belongs to `other`, a graph of the same problem in which no
-/// residents leave.
+/// As above, with all gaps of `state`. `state` must belong to `other`, a graph of the same problem in which
+/// no residents may be offloaded.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
                    const CopyState& state);
 

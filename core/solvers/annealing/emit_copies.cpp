@@ -50,7 +50,8 @@ class Emission {
     }
 
   private:
-    /// Whether the tensor really leaves in the gap, because the gap is long enough for its copies.
+    /// Says whether the tensor really leaves the device in the gap, because the gap is long enough for its
+    /// copies.
     bool is_gone(RunProfile::AwayId id) const {
         const RunProfile::Away& away = profile_.aways()[id];
         return away.tensor >= 0 && away.first != away.behind;
@@ -58,7 +59,7 @@ class Emission {
     TensorId real(int tensor) const { return TensorId(graph_.real[tensor]); }
     std::size_t place(Node run) const { return static_cast<std::size_t>(copies_.place(run)); }
 
-    /// The first gap that the tensor really leaves in; -1 where there is none.
+    /// Returns the first gap in which the tensor really leaves the device; -1 if there is none.
     RunProfile::AwayId first_gap(int tensor) const {
         RunProfile::AwayId first = -1;
         for (const RunProfile::AwayId id : profile_.aways_of(tensor)) {
@@ -68,7 +69,8 @@ class Emission {
         return first;
     }
 
-    /// Whether the resident lives on the host, because it leaves in some gap or is updated on the host.
+    /// Says whether the resident lives on the host, because it leaves the device in some gap or is updated on
+    /// the host.
     bool lives_on_host(int resident) const {
         return resident >= 0 && (graph_.is_new_there(graph_.residents[resident].first) ||
                                  first_gap(graph_.residents[resident].first) >= 0 ||
@@ -78,7 +80,7 @@ class Emission {
     void plan_out(RunProfile::AwayId planned) {
         const int tensor = profile_.aways()[planned].tensor;
         RunProfile::AwayId id = first_gap(tensor);
-        // A tensor that lives on the host is copied there, even if only at the end.
+        // A tensor that lives on the host is copied there, even if this happens only at the end.
         const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
                           profile_.away_before(tensor, RunProfile::kEnd) == planned;
         if (late) id = planned;
@@ -132,8 +134,8 @@ class Emission {
         if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);
     }
 
-    /// The op starts when the tensors that it reads are offloaded and the residents that it updates have had
-    /// their last use on the device.
+    /// Plans the op's start. It starts when the tensors that it reads are offloaded, and the residents that
+    /// it updates have had their last use on the device.
     void plan_host_run(const HostUpdates::Run& run) {
         std::size_t last = 0;
         for (const std::int32_t t : run.inputs) {
@@ -165,7 +167,7 @@ class Emission {
                 if (next < events.size() && profile_.is_use(t, events[next])) continue;
                 const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
                                                            [t](const auto& pair) { return pair.in == t; });
-                // The bytes of an updated resident stay: they hold its next version.
+                // The bytes of an updated resident are not freed, because they hold its next version.
                 const bool goes_on = graph_.resident[t] >= 0 && !graph_.is_new_there(t);
                 if (!taken && !goes_on) steps_.push_back(Step::free(TensorId(t)));
             }
@@ -175,9 +177,10 @@ class Emission {
     const CopyGraph& graph_;
     const RunProfile& profile_;
     const PlannedCopies& copies_;
-    std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;  ///< by place: tensors
-    std::vector<std::vector<std::int32_t>> host_runs_;                  ///< by place: ops
-    std::vector<std::uint8_t> goes_out_;  ///< by away: whether the tensor is offloaded before the gap
+    /// For each place in the sequence: tensors.
+    std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;
+    std::vector<std::vector<std::int32_t>> host_runs_;  ///< for each place in the sequence: ops
+    std::vector<std::uint8_t> goes_out_;  ///< by gap: whether the tensor is offloaded before the gap
     std::vector<int> last_offloads_, last_frees_;
     std::vector<Step> steps_;
     Homes homes_;

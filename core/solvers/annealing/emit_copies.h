@@ -1,4 +1,4 @@
-// Writes runs with gaps in which tensors are away as the steps of a schedule.
+// Writes runs, and the gaps in which tensors are away from the device, as the steps of a schedule.
 #pragma once
 
 #include <vector>
@@ -14,10 +14,10 @@ struct EmittedCopies {
 };
 
 /// Writes the steps in the order of the model, so that the bytes at each run are those of the profile.
-/// `simulate` says how long the steps take, and whether a step would touch a tensor that is being copied.
-/// The copies must be settled. A copy on the host is dropped after its last fetch. A resident that leaves
-/// lives on the host. If it is not away at the start or at the end, the step begins or ends with its copy.
-/// Cost: linear.
+/// `simulate` finds how long the steps take, and whether a step would touch a tensor that is being copied.
+/// The copies must be settled. A copy on the host is dropped after its last fetch. A resident that is away in
+/// any gap lives on the host. If it is not away at the start or at the end, the step begins or ends with a
+/// copy of it. Cost: linear.
 EmittedCopies emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies);
 
 }  // namespace rematlas::annealing

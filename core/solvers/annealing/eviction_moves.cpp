@@ -1,11 +1,11 @@
-// Which tensor a move evicts.
+// The moves of class Moves that choose a tensor to evict.
 #include "core/solvers/annealing/moves.h"
 
 namespace rematlas::annealing {
 namespace {
 
-constexpr int kMostGapSamples = 100;   // tensors looked at to find some that are kept across a given run
-constexpr double kInPlaceShare = 0.3;  // of the evictions at a run that might be in place
+constexpr int kMostGapSamples = 100;   // most tensors that are tried to find some that are kept across a run
+constexpr double kInPlaceShare = 0.3;  // share of the evictions at a run that could be in place
 
 }  // namespace
 
@@ -14,7 +14,8 @@ bool Moves::evict_over() {
     return evict_at(profile_.over_run(random_.below(static_cast<std::size_t>(profile_.over_count()))));
 }
 
-// A third of the draws are uniform, so that no candidate is out of reach.
+// Returns the number of candidates of a draw. A third of the draws have one candidate, so that no candidate
+// is out of reach.
 int Moves::tournament_size() {
     return random_.below(3) == 0 ? 1 : 2 + random_.below(8);
 }
@@ -28,7 +29,7 @@ double Moves::eviction_time(int tensor, Node before) const {
     return time;
 }
 
-// Draws a gap across the run: a tensor that is kept during the run.
+// Draws a gap across the run, in which a tensor is kept during the run.
 std::optional<Moves::Gap> Moves::gap_across(Node run) {
     if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -38,7 +39,7 @@ std::optional<Moves::Gap> Moves::gap_across(Node run) {
         const int tensor = evictable_[random_.below(evictable_.size())];
         const auto events = profile_.events(tensor);
         const std::size_t at = profile_.first_at_or_after(tensor, run);
-        // An event at the run itself needs the tensor there.
+        // If the run is itself an event of the tensor, it needs the tensor.
         if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at]))
             continue;
         --wanted;
@@ -58,8 +59,8 @@ bool Moves::evict_at(Node run) {
     return gap && evict_gap(gap->tensor, gap->use);
 }
 
-// Evicts the inputs that the op can write over, as far as they are kept behind the run. Returns false if
-// none is kept there or an eviction fails.
+// Evicts the inputs that the op can write over, if they are kept after the run. Returns false if none of them
+// is kept, or if an eviction fails.
 bool Moves::run_in_place(Node run) {
     bool changed = false;
     evicts_alone_ = false;

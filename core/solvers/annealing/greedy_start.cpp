@@ -21,11 +21,11 @@ class Decoder {
 
   private:
     struct TensorState {
-        std::int32_t alive_at = -1;   ///< index in alive_, -1: not on the device
-        std::int32_t pins = 0;        ///< pending runs that need it
-        std::uint32_t next_user = 0;  ///< index in users: the first whose first run is still to come
-        float worth = 0;              ///< bytes / cost: the higher, the more evicting it pays
-        bool stale = true;            ///< worth must be computed again
+        std::int32_t alive_at = -1;   ///< index in alive_; -1 if not on the device
+        std::int32_t pins = 0;        ///< number of pending runs that need it
+        std::uint32_t next_user = 0;  ///< index in users of the first user that has not run yet
+        float worth = 0;              ///< bytes / cost; a tensor with a higher value is evicted first
+        bool stale = true;            ///< `worth` must be computed again
     };
     struct Frame {
         int op;
@@ -51,8 +51,8 @@ class Decoder {
     const GreedyRule rule_;
     const Deadline& deadline_;
     std::int64_t held_;
-    int now_ = 0;    ///< op whose first run comes next
-    int done_ = -1;  ///< op whose first run came last
+    int now_ = 0;    ///< op whose first run is next
+    int done_ = -1;  ///< op whose first run was last
     std::vector<TensorState> tensors_;
     std::vector<int> alive_;  ///< tensors on the device that may be evicted
     std::vector<Frame> frames_;
@@ -79,8 +79,8 @@ std::optional<RunSequence> Decoder::decode() {
     return std::move(runs_);
 }
 
-// Goes depth first through the missing inputs. The stack is explicit, because a chain of evicted ops may be
-// long.
+// Runs the op after its missing inputs, which are made depth first. The stack is explicit, because a chain of
+// evicted ops may be long.
 bool Decoder::run_with_inputs(int first) {
     frames_.assign(1, {first, 0});
     while (!frames_.empty()) {
@@ -93,8 +93,8 @@ bool Decoder::run_with_inputs(int first) {
                 frames_.push_back({producer, 0});
                 continue;
             }
-            // A tensor that cannot be made again was dropped too early: it is kept after all, though that may
-            // be over the budget.
+            // A tensor that cannot be recomputed was dropped too early. It is kept after all, even if this
+            // exceeds the budget.
             if (tensors_[tensor].alive_at < 0) bring(tensor);
             ++tensors_[tensor].pins;
             ++frame.next_input;
@@ -125,7 +125,7 @@ bool Decoder::run(int op) {
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);
     unpin_inputs(op);
-    // An output that only a pending run needs stays: that run pins it before anything else is made.
+    // An output that only a pending run needs is not dropped. That run pins it before anything else is made.
     if (frames_.empty())
         for (const int t : graph_.outputs[op])
             if (is_dead(t)) drop(t);
@@ -146,7 +146,8 @@ void Decoder::make_room(std::int64_t bytes) {
     }
 }
 
-// Costs are kept between evictions and refreshed for the winner only: those of the others change slowly.
+// Chooses the tensor to evict. Costs are kept between evictions, and only the cost of the winner is updated,
+// because the others change slowly.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {
@@ -236,7 +237,7 @@ void Decoder::drop(int tensor) {
     touch_users(tensor);
 }
 
-// The tensors that are made from this one become cheaper or dearer to make again.
+// Marks the costs of the tensors that are made from this tensor as outdated, because it was dropped or made.
 void Decoder::touch_users(int tensor) {
     if (!rule_.with_ancestors) return;
     for (const int user : graph_.users[tensor])
@@ -254,8 +255,8 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found) {
     using enum GreedyRule::Distance;
-    // The rules that are cheapest to compute come first, so that a large graph has an answer before the
-    // others are tried.
+    // The rules that are computed fastest come first, so that a large graph has an answer before the others
+    // are tried.
     constexpr GreedyRule kRules[] = {{linear, false},     {square_root, false}, {linear, true},
                                      {square_root, true}, {ignored, true},      {ignored, false}};
     Candidate best = std::move(fallback);

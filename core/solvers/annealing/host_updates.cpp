@@ -82,8 +82,8 @@ class Finder {
                                            [&](OpId other) { return mutates(other, t); });
     }
 
-    /// Whether the tensor is a mark: it has no bytes and says that an op has read a tensor that is updated
-    /// later. A mark is copied only because an op on the host waits for it.
+    /// Says whether the tensor is a mark. A mark has no bytes. It says that an op has read a tensor that is
+    /// updated later. A mark is only copied because an op on the host waits for it.
     bool is_mark(TensorId t) const { return flat_.bytes[t.index()] == 0 && allowed_[t]; }
 
     const Graph& graph_;
@@ -92,7 +92,7 @@ class Finder {
     const UpdateChoice& chosen_;
     const IdVector<TensorId, char> allowed_, ends_there_;
     IdVector<TensorId, std::vector<OpId>>
-        touching_;  ///< required ops that read or update it, in the graph's order
+        touching_;  ///< per tensor: required ops that read or update it, in the graph's order
 };
 
 }  // namespace

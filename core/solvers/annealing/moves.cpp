@@ -7,12 +7,13 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostPullDepth = 200;       // of reruns for reruns
-constexpr std::size_t kMostPulled = 400;  // an eviction that reruns more is of no use and slow to take back
-constexpr int kLongestHop = 30;           // runs that a shifted run passes at most
-constexpr int kMostFollowers = 20;        // depth of neighbours that follow a shifted run
+constexpr int kMostPullDepth = 200;       // longest chain of reruns that need each other
+constexpr std::size_t kMostPulled = 400;  // an eviction with more reruns is useless and slow to undo
+constexpr int kLongestHop = 30;           // most runs that a shifted run passes
+constexpr int kMostFollowers = 20;        // longest chain of neighbours that follow a shifted run
 constexpr double kFollows = 0.8;          // probability that a neighbour follows
-constexpr std::size_t kMovesAnExchange = 1000;  // an exchange takes as long as some hundred other moves
+// One in this many moves is an exchange, because exchanges are slow.
+constexpr std::size_t kMovesAnExchange = 1000;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -97,9 +98,9 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
     if (!graph_.recomputable[op] || may_not_run_again(op, user)) return false;
-    // A use right behind the tensor's own run leaves no gap to free.
+    // A use right after the tensor's own run leaves no gap.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
-    // The time of the runs that the rerun replaces.
+    // The time of the runs that the rerun makes superfluous.
     const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
     if (evicts_alone_ && replaced == 0) limit_time(profile_.excess_between(last, user, graph_.bytes[tensor]));
     plan_.clear();
@@ -112,8 +113,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
 }
 
 // Plans a run of the op right before another run, after reruns of the inputs that are not kept until then.
-// The profile is not changed yet: most plans take too long whatever memory they save, and this is seen long
-// before a plan is complete.
+// Does not change the profile yet, because most plans are given up as too slow before they are complete.
 bool Moves::plan_rerun(int op, Node before, int depth) {
     planned_time_ += graph_.time[op];
     given_up_ = profile_.time() + planned_time_ > most_time_;
@@ -137,7 +137,8 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
     return true;
 }
 
-// The time of the run and of the runs that only it needs, ns; 0 if the run serves anything but the user.
+// Returns the time of the run and of the runs that only this run needs, in ns. Returns 0 if the run also
+// serves other runs than `user`.
 std::int64_t Moves::time_served(Node run, Node user, int depth) const {
     if (depth >= kMostPullDepth || !serves_only(run, user)) return 0;
     const int op = profile_.op(run);
@@ -165,7 +166,7 @@ bool Moves::serves_only(Node run, Node user) const {
 }
 
 bool Moves::prefers_keeping(int tensor, Node last_event, Node before) {
-    if (profile_.is_new(last_event)) return true;  // made or used by this very move
+    if (profile_.is_new(last_event)) return true;  // made or used by the current move
     const bool fits = profile_.most_between(last_event, before) + graph_.bytes[tensor] <= profile_.budget();
     return random_.chance(fits ? 0.8 : 0.2);
 }
@@ -207,13 +208,13 @@ void Moves::remove_cascade(Node first) {
             const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
             if (!queued && profile_.is_useless(server)) waiting.push_back(server);
         }
-        // A run that was useless when it was queued may have become the only one of a required op since.
+        // A run that was useless when it was queued may now be the only run of a required op.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
 }
 
-// A change that pays in one block pays in equal blocks, too. If it is made in one block alone, the others
-// still hold the peak.
+// Makes an exchange in all equal blocks. A change that is good in one block is good in equal blocks, too. If
+// it were made in only one block, the other blocks would still have the peak.
 bool Moves::exchange_in_equal_blocks() {
     const std::optional<Node> rerun = removable_rerun();
     if (!rerun || repeats_->group[profile_.op(*rerun)] < 0) return false;
@@ -231,7 +232,7 @@ bool Moves::exchange_in_equal_blocks() {
     return true;
 }
 
-// Removes the last rerun of each op that corresponds to this one in an equal block.
+// For each op that corresponds to this op in an equal block, removes its last rerun.
 void Moves::remove_twins(int op) {
     for (const int twin : repeats_->alike[repeats_->group[op]]) {
         const auto runs = profile_.runs_of(twin);
@@ -242,8 +243,8 @@ void Moves::remove_twins(int op) {
     }
 }
 
-// Evicts the tensor in the gap, then the corresponding tensors of equal blocks before the corresponding
-// uses.
+// Evicts the tensor in the gap. Then evicts the corresponding tensors of equal blocks before the
+// corresponding uses.
 void Moves::evict_twins(Gap gap) {
     const int producer = graph_.producer[gap.tensor];
     const Node user = profile_.events(gap.tensor)[gap.use];
@@ -266,7 +267,7 @@ void Moves::evict_twins(Gap gap) {
     }
 }
 
-// The gap that ends with the first run of a user.
+// Returns the gap of the tensor that ends with the first run of `user`.
 std::optional<Moves::Gap> Moves::gap_before(int tensor, int user) const {
     const auto events = profile_.events(tensor);
     for (std::size_t at = 1; at < events.size(); ++at)
@@ -305,7 +306,8 @@ Moves::Node Moves::move(Node run, Node target) {
     return moved;
 }
 
-// Shifts a run together with its neighbours, because each shift alone may hold more memory than it frees.
+// Shifts a run together with its neighbours, because the shift of a single run may hold more memory than it
+// frees.
 bool Moves::shift_group() {
     const Node run = random_run();
     if (run == RunProfile::kNone) return false;
@@ -317,7 +319,7 @@ bool Moves::shift_group() {
     return true;
 }
 
-// Moves the runs that made the inputs of this run to right before it.
+// Moves the runs that made the inputs of this run so that they come right before it.
 void Moves::bring_makers(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int input : graph_.inputs[profile_.op(run)]) {
@@ -328,7 +330,7 @@ void Moves::bring_makers(Node run, int depth) {
     }
 }
 
-// Moves the next runs that read the outputs of this run to right behind it.
+// Moves the next runs that read the outputs of this run so that they come right after it.
 void Moves::bring_users(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int output : graph_.outputs[profile_.op(run)]) {
@@ -341,8 +343,8 @@ void Moves::bring_users(Node run, int depth) {
     }
 }
 
-// Draws the place that the run may go to: beside an event of an input, right before the next event of an
-// output, or some places away.
+// Draws a new place for the run: beside an event of an input, right before the next event of an output, or
+// some places away.
 std::optional<Moves::Node> Moves::shift_target(Node run) {
     const int op = profile_.op(run);
     const auto inputs = graph_.inputs[op];
@@ -370,13 +372,14 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
-// Whether the place right before a run is behind the boundary's run. For any other run than the boundary's,
-// the answer holds for the run itself, too.
+// Says whether the place right before the run `before` is after the boundary's run. If `before` is not the
+// boundary's run, the answer also holds for `before` itself.
 bool Moves::is_behind_boundary(Node before) const {
     return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
 }
 
-// The first run behind the boundary that reads the tensor before it is made there; kNone where there is none.
+// Returns the first run after the boundary that reads the tensor, unless the tensor is made again between the
+// boundary and that run; kNone if there is none.
 Moves::Node Moves::first_reader_behind(int tensor) const {
     const auto events = profile_.events(tensor);
     const std::size_t at =
@@ -386,8 +389,8 @@ Moves::Node Moves::first_reader_behind(int tensor) const {
     return is_read ? events[at] : RunProfile::kNone;
 }
 
-// Whether the boundary forbids a run of the op right before the run `before`: the op runs on that side
-// already, or `before` is behind the boundary and an output of the op has been read there.
+// Says whether the boundary forbids a run of the op right before the run `before`. It does if the op already
+// runs on that side, or if `before` is after the boundary and an output of the op was read there before.
 bool Moves::may_not_run_again(int op, Node before) const {
     if (graph_.boundary < 0) return false;
     const bool behind = is_behind_boundary(before);
@@ -401,8 +404,8 @@ bool Moves::may_not_run_again(int op, Node before) const {
            });
 }
 
-// Whether a run of the op right before the run `before` would read, behind the boundary, a tensor that is
-// made there later.
+// Says whether a run of the op right before the run `before` would be after the boundary and read a tensor
+// that is made again there later.
 bool Moves::would_read_old_copy(int op, Node before) const {
     if (graph_.boundary < 0 || !is_behind_boundary(before)) return false;
     const auto inputs = graph_.inputs[op];
@@ -413,8 +416,8 @@ bool Moves::would_read_old_copy(int op, Node before) const {
     });
 }
 
-// Whether the run may go to the place right before `target`: the place is another one, the op has its inputs
-// there, and the uses of the run's outputs still find them made.
+// Says whether the run may be moved to the place right before `target`. The place must be another one, the op
+// must have its inputs there, and the run's outputs must still be made before their uses.
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
     const int op = profile_.op(run);
@@ -434,7 +437,8 @@ bool Moves::can_move(Node run, Node target) const {
     for (const int t : graph_.outputs[op]) {
         const std::size_t at = profile_.index_of(t, run);
         const auto events = profile_.events(t);
-        // Moving past a use is allowed when an earlier run serves it, but not behind a boundary.
+        // Moving past a use is allowed if an earlier run makes the tensor for it, but not in graphs with a
+        // boundary.
         if ((at == 0 || graph_.boundary >= 0) && at + 1 < events.size() &&
             profile_.is_use(t, events[at + 1]) && profile_.before(events[at + 1], target))
             return false;

@@ -1,15 +1,18 @@
-// The moves of the search: edits of a run sequence that keep it executable, whatever they do to its memory.
+// The moves of the search. A move edits a run sequence and keeps it executable, whatever it does to the
+// memory.
 //
-// - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that
-//   needs; runs that serve nothing any more are removed;
-// - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
-// - shift a run: the same op at another place (this changes the order of ops that run once, as well),
-//   alone or with the makers of what it reads, or the users of what it makes, one after another;
-// - compounds of these: make room where a removal went over the budget, or spend the room that an eviction
+// - evict a gap: a tensor is no longer kept until a use; instead its producer, and what it needs, are rerun
+//   right before the use. Runs that have become useless are removed;
+// - remove a rerun: the earlier copy is kept instead. Runs that were only needed for this rerun are removed,
+//   too;
+// - shift a run: the op runs at another place (this also changes the order of ops that run once). It is
+//   shifted alone, or with the makers of its inputs, or with the users of its outputs;
+// - compounds of these: make room after a removal that exceeded the budget, or use the room that an eviction
 //   made;
-// - in all equal blocks at once: a rerun is removed, then a tensor evicted, in each block that has them.
+// - in all equal blocks at once: in each block a rerun is removed, then a tensor is evicted.
 //
-// Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes wins.
+// Candidates are drawn by tournaments: of a few random candidates, the one with the best ratio of time to
+// bytes wins.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +26,8 @@
 
 namespace rematlas::annealing {
 
-/// The cost up to which a move is of use: the time of the sequence after the move may be at most `time`, and
-/// higher by `time_per_byte` for each byte of excess that the move saved. Times are in ns.
+/// The cost that a move may have. The time of the sequence after the move may be at most `time`, plus
+/// `time_per_byte` for each byte of excess that the move saved. Times are in ns.
 struct Acceptance {
     std::int64_t time = std::numeric_limits<std::int64_t>::max();
     double time_per_byte = 0;
@@ -34,25 +37,26 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All arguments must outlive the moves. Without `repeats` no move is made in equal blocks. The run of
-    /// `first_op`, where there is one, stays before all others.
+    /// All arguments must outlive this object. Without `repeats` no move is made in equal blocks. The run of
+    /// `first_op`, if that is not -1, stays before all other runs.
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
           int first_op = -1);
 
-    /// Makes one random move, from a mix that depends on whether the profile is over its budget. Returns
-    /// false if nothing was changed, or if the move was given up halfway because the caller would not accept
-    /// it. The caller must undo the changes of the profile in both cases.
+    /// Makes one random move. The mix of moves depends on whether the profile exceeds its budget. Returns
+    /// false if nothing was changed, or if the move was abandoned because the caller would not accept it. The
+    /// caller must undo the changes of the profile in both cases.
     bool propose(const Acceptance& acceptance = {});
 
-    // The parts, each returning whether it changed anything.
+    // The parts of moves. Each returns whether it changed anything.
     bool evict_gap(int tensor,
-                   std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
+                   std::size_t use);  ///< `use`: an index into events(tensor), of a use after another event
     bool evict_at(Node run);          ///< evicts a tensor that is kept across a run
-    bool run_in_place(Node run);      ///< evicts the inputs that it could write over if they were not kept
+    bool run_in_place(Node run);      ///< evicts kept inputs so that the run can write over them
     bool evict_somewhere();
     bool remove_rerun();
     std::optional<Node> removable_rerun();
-    void remove_cascade(Node run);  ///< also removes runs that only it needed; `run` must be removable
+    /// Also removes runs that were needed only for it; `run` must be removable.
+    void remove_cascade(Node run);
     bool shift(Node run);
     bool exchange_in_equal_blocks();
 
@@ -98,16 +102,16 @@ class Moves {
     Random& random_;
     const Repeats* repeats_;
     const int first_op_;
-    std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
+    std::vector<int> evictable_;        ///< tensors that have bytes and whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     Acceptance acceptance_;
-    std::int64_t most_time_ = 0;     ///< longest sequence that the current eviction may lead to, ns
-    std::vector<int> plan_;          ///< ops that the current eviction reruns, in order
-    std::int64_t planned_time_ = 0;  ///< of these runs and those that wait for them, less the replaced runs,
-                                     ///< ns
+    std::int64_t most_time_ = 0;  ///< longest time of the sequence after the current eviction, ns
+    std::vector<int> plan_;       ///< ops that the current eviction reruns, in order
+    /// Time of these runs and of the pending ones, minus the replaced runs, ns.
+    std::int64_t planned_time_ = 0;
     std::uint32_t plan_count_ = 0;
-    std::vector<std::uint32_t> planned_;  ///< by op: the last plan that reruns it
-    std::vector<std::uint32_t> kept_;     ///< by tensor: the last plan for which it is kept
+    std::vector<std::uint32_t> planned_;  ///< by op: number of the last plan that reruns it
+    std::vector<std::uint32_t> kept_;     ///< by tensor: number of the last plan in which it is kept
     bool given_up_ = false;               ///< the current move takes too long
     bool evicts_alone_ = false;           ///< the current move is one eviction
 };

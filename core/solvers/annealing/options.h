@@ -1,4 +1,5 @@
-// Options of the annealing, which are those of the solver atlas, and their JSON form for configuration files.
+// Options of the annealing, which are the options of the solver atlas, and their JSON form in configuration
+// files.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 namespace rematlas {
 
 struct AnnealingOptions {
-    std::uint64_t seed = 0;         ///< added to the seed of the limits
-    std::uint64_t max_moves = 0;    ///< the search stops after so many moves and not before; 0: no such
-                                    ///< limit
+    std::uint64_t seed = 0;  ///< added to the seed of the limits
+    /// Most moves; if set, the search does not end early for lack of progress; 0: no limit.
+    std::uint64_t max_moves = 0;
     int first_cycle = 40'000;       ///< moves of the first annealing cycle
-    double cycle_growth = 1.5;      ///< each cycle is longer by this factor
+    double cycle_growth = 1.5;      ///< each cycle has this many times the moves of the cycle before
     double start_temperature = 1;   ///< in mean times of one rerun
     double end_temperature = 0.01;  ///< in mean times of one rerun
 };

@@ -1,12 +1,12 @@
-// The price of a byte over the budget in a walk that is to stay near the budget.
+// The price of a byte over the budget, for a search that should stay near the budget.
 #pragma once
 
 #include <algorithm>
 
 namespace rematlas::annealing {
 
-/// The price rises while too few states are within the budget and falls while too many are (strategic
-/// oscillation: Glover 1977), so that the walk stays near the boundary, where the best schedules are.
+/// The price rises while too few states are within the budget, and falls while too many are (strategic
+/// oscillation: Glover 1977). So the search stays near the limit of the budget, where the best schedules are.
 class Penalty {
   public:
     double value() const { return value_; }

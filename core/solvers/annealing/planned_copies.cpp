@@ -59,7 +59,7 @@ void PlannedCopies::read_clock() {
     }
 }
 
-// Lists the gaps by place, so that nothing has to be sorted.
+// Lists the gaps for each place in the sequence, so that nothing has to be sorted.
 void PlannedCopies::collect() {
     const auto aways = profile_.aways();
     gone_.assign(aways.size(), kFarOff);
@@ -104,7 +104,7 @@ void PlannedCopies::plan_out() {
             at = std::max(at, event + 1);
             while (at < starts_.size() && starts_[at] < free) ++at;
             if (at < starts_.size()) gone_[id] = static_cast<std::int64_t>(at);
-            // Later gaps of the tensor need the copy, too.
+            // Later gaps of the tensor need this copy, too.
             for (const RunProfile::AwayId later : profile_.aways_of(profile_.aways()[id].tensor))
                 if (later != id) gone_[later] = std::max(gone_[later], gone_[id]);
         }
@@ -116,9 +116,9 @@ void PlannedCopies::run_there(std::int32_t run, std::int64_t copied) {
         host_end_ = std::max(host_end_, copied) + graph_.host.runs[static_cast<std::size_t>(run)].time;
 }
 
-// The start of a copy back that takes `time` alone and is done at `end`. It is slower while a copy out is
-// under way. `outs`: the number of copies out that begin before `end`. It never rises between calls, because
-// copies back are placed from the last one to the first.
+// Returns the start of a copy back that ends at `end`. The copy takes `time` if nothing is copied out
+// meanwhile, and is slower during copies out. `outs`: the number of copies out that begin before `end`. It
+// never rises from call to call, because copies back are placed from the last one to the first.
 std::int64_t PlannedCopies::back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const {
     if (slower_beside_ <= 1 || time <= latency_) return end - time;
     double left = static_cast<double>(time - latency_), at = static_cast<double>(end);

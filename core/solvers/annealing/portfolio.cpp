@@ -17,25 +17,25 @@ namespace rematlas::annealing {
 
 namespace {
 
-// A hot cycle finds another arrangement, and a cool one improves the details of the present one. Which of
-// them helps depends on the graph, so they take turns.
+// A hot cycle finds another arrangement; a cool cycle improves the details of the current one. Which of them
+// helps depends on the graph, so they alternate.
 constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
-constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer moves starts less hot
+constexpr double kMovesToCool = 100;  // per op; a cycle with fewer moves starts at a lower heat
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
-// Now and then a cycle goes out from another order: the first one may lead nowhere. In large graphs a cycle
-// is too short to make up for it.
+// Some cycles start from another order of ops, because the first order may lead nowhere. In large graphs a
+// cycle is too short for this.
 constexpr int kMostOpsReordered = 300;
 constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
-constexpr double kRaceShare = 0.5;  // of the time or the moves: after it the best lane goes on alone
-// All lanes run so many rounds before the worse half is dropped: at first a start that fits is ahead of one
+constexpr double kRaceShare = 0.5;  // share of the time or the moves; then the best lane continues alone
+// All lanes run this many rounds before the worse half is dropped. At first a start that fits is ahead of one
 // that does not, whatever they lead to.
 constexpr std::size_t kRoundsTogether = 2;
 
-/// A sequence that runs every required op once, in a random order: depth first, with the ops and the inputs
-/// of each op shuffled.
+/// Makes a sequence that runs every required op once, in a random order: depth first, with the ops and the
+/// inputs of each op shuffled.
 class RandomOrder {
   public:
     RandomOrder(const FlatGraph& graph, Random& random)
@@ -62,7 +62,7 @@ class RandomOrder {
     std::vector<std::uint8_t> seen_;
 };
 
-/// The annealers that one thread takes turns with, one for each start.
+/// The annealers of one thread, one for each start. The thread runs them in turn.
 class Lanes {
   public:
     Lanes(const Candidate& start, std::int64_t budget)
@@ -72,7 +72,7 @@ class Lanes {
     std::size_t size() const { return lanes_.size(); }
     Annealer& operator[](std::size_t lane) { return *lanes_[lane]; }
 
-    /// Keeps the first `first` annealers and the best `kept` of the others, and drops the rest.
+    /// Keeps the first `first` annealers and the best `kept` of the others. Drops the rest.
     void keep(std::size_t kept, std::size_t first = 0) {
         std::stable_sort(
             lanes_.begin() + static_cast<std::ptrdiff_t>(first), lanes_.end(),
@@ -80,7 +80,7 @@ class Lanes {
         for (; lanes_.size() > first + kept; lanes_.pop_back()) merge(*lanes_.back());
     }
 
-    /// The best of all annealers, including those that were dropped.
+    /// Returns the best result of all annealers, including those that were dropped.
     PortfolioResult result() {
         for (const auto& lane : lanes_) merge(*lane);
         return std::move(result_);
@@ -98,15 +98,15 @@ class Lanes {
     PortfolioResult result_;
 };
 
-// A thread ends after `kPatience` times the moves that it took to find its best schedule. That schedule
-// counts as found after `kCyclesToFind` first cycles or `kCoolingsToFind` coolings at the earliest, and a
-// schedule counts as better when its time is less by the share `kBetter`.
+// A thread ends after `kPatience` times the moves that it took to find its best schedule. These count as at
+// least `kCyclesToFind` first cycles and `kCoolingsToFind` coolings. A schedule only counts as better if its
+// time is less by the share `kBetter`.
 constexpr double kPatience = 5;
 constexpr double kCyclesToFind = 20;
 constexpr double kCoolingsToFind = 20;
 constexpr double kBetter = 1e-5;
 
-constexpr double kTrialShare = 0.25;  // of the first cycle: enough to see which trials come to fit
+constexpr double kTrialShare = 0.25;  // share of the first cycle that shows which trials will fit
 constexpr std::size_t kTrialsKept = 2;
 
 class Portfolio {
@@ -118,15 +118,15 @@ class Portfolio {
     PortfolioResult run();
 
   private:
-    /// What one thread has done.
+    /// The state of one thread.
     struct Worker {
         int id = 0;
         std::uint64_t seed = 0;
-        double started = 0;       ///< share of the time that was over when the thread began
-        std::uint64_t lanes = 0;  ///< number of lanes that were started so far
+        double started = 0;       ///< share of the time that was over when the thread started
+        std::uint64_t lanes = 0;  ///< number of lanes that were started
         std::uint64_t moves = 0;
         Candidate best{};            ///< the last schedule that was better than the one before by `kBetter`
-        std::uint64_t found_at = 0;  ///< moves until `best` was found
+        std::uint64_t found_at = 0;  ///< number of moves until `best` was found
     };
 
     PortfolioResult work(int worker);
@@ -149,7 +149,7 @@ class Portfolio {
     const AnnealingOptions& options_;
     const Deadline& deadline_;
     std::mutex mutex_;
-    Candidate shared_;  ///< best of all so far, for reports; under the mutex
+    Candidate shared_;  ///< best schedule of all threads so far, for reports; under the mutex
     std::atomic<bool> reached_ = false;
 };
 
@@ -234,7 +234,7 @@ bool Portfolio::has_stagnated(const Worker& worker) const {
     return static_cast<double>(worker.moves) >= kPatience * found;
 }
 
-// Returns false if this was the last cycle.
+// Runs one cycle of a lane. Returns false if it was the last cycle.
 bool Portfolio::run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
                           Worker& worker) {
     const std::uint64_t moves = next_cycle(planned, worker.moves, worker.started);
@@ -264,8 +264,8 @@ bool Portfolio::publish(int worker, const Candidate& found) {
         if (found.better_than(shared_, task_.budget)) shared_ = found;
         if (worker == 0 && task_.report) task_.report(shared_);
     }
-    // Under a limit of moves the other threads go on, so that their results do not depend on which thread
-    // was first.
+    // With a limit on the moves, the other threads continue, so that their results do not depend on which
+    // thread was first.
     return !own && (options_.max_moves > 0 || !reached_);
 }
 
@@ -274,8 +274,8 @@ double Portfolio::heat_of(std::size_t cycle, std::uint64_t moves) const {
     return kHeats[cycle % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
 }
 
-// A cycle is worth little before it has cooled, so the last one is cut to the moves that are left, or that
-// the time is likely to allow.
+// Returns the number of moves of the next cycle. A cycle is of little use before it has cooled. So the last
+// cycle is shortened to the moves that are left, or that the remaining time probably allows.
 std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double started) const {
     const std::uint64_t moves = static_cast<std::uint64_t>(planned);
     if (options_.max_moves > 0)
@@ -283,7 +283,7 @@ std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double s
     const double now = deadline_.fraction();
     if (done == 0 || now <= started) return moves;
     const double left = static_cast<double>(done) / (now - started) * (1 - now);
-    // If the time after this cycle is too short for another one, this cycle takes it all.
+    // If the time after this cycle is too short for another cycle, this cycle takes all of it.
     return left < 2 * planned ? static_cast<std::uint64_t>(left) + 1 : moves;
 }
 

@@ -1,4 +1,4 @@
-// The random numbers of the search: small, fast and the same on every machine.
+// A random number generator for the search: small, fast and the same on every machine.
 #pragma once
 
 #include <cmath>
@@ -32,12 +32,12 @@ class Random {
         return result;
     }
 
-    /// Uniform in [0, n); n must be positive.
+    /// Returns a uniform number in [0, n); n must be positive.
     int below(std::size_t n) {
         return static_cast<int>(((bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a uniform number in (0, 1].
     double unit() { return static_cast<double>((bits() >> 11) + 1) * 0x1.0p-53; }
 
     bool chance(double p) { return unit() <= p; }

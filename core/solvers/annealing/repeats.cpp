@@ -16,7 +16,7 @@ void collect_ops(const BlockForest& blocks, BlockId id, std::vector<std::int32_t
     for (const BlockId child : blocks[id].children) collect_ops(blocks, child, ops);
 }
 
-/// By class: the ops of each block.
+/// For each class of equal blocks: the ops of each block.
 using Classes = std::map<int, std::vector<std::vector<std::int32_t>>>;
 
 void collect_outermost(const BlockForest& blocks, BlockId id, Classes& classes) {

@@ -1,4 +1,4 @@
-// Which ops of equal blocks correspond to each other: the layers of a transformer, the units of a stage.
+// Finds which ops of equal blocks correspond to each other, for example in the layers of a transformer.
 //
 //     const Repeats repeats = repeats_of(problem.graph);
 //     for (const int twin : repeats.alike[repeats.group[op]]) ...
@@ -12,8 +12,9 @@
 namespace rematlas::annealing {
 
 struct Repeats {
-    std::vector<std::int32_t> group;               ///< per op; -1: it is in no block that has an equal
-    std::vector<std::vector<std::int32_t>> alike;  ///< per group: its ops, one a block, in the graph's order
+    std::vector<std::int32_t> group;  ///< per op: its group; -1 if its block has no equal
+    /// Per group: its ops, one in each block, in the graph's order.
+    std::vector<std::vector<std::int32_t>> alike;
 };
 
 /// Matches the outermost blocks that have equals (see `decompose`) op by op. Cost: near linear.

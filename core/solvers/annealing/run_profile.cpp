@@ -96,8 +96,9 @@ bool RunProfile::alive_before(int tensor, Node run) const {
     return at > 0 && at < events_[tensor].size() && is_use(tensor, events_[tensor][at]);
 }
 
-// Visits the blocks strictly between two runs. `whole` gets the id of each block that is between as a whole.
-// `part` gets the id of a block at an end, with its first slot and the slot behind its last one.
+// Visits the runs strictly between two runs. `whole` is called with the id of each block whose runs are all
+// in between. `part` is called with the id of a block at an end, its first slot, and the slot after its last
+// one.
 template <class Whole, class Part>
 void RunProfile::visit(Node after_run, Node before_run, const Whole& whole, const Part& part) const {
     const Position from = after(after_run);
@@ -183,7 +184,7 @@ void RunProfile::undo() {
         if (edit.op < 0) {
             do_remove(edit.node);
         } else {
-            // Removed nodes are handed out again last in, first out, so the run gets its old handle back.
+            // The node that was removed last is reused first, so the run gets its old handle back.
             [[maybe_unused]] const Node node = do_insert(edit.op, edit.successor);
             assert(node == edit.node);
         }
@@ -219,8 +220,8 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     const std::vector<Away> cut = close_across(op, before_run);
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
     if (has_edges(before_run)) shift_edges(before_run, run);
-    // The new run holds the tensors that are alive before it and its own bytes. An output whose old value is
-    // alive there is counted twice, until the loop below takes one of them back.
+    // The new run holds the tensors that are alive before it, and its own bytes. If an old value of an output
+    // is alive there, the output is counted twice until the loop below corrects it.
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = first_at_or_after(t, run);
@@ -313,7 +314,7 @@ void RunProfile::measure_most(int id) {
     blocks_[id].most = most;
 }
 
-// A block that was and is within the budget need not be counted again.
+// Marks a block for counting. A block that was and is within the budget need not be counted again.
 void RunProfile::unsettle(int id) {
     Block& block = blocks_[id];
     if (block.unsettled || (block.over == 0 && block.most + block.offset <= budget_)) return;
@@ -347,8 +348,8 @@ void RunProfile::measure_excess(int id) const {
     block.unsettled = false;
 }
 
-// Whether a run writes over its input depends on the event that follows it, so it is looked at again when
-// that changes.
+// Updates whether the run of the event before `event` is in place. This depends on the input's next event,
+// which has changed.
 void RunProfile::update_in_place_before(int tensor, std::size_t event) {
     if (event == 0) return;
     const Node run = events_[tensor][event - 1];

@@ -1,24 +1,24 @@
-// The incremental memory profile: a run sequence that can be edited run by run, its exact memory kept up to
-// date.
+// An incremental memory profile: a run sequence that can be edited run by run, with its exact memory kept up
+// to date.
 //
 //     RunProfile profile(graph, budget, keep_all_sequence(graph));
 //     profile.insert(op, before);      // rerun op right before another run
 //     profile.remove(node);
 //     profile.undo();                  // back to the last commit()
 //
-// Lifetimes are those of `cost_of`: between two consecutive events of a tensor (runs of its producer, uses,
-// the end for results) it is alive if and only if the second event is a use; at its own events it is always
-// counted. Hence an edit changes memory only on the gaps it splits or joins.
+// Lifetimes are those of `cost_of`. The events of a tensor are the runs of its producer, its uses, and for
+// results the end. Between two consecutive events a tensor is alive if and only if the second event is a use.
+// At its own events it is always counted. So an edit changes memory only in the gaps that it splits or joins.
 //
-// In a gap before a use a tensor may also be *away*, with a copy on the host (`set_away`). Its bytes are
-// then not counted during some of the runs in the gap. The caller, who knows how long copies take, says
-// which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all others:
-// a new use is served by the copy on the host, and a new run of the producer makes the copy needless.
+// In a gap before a use, a tensor may also be *away*: offloaded, with a copy on the host (`set_away`). Its
+// bytes are then not counted during some runs of the gap. The caller knows how long copies take, and sets
+// which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all others. A
+// new use reads the copy from the host. A new run of the producer makes the copy unnecessary.
 //
-// The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and
-// its excess, so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those
-// between, unless these come over the budget. Cost of an edit: O(tensors of the op * (block size + number of
-// blocks)).
+// The runs are stored in blocks of some dozens. A block has an offset that is added to the memory of all its
+// runs, its maximum, and its excess. So an edit changes the runs of the blocks at the ends of a gap, and only
+// the headers of the blocks in between, unless these exceed the budget. Cost of an edit: O(tensors of the op
+// * (block size + number of blocks)).
 #pragma once
 
 #include <cstdint>
@@ -33,107 +33,110 @@ namespace rematlas::annealing {
 
 class RunProfile {
   public:
-    /// Handle of a run; stays valid until the run is removed, and is given back by undoing the removal.
+    /// The handle of a run. It is valid until the run is removed, and again after the removal is undone.
     using Node = std::int32_t;
-    static constexpr Node kEnd = 0;  ///< the end of the step, which uses all results; the last event of each
+    /// The end of the step, which uses all results; the last event of each result.
+    static constexpr Node kEnd = 0;
     static constexpr Node kNone = -1;
 
     /// `runs` must be executable. The graph must outlive the profile.
     RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<const std::int32_t> runs);
 
-    /// Starts again from another sequence, or with another budget. Forgets the journal.
+    /// Starts again from another sequence, with another budget. Forgets the journal.
     void reset(std::int64_t budget, std::span<const std::int32_t> runs);
 
-    // What the sequence costs.
+    // The cost of the sequence.
     std::int64_t time() const { return time_; }
-    /// Sum over the runs of the bytes above the budget. Cost: the blocks near the budget that were touched
-    /// since it was last asked for.
+    /// Returns the sum over the runs of their bytes above the budget. Cost: linear in the runs of the blocks
+    /// near the budget that were changed since the last call.
     std::int64_t excess() const {
         settle();
         return excess_;
     }
     std::int64_t peak() const;  ///< cost: O(number of blocks)
     std::int64_t budget() const { return budget_; }
-    std::int64_t memory(Node run) const;         ///< bytes held while it runs
-    std::int64_t memory_before(Node run) const;  ///< bytes held right before it; of kEnd: at the end
+    std::int64_t memory(Node run) const;         ///< bytes held during the run
+    std::int64_t memory_before(Node run) const;  ///< bytes held right before the run; for kEnd, at the end
     RunSequence sequence() const;
 
     // The runs.
     std::size_t size() const { return size_; }
     int op(Node run) const { return places_[run].op; }  ///< -1 for kEnd
-    Node next(Node run) const;                          ///< kEnd after the last
-    Node previous(Node run) const;                      ///< kNone before the first; of kEnd: the last
+    Node next(Node run) const;                          ///< kEnd for the last run
+    Node previous(Node run) const;                      ///< kNone for the first run; for kEnd, the last run
     bool before(Node a, Node b) const { return key(a) < key(b); }
-    bool in_place(Node run) const { return places_[run].in_place; }  ///< and this saves bytes
+    /// Whether it is in place and this saves bytes.
+    bool in_place(Node run) const { return places_[run].in_place; }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
-    std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
-    int over_count() const {                                      ///< runs above the budget
+    std::span<const Node> repeated() const { return repeated_; }  ///< runs of all ops that run twice or more
+    int over_count() const {                                      ///< number of runs above the budget
         settle();
         return over_;
     }
-    Node over_run(int k) const;  ///< the k-th of them, in order; cost: O(number of blocks + block size)
+    Node over_run(int k) const;  ///< the k-th of these runs; cost: O(number of blocks + block size)
 
     // The events of a tensor, in order.
     std::span<const Node> events(int tensor) const { return events_[tensor]; }
     bool is_use(int tensor, Node event) const { return places_[event].op != graph_.producer[tensor]; }
-    std::size_t index_of(int tensor, Node event) const;  ///< `event` must be one of the tensor's
+    std::size_t index_of(int tensor, Node event) const;  ///< `event` must be an event of the tensor
     std::size_t first_at_or_after(int tensor,
-                                  Node run) const;  ///< index in events(); their number if there is none
-    bool alive_before(int tensor, Node run) const;  ///< on the device right before `run`
+                                  Node run) const;  ///< index in events(); the number of events if none
+    bool alive_before(int tensor, Node run) const;  ///< whether it is on the device right before `run`
 
-    /// Most bytes held by the runs strictly between two; 0 when there are none.
+    /// Returns the most bytes held by any run strictly between `after` and `before`; 0 if there are none.
     std::int64_t most_between(Node after, Node before) const;
 
-    /// An upper bound on the fall of the excess if the runs strictly between two hold `bytes` less: the sum
-    /// over these runs of the bytes that they are over the budget, up to `bytes` each. Cost: O(number of
-    /// blocks + block size).
+    /// Returns an upper bound on how much the excess falls if each run strictly between `after` and `before`
+    /// holds `bytes` less: the sum over these runs of their bytes above the budget, each at most `bytes`.
+    /// Cost: O(number of blocks + block size).
     std::int64_t excess_between(Node after, Node before, std::int64_t bytes) const;
 
-    /// No output of the run is used before it is made again, and its op need not run here.
+    /// Says whether no output of the run is used before it is made again, and the op need not run here.
     bool is_useless(Node run) const;
 
-    /// Each input has an event before `before`, and the op may run (again).
+    /// Says whether each input has an event before `before`, and the op may run (again).
     bool can_insert(int op, Node before) const;
-    /// The outputs that are used after the run have an earlier run to come from, and a required op keeps one
-    /// run.
+    /// Says whether the run may be removed: outputs that are used after the run must have an earlier run, and
+    /// a required op must keep one run.
     bool can_remove(Node run) const;
 
-    /// Both keep the sequence executable when the matching can_ is true. `shift` inserts an op that may run
-    /// only once before it removes its other run, so that rule is the caller's.
+    /// Insert and remove a run. The sequence stays executable if `can_insert` or `can_remove` is true. The
+    /// caller may break the rule about ops that run only once: a move inserts such an op at its new place
+    /// before it removes its old run.
     Node insert(int op, Node before);
     void remove(Node run);
 
-    // The gaps in which tensors are away.
+    // The gaps in which tensors are away from the device.
     struct Away {
-        int tensor = -1;   ///< -1: the id is free
-        Node use = kNone;  ///< the use that ends the gap
-        /// The tensor is not on the device during the runs from `first` until right before `behind`. If
-        /// `behind` is kNone, the gap reaches the end, and the tensor is away at the end, too.
+        int tensor = -1;   ///< -1 if the id is free
+        Node use = kNone;  ///< use that ends the gap
+        /// The tensor is not on the device from the run `first` until right before `behind`. If `behind` is
+        /// kNone, the gap reaches the end of the step, and the tensor is also away at the end.
         Node first = kNone, behind = kNone;
         bool operator==(const Away&) const = default;
     };
     using AwayId = std::int32_t;
-    std::span<const Away> aways() const { return aways_; }  ///< by id
+    std::span<const Away> aways() const { return aways_; }  ///< index: id
     std::span<const AwayId> aways_of(int tensor) const { return aways_of_[tensor]; }
-    AwayId away_before(int tensor, Node use) const;  ///< -1: it is not away there
-    /// Opens a gap before `use`, a use of the tensor before which the tensor is not away. The bytes still
+    AwayId away_before(int tensor, Node use) const;  ///< -1 if the tensor is not away there
+    /// Marks the tensor as away before `use`, a use before which it is not away yet. The tensor's bytes still
     /// count until `move_away`.
     AwayId set_away(int tensor, Node use);
     void set_here(AwayId away);
-    /// Sets the runs during which the tensor is away. Both places must be behind the first event of the gap;
-    /// `behind` must not be behind the use, and `first` not behind `behind`.
+    /// Sets the runs during which the tensor is away. `first` and `behind` must come after the first event of
+    /// the gap. `behind` must not come after the use, and `first` not after `behind`.
     void move_away(AwayId away, Node first, Node behind);
 
-    /// All runs in order, without kEnd.
+    /// Returns all runs in order, without kEnd.
     void list_runs(std::vector<Node>& runs) const;
 
-    /// Forgets how to undo what was done so far.
+    /// Makes all edits permanent: they can no longer be undone.
     void commit();
-    /// Back to the last commit.
+    /// Undoes all edits since the last commit.
     void undo();
-    /// Number of edits since the last commit.
+    /// Returns the number of edits since the last commit.
     std::size_t edits() const { return journal_.size() + touched_.size(); }
-    /// True when `run` was inserted after the last commit.
+    /// Says whether `run` was inserted after the last commit.
     bool is_new(Node run) const { return places_[run].born == commit_count_; }
 
   private:
@@ -143,8 +146,8 @@ class RunProfile {
         std::int32_t op = -1;
         std::int32_t block = 0;
         std::int32_t slot = 0;
-        std::int32_t repeated_at = -1;  ///< index in repeated_
-        std::uint32_t born = 0;         ///< commit count at its insertion
+        std::int32_t repeated_at = -1;  ///< index in `repeated_`; -1 if it is not there
+        std::uint32_t born = 0;         ///< value of `commit_count_` at its insertion
         bool in_place = false;
     };
     struct Block {
@@ -153,14 +156,14 @@ class RunProfile {
         std::int64_t excess = 0;
         std::int32_t over = 0;
         std::int32_t count = 0;
-        bool unsettled = false;  ///< excess and over are out of date
+        bool unsettled = false;  ///< whether `excess` and `over` are out of date
     };
     struct Edit {
         Node node;
-        std::int32_t op;  ///< -1: it was inserted
+        std::int32_t op;  ///< -1 if the node was inserted
         Node successor;
     };
-    /// The place of a run. A range of runs excludes its last position.
+    /// The position of a run. A range of runs does not include its last position.
     struct Position {
         std::int32_t rank, slot;
     };
@@ -221,21 +224,21 @@ class RunProfile {
     const FlatGraph& graph_;
     std::int64_t budget_ = 0;
     std::int64_t time_ = 0;
-    // Several edits touch the same blocks, so the bytes above the budget are counted only when they are
-    // asked for.
+    // Several edits may change the same blocks, so the bytes above the budget are only counted when they are
+    // needed.
     mutable std::int64_t excess_ = 0;
     mutable std::int32_t over_ = 0;
     mutable std::vector<std::int32_t> unsettled_;  ///< block ids
     std::size_t size_ = 0;
     std::int64_t end_memory_ = 0;  ///< bytes of residents and results
 
-    std::int32_t capacity_ = 64;  ///< most runs in a block
-    std::vector<Place> places_;   ///< by node; the first is kEnd
+    std::int32_t capacity_ = 64;  ///< greatest number of runs in a block
+    std::vector<Place> places_;   ///< by node; node 0 is kEnd
     std::vector<Node> free_nodes_;
-    mutable std::vector<Block> blocks_;  ///< by block id; the first is kEnd's and never used
+    mutable std::vector<Block> blocks_;  ///< by block id; block 0 belongs to kEnd and is never used
     std::vector<std::int32_t> free_blocks_;
     std::vector<std::int32_t> order_;  ///< block ids in order
-    std::vector<std::int32_t> rank_;   ///< the inverse
+    std::vector<std::int32_t> rank_;   ///< the inverse of `order_`
     std::vector<std::int64_t> memory_;
     std::vector<Node> block_nodes_;
 
@@ -244,16 +247,15 @@ class RunProfile {
     std::vector<Node> repeated_;
 
     std::vector<std::int64_t> own_bytes_;     ///< by op: outputs and workspace
-    std::vector<std::int64_t> saved_;         ///< by op: what its in-place pairs save together
-    std::vector<std::uint8_t> overwritable_;  ///< by tensor: the input of some in-place pair
+    std::vector<std::int64_t> saved_;         ///< by op: bytes that its in-place pairs save together
+    std::vector<std::uint8_t> overwritable_;  ///< by tensor: whether it is the input of an in-place pair
     std::vector<Away> aways_;
     std::vector<AwayId> free_aways_;
     std::vector<std::vector<AwayId>> aways_of_;  ///< by tensor
-    std::vector<std::int32_t> edges_;            ///< by node: how many aways begin or end there
-    std::vector<Away> committed_;                ///< by id: the gap at the last commit, if it was touched
-                                                 ///< since
+    std::vector<std::int32_t> edges_;            ///< by node: how many gaps begin or end there
+    std::vector<Away> committed_;  ///< by id: the gap at the last commit, if it was touched since
     std::vector<AwayId> touched_;
-    std::vector<std::uint8_t> is_touched_;  ///< by id
+    std::vector<std::uint8_t> is_touched_;  ///< by id: whether the gap was touched
     std::vector<Edit> journal_;
     std::uint32_t commit_count_ = 1;
 };

@@ -1,4 +1,4 @@
-// Which block each run of a profile lies in, and where.
+// The part of RunProfile that assigns runs to blocks and slots.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -8,8 +8,8 @@
 namespace rematlas::annealing {
 namespace {
 
-// An edit of a gap touches about two blocks run by run, and the headers of all blocks between them. The sum
-// is least near the square root.
+// Returns the best size of a block. An edit of a gap changes the runs of about two blocks, and the headers of
+// all blocks between them. The sum is least near the square root of the number of runs.
 std::int32_t block_capacity(std::size_t runs) {
     const double balanced = 1.2 * std::sqrt(static_cast<double>(runs));
     return std::clamp(static_cast<std::int32_t>(balanced), 16, 160);
@@ -45,7 +45,7 @@ void RunProfile::reset(std::int64_t budget, std::span<const std::int32_t> runs) 
 }
 
 void RunProfile::load(std::span<const std::int32_t> runs) {
-    // Blocks start two thirds full: room for insertions without an early split.
+    // Blocks start two thirds full, so that there is room for insertions without an early split.
     const int fill = std::max(1, capacity_ * 2 / 3);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (i % fill == 0) new_block(order_.size());
@@ -109,7 +109,7 @@ int RunProfile::new_block(std::size_t at_rank) {
 }
 
 void RunProfile::drop_block(int id) {
-    if (blocks_[id].unsettled) measure_excess(id);  // it is empty and has no excess any more
+    if (blocks_[id].unsettled) measure_excess(id);  // the block is empty now, so its excess becomes 0
     const std::size_t at = static_cast<std::size_t>(rank_[id]);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(at));
     for (std::size_t rank = at; rank < order_.size(); ++rank) rank_[order_[rank]] = static_cast<int>(rank);

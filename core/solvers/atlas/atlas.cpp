@@ -27,25 +27,25 @@ namespace {
 using annealing::PortfolioResult;
 
 // Shares of the time limit.
-constexpr double kStartShare = 0.3;         // for more starts when one fits already
-constexpr double kPublishedShare = 0.05;    // that each published solver may take
-constexpr double kRotorShare = 0.15;        // the same of rotor, which needs it on long chains only
-constexpr double kBlockShare = 0.3;         // that the blocks' answer may take
-constexpr double kBoundShare = 0.1;         // that the quick bound may take
-constexpr double kMemoryProofShare = 0.05;  // that a proof may take that nothing fits
-constexpr double kProofShare = 1.0 / 3;     // that the bounds which take as long as the search may take
-constexpr double kTightProofShare = 0.1;    // the same where no start fits: they hardly settle it there
-constexpr double kDescentShare = 0.25;      // for memory alone, where no start fits
-constexpr double kHintShare = 0.1;          // for how low schedules can go, where nothing fits
-constexpr double kReportStep = 0.01;        // between reports without news
+constexpr double kStartShare = 0.3;         // for more starts if one fits already
+constexpr double kPublishedShare = 0.05;    // for each published solver
+constexpr double kRotorShare = 0.15;        // for rotor, which needs more time on long chains only
+constexpr double kBlockShare = 0.3;         // for the answer by blocks
+constexpr double kBoundShare = 0.1;         // for the quick bound
+constexpr double kMemoryProofShare = 0.05;  // for a proof that no schedule fits
+constexpr double kProofShare = 1.0 / 3;     // for bounds that take as long as the search
+constexpr double kTightProofShare = 0.1;    // the same if no start fits: the bounds rarely decide such a case
+constexpr double kDescentShare = 0.25;      // for the least memory, if no start fits
+constexpr double kHintShare = 0.1;          // for the least peak that can be found, if no schedule fits
+constexpr double kReportStep = 0.01;        // between reports without a new schedule
 
 constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 constexpr std::int64_t kMostOpsProved = 1000;
-constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
+constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // time of search per op before the proof
 constexpr std::uint64_t kSeedStride = 1'000'003;
 constexpr std::size_t kMostStarts = 3;
-constexpr int kTightTrials = 12;  // from the step without reruns, where no start fits
+constexpr int kTightTrials = 12;  // trials from the step without reruns, if no start fits
 
 /// One call of the solver.
 class AtlasSearch {
@@ -108,11 +108,11 @@ class AtlasSearch {
     const double gap_ = std::max(limits_.gap, kOptimalGap);
     const annealing::Repeats repeats_;
     Incumbent best_;
-    std::vector<Candidate> starts_;  ///< of different times, best first
+    std::vector<Candidate> starts_;  ///< starts with different times, best first
     std::uint64_t legs_ = 0;         ///< number of annealings so far
 };
 
-// Keeps the best few starts, because another one than the best may be nearer to the best schedule.
+// Keeps the best few starts, because a start that is not the best may be nearer to the best schedule.
 void AtlasSearch::offer_start(Candidate candidate) {
     best_.offer(candidate);
     const auto same = [&](const Candidate& other) { return other.time == candidate.time; };
@@ -122,7 +122,8 @@ void AtlasSearch::offer_start(Candidate candidate) {
     if (starts_.size() > kMostStarts) starts_.pop_back();
 }
 
-// Rotor is optimal on chains, and its basin may be out of reach of the annealing; the others cost little.
+// Starts from the answers of published solvers. Rotor is optimal on chains, and the annealing may not reach
+// its schedule from other starts. The other solvers cost little time.
 void AtlasSearch::start_from_published() {
     const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
                                                  make_chen_sqrt(), make_revolve()};
@@ -141,13 +142,13 @@ void AtlasSearch::start_from(const Solver& solver, double share) {
         offer_start(Candidate::of(graph_, *std::move(runs)));
 }
 
-// Where the budget is tight and there are many blocks, choices for whole blocks lead to schedules that the
-// annealing of single runs does not reach.
+// Starts from the answer of rockmate. If the budget is tight and there are many blocks, choices for whole
+// blocks lead to schedules that annealing of single runs does not reach.
 void AtlasSearch::start_from_blocks() {
     if (!is_over() && is_sequence_of_blocks(problem_)) start_from(*make_rockmate(), kBlockShare);
 }
 
-// The bound comes after the starts, so that a large graph has an answer first.
+// Computes the quick bound. This comes after the starts, so that a large graph gets an answer first.
 void AtlasSearch::find_bound() {
     if (deadline_.passed()) return;
     const auto time = std::min<std::chrono::nanoseconds>(share_of(limits_.time, kBoundShare), kLongestBound);
@@ -158,9 +159,9 @@ void AtlasSearch::find_bound() {
     best_.report();
 }
 
-// If no start fits, the search minimizes the memory first and the time afterwards. Where hardly any schedule
-// fits, annealing for both at once finds nothing. Where many fit, it finds better schedules than this start
-// leads to, so the annealing goes on from the step without reruns as well.
+// If no start fits, searches for the least memory first and for time afterwards. If hardly any schedule fits,
+// annealing for both at once finds nothing. If many schedules fit, annealing for both finds better ones than
+// this start leads to. So the annealing also continues from the step without reruns.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
     Limits limits = limits_;
@@ -169,7 +170,8 @@ void AtlasSearch::descend() {
     offer_start(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
 
-// A good schedule makes the proof short, and the proof may bring a better one.
+// Computes a bound that takes as long as the search. A good schedule makes this proof short, and the proof
+// may find a better schedule.
 void AtlasSearch::prove(double share) {
     if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
@@ -182,7 +184,7 @@ void AtlasSearch::prove(double share) {
     if (bound.runs.empty()) return;
     const Candidate read_back = Candidate::of(graph_, bound.runs);
     best_.offer(read_back);
-    // The schedule is fast and over the budget. A schedule that is as fast and fits may not be far.
+    // This schedule is fast but exceeds the budget. A schedule that is as fast and fits may be near it.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
         anneal(read_back, share_of(limits_.time, share / 2));
 }
@@ -212,7 +214,8 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
     best_.settle(std::move(result.best));
 }
 
-/// The answer if the budget is below the proven bound. Telling how low this solver can go is worth a moment.
+/// Makes the answer if the budget is below the proven bound. A short search finds how low a peak this solver
+/// can reach.
 Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
                              const Limits& limits) {
     Limits brief = limits;

@@ -12,26 +12,26 @@ using annealing::CopyGraph;
 using annealing::CopyState;
 
 constexpr double kCopyRaceShare =
-    0.5;  // of the time that is left at its start: after it the best lane goes on alone
-constexpr double kFirstRoundShare = 0.4;  // of the race
-constexpr int kProbeMoves = 1000;         // moves
+    0.5;  // share of the race in the time left at its start; then the best lane continues alone
+constexpr double kFirstRoundShare = 0.4;  // share of the first round in the race
+constexpr int kProbeMoves = 1000;         // moves that measure the time of a move
 
 constexpr double kCopyPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
-constexpr double kMovesToCoolCopies = 100;  // for each op: a cycle with fewer moves starts less hot
+constexpr double kMovesToCoolCopies = 100;  // per op; a cycle with fewer moves starts at a lower heat
 constexpr double kLeastCopyHeat = 0.03;
 constexpr std::uint64_t kLaneSeedStride = 0x9e3779b97f4a7c15u;
 constexpr double kCopyPatience =
-    5;  // times the moves to the best answer, after which nothing better is hoped for
+    5;  // the race ends after this many times the moves that the best answer took to find
 constexpr double kLeastCycles = 40;
 
 constexpr double kFirstParts[] = {0.92, 0.84,
-                                  0.76};  // of the best time at the start, by which the host is done
+                                  0.76};  // parts of the best time after which the host must be done
 constexpr double kFirstStepDown = 0.04;
 constexpr double kLeastStepDown = 0.004;
 constexpr std::size_t kCyclesToCatchUp = 2;
 
-/// The time of all updates on the host, which run one after the other.
+/// Returns the total time of all updates on the host, which run one after the other.
 Nanoseconds time_on_host(const CopyGraph& graph) {
     std::int64_t time = 0;
     for (const annealing::HostUpdates::Run& run : graph.host.runs) time += run.time;
@@ -104,7 +104,8 @@ void CopyRace::run(const RaceTask& task) {
         for (Lane& lane : lanes_)
             if (!run_cycle(*lane, round)) return;
         const bool last = is_decided(started);
-        // Two to the end of the race: the one that is behind may have more to gain.
+        // At least two lanes remain until the end of the race, because the one that is behind may improve
+        // more.
         keep_the_best(last ? 1 : std::max<std::size_t>((lanes_.size() + 1) / 2, 2));
         if (last && std::exchange(plain_again, false)) task.plain_again(*this);
         if (task.on_host) step_towards_less(*task.on_host);
@@ -113,8 +114,8 @@ void CopyRace::run(const RaceTask& task) {
     }
 }
 
-/// The moves of each lane in the first cycle. On a large step they are fewer than the options say, so that
-/// the first round takes only a part of the race.
+/// Returns the moves of each lane in the first cycle. For a large step these are fewer than the options say,
+/// so that the first round takes only a part of the race.
 double CopyRace::first_cycle() const {
     const double most = options_.first_cycle;
     if (options_.max_moves > 0 || most <= kProbeMoves) return most;
@@ -126,7 +127,7 @@ double CopyRace::first_cycle() const {
                       double{kProbeMoves}, most);
 }
 
-/// Returns false if this was the last cycle.
+/// Runs one cycle of a lane. Returns false if it was the last cycle.
 bool CopyRace::run_cycle(CopyAnnealer& lane, std::size_t round) {
     auto moves = static_cast<std::uint64_t>(planned_);
     if (options_.max_moves > 0)
@@ -164,8 +165,8 @@ bool CopyRace::has_stagnated() const {
     return static_cast<double>(incumbent_.moves) > kCopyPatience * least;
 }
 
-/// Begins a lane from the best answer, with updates on the host that are done by this part of the answer's
-/// time.
+/// Adds a lane that starts from the best answer. The lane's updates on the host are done after the part
+/// `part` of the answer's time.
 void CopyRace::share_with_host(const HostChoice& choice, double part) {
     if (!incumbent_.best) return;
     shared_from_ = incumbent_.best->time;
@@ -176,7 +177,8 @@ void CopyRace::share_with_host(const HostChoice& choice, double part) {
     add(shared_.back(), annealing::start_of(problem_, shared_.back(), incumbent_.best->steps));
 }
 
-/// Begins one more lane, with fewer updates on the host. The step is smaller if the last one gained nothing.
+/// Adds a lane with fewer updates on the host. If the last such lane gained nothing, the step to fewer
+/// updates is halved.
 void CopyRace::step_towards_less(const HostChoice& choice) {
     if (is_over() || !incumbent_.best || step_ < kLeastStepDown) return;
     if (shared_from_ && incumbent_.best->time >= *shared_from_) step_ /= 2;

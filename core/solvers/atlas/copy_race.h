@@ -1,12 +1,13 @@
-// Lanes of the search with copies: annealers from several starts share the time, and ever fewer go on.
+// A race of annealers in the search with copies. The annealers ("lanes") begin from several starts and share
+// the time. After each round, only the better ones continue.
 //
 //     CopyRace race(problem, budget, limits, options, deadline, incumbent);
 //     race.add(graph, state);
 //     race.run({.on_host = &choice});
 //
-// Where updates may run on the host, each lane anneals one choice of the updates that do. New lanes begin
-// from the best answer, with choices that the host finishes earlier. The steps to earlier times become ever
-// smaller where they gain nothing.
+// If updates may run on the host, each lane anneals with one choice of the updates that do. New lanes start
+// from the best answer, with choices that the host finishes earlier. How much earlier is halved each time
+// nothing was gained.
 #pragma once
 
 #include <deque>
@@ -21,19 +22,19 @@
 
 namespace rematlas {
 
-/// The best schedule so far of all parts of the search.
+/// The best schedule so far of all lanes and starts.
 class CopyIncumbent {
   public:
     CopyIncumbent(const Progress& progress, const Deadline& deadline)
         : progress_(progress), deadline_(deadline) {}
 
-    /// Takes the schedule if it is the best so far, and returns whether it is.
+    /// Takes the schedule if it is the best so far. Returns whether it was taken.
     bool offer(const Solution& found);
     void take(annealing::CopyAnnealer& lane);
 
     std::optional<Solution> best;
-    std::optional<annealing::CopyState> state;  ///< of the last lane that had the best answer
-    std::optional<Bytes> smallest;              ///< the least peak that was found, while there is no answer
+    std::optional<annealing::CopyState> state;  ///< state of the last lane that had the best answer
+    std::optional<Bytes> smallest;              ///< least peak found; only set while there is no answer
     std::uint64_t moves = 0, found_at = 0;
 
   private:
@@ -44,23 +45,23 @@ class CopyIncumbent {
 class CopyRace;
 
 struct RaceTask {
-    /// The choices of updates that run on the host; null: no update may.
+    /// Chooses the updates that run on the host; null if none may.
     const HostChoice* on_host = nullptr;
-    /// Adds another start without copies, when the race is decided; empty: there is none.
+    /// Called once the race is decided; may add another start without copies. May be empty.
     std::function<void(CopyRace& race)> plain_again = {};
-    Nanoseconds least_time = {};  ///< no answer takes less
+    Nanoseconds least_time = {};  ///< a lower bound on the time of all answers
 };
 
 class CopyRace {
   public:
-    /// All must outlive it.
+    /// All arguments must outlive the race.
     CopyRace(const Problem& problem, Bytes budget, const Limits& limits, const AnnealingOptions& options,
              const Deadline& deadline, CopyIncumbent& incumbent);
 
     /// Adds a lane, unless its updates on the host alone take as long as the best answer. `graph` must
     /// outlive the race.
     void add(const annealing::CopyGraph& graph, const annealing::CopyState& state);
-    /// Runs the lanes until the time is over, or no better answer is hoped for.
+    /// Runs the lanes until the time is over or nothing better is expected.
     void run(const RaceTask& task);
 
   private:
@@ -83,11 +84,11 @@ class CopyRace {
     CopyIncumbent& incumbent_;
     const annealing::Repeats repeats_;
     std::vector<Lane> lanes_;
-    std::size_t begun_ = 0;                    ///< lanes that were begun so far
-    std::deque<annealing::CopyGraph> shared_;  ///< of lanes with a choice of updates on the host
-    std::optional<Nanoseconds> shared_from_;   ///< the best time when the last of these began
-    double step_;         ///< the part of the best time by which the next one is to be better
-    double planned_ = 0;  ///< moves of a lane in a cycle
+    std::size_t begun_ = 0;                    ///< number of lanes that were added
+    std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes with a choice of updates on the host
+    std::optional<Nanoseconds> shared_from_;   ///< best time when the last of these lanes was added
+    double step_;         ///< the next lane's host work must end earlier by this part of the best time
+    double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};
 };
 

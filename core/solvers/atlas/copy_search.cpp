@@ -22,16 +22,17 @@ using annealing::CopyState;
 
 // Shares of the time limit.
 constexpr double kPlainShare = 0.15;       // for the answer without copies
-constexpr double kOffmateShare = 0.35;     // for the answer of offmate, where weights may leave
-constexpr double kActivationsShare = 0.4;  // for the answer with copies of activations alone
-constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, where copies gain little
-constexpr double kLittleGain = 0.01;       // of the time of the step
-constexpr double kLargerShare = 0.07;      // for the answer without copies at each larger budget
-/// The larger budgets: added to the budget are these shares of what a link carries in `kPartOfStep` of the
-/// step.
+constexpr double kOffmateShare = 0.35;     // for the answer of offmate, if weights may be offloaded
+constexpr double kActivationsShare = 0.4;  // for the answer that copies only activations
+constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, if copies gain little
+constexpr double kLittleGain = 0.01;   // gain of copies that counts as little, as a share of the step's time
+constexpr double kLargerShare = 0.07;  // for the answer without copies at each larger budget
+/// The larger budgets are the budget plus these shares of the bytes that a link carries in `kPartOfStep` of
+/// the step's time.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
-constexpr double kLeftToActivations[] = {0.9, 0.6};  // of the budget, where residents may leave
+// Shares of the budget for activations, if residents may be offloaded.
+constexpr double kLeftToActivations[] = {0.9, 0.6};
 
 class CopySearch {
   public:
@@ -76,15 +77,15 @@ class CopySearch {
         return none;
     }
 
-    /// Adds a peak that is reached without copies. The search for it takes a moment, for the budget is below
-    /// the bound without copies too.
+    /// Adds the least peak that is reached without copies. The search for it is short, because the budget is
+    /// also below the bound without copies.
     Infeasible with_hint(Infeasible none) {
         const Answer plain = without_copies(limits_.time);
         if (const auto* why = std::get_if<Infeasible>(&plain)) none.smallest_found = why->smallest_found;
         return told_of_host(std::move(none));
     }
 
-    /// The graph with all updates on the host that can run there; empty if none can.
+    /// Returns the graph in which every update that can run on the host does so; nothing if no update can.
     static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {
         if (class_within(problem.graph, problem.copies.what) < ScheduleClass::with_host_ops)
             return std::nullopt;
@@ -94,7 +95,7 @@ class CopySearch {
         return graph;
     }
 
-    /// The time of the ops that have to run on the device: no answer takes less.
+    /// Returns the time of the ops that have to run on the device. No answer takes less time.
     Nanoseconds least_time() const {
         const FlatGraph& flat = host_graph_ ? host_graph_->flat : graph_.flat;
         std::int64_t time = 0;
@@ -105,7 +106,7 @@ class CopySearch {
         return deadline_.passed() || (incumbent_.best && incumbent_.best->time <= least_time());
     }
 
-    /// Whether the residents would take more than half of the budget if they were on the device.
+    /// Says whether the residents would take more than half of the budget if all of them were on the device.
     bool residents_are_heavy() const {
         return graph_.home >= 0 && problem_.flat.resident_bytes > budget_.value / 2;
     }
@@ -121,7 +122,7 @@ class CopySearch {
                               progress);
     }
 
-    /// The runs of the best answer without copies that a share of the time finds.
+    /// Returns the runs of the best answer without copies that is found in a share of the time.
     std::optional<RunSequence> plain_runs(double share) {
         const Answer answer = without_copies(share_of(limits_.time, share));
         const auto* found = std::get_if<Solution>(&answer);
@@ -134,9 +135,8 @@ class CopySearch {
         return runs_of(found->steps);
     }
 
-    /// Starts from the answer with copies of activations alone, which is valid here, too, and from the
-    /// starts of that answer. Where residents take little memory, activations bring most of what copies
-    /// gain.
+    /// Starts from the answer that copies only activations, which is also valid here, and from the starts of
+    /// that answer. If residents take little memory, activations give most of the gain of copies.
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
@@ -151,7 +151,7 @@ class CopySearch {
         search.begin_with(*this);
         const Answer answer = search.run();
         if (search.plain_.size() == plain_.size())
-            return start_from_larger_budgets();  // without copies of residents nothing leaves
+            return start_from_larger_budgets();  // nothing can be offloaded except residents
         for (std::size_t i = plain_.size(); i < search.plain_.size(); ++i)
             starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
         const auto* found = std::get_if<Solution>(&answer);
@@ -163,10 +163,10 @@ class CopySearch {
                 {graph, annealing::start_of(problem_, *graph, search.graph_, *search.incumbent_.state)});
     }
 
-    /// Starts from the answer of offmate, which chooses updates on the host and residents that stay by
-    /// itself.
+    /// Starts from the answer of offmate. Offmate itself chooses the updates that run on the host and the
+    /// residents that stay on the device.
     void start_from_offmate() {
-        if (options_.max_moves > 0) return;  // no number of moves limits offmate
+        if (options_.max_moves > 0) return;  // `max_moves` does not limit offmate
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kOffmateShare), deadline_.left());
         const Answer answer = make_offmate()->solve(problem_, budget_, limits, {});
@@ -186,7 +186,7 @@ class CopySearch {
         if (const auto runs = plain_runs(kPlainShare)) start_from(*runs);
     }
 
-    /// Takes over the results without copies of another search, which has no other results yet.
+    /// Copies the results without copies from another search. This search must not have other results yet.
     void begin_with(const CopySearch& other) {
         began_plain_ = other.began_plain_;
         plain_ = other.plain_;
@@ -195,14 +195,15 @@ class CopySearch {
         plain_time_ = other.plain_time_;
     }
 
-    /// Whether copies gain so little that the search without copies, which is faster, should have more time.
+    /// Says whether copies gain so little that the faster search without copies should get more time.
     bool copies_gain_little() const {
         if (!plain_time_ || !incumbent_.best) return false;
         const double gain = static_cast<double>((*plain_time_ - incumbent_.best->time).value);
         return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
     }
 
-    /// The graph with all updates on the device, and the one with all on the host that can run there.
+    /// Returns the graph with all updates on the device, and, if there is one, the graph with all updates on
+    /// the host that can run there.
     std::vector<const annealing::CopyGraph*> graphs() const {
         if (!host_graph_) return {&graph_};
         return {&graph_, &*host_graph_};
@@ -213,9 +214,9 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// Starts from answers for a step in which residents take no bytes, and neither do the tensors that the
-    /// optimizer reads, because these are gone early. A part of the budget is left to residents that are
-    /// there for a while.
+    /// Starts from answers for a step in which residents take no bytes, and neither do tensors that the
+    /// optimizer reads, because these are freed early. A part of the budget is reserved for residents that
+    /// are on the device for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;
@@ -236,7 +237,7 @@ class CopySearch {
         plain_.push_back(std::move(plain));
     }
 
-    /// Starts from the answer to another problem without copies.
+    /// Starts from the answer to a problem without copies.
     void start_from(const Problem& plain, Bytes budget) {
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
@@ -285,11 +286,11 @@ class CopySearch {
     CopyIncumbent incumbent_;
     const annealing::CopyGraph graph_;
     const std::optional<annealing::CopyGraph>
-        host_graph_;  ///< with all updates on the host that can run there
+        host_graph_;  ///< the graph with all updates on the host that can run there
     bool began_plain_ = false;
-    std::vector<RunSequence> plain_;  ///< runs without copies that began a search with copies
+    std::vector<RunSequence> plain_;  ///< runs without copies from which a search with copies was started
     std::vector<Start> starts_;
-    std::optional<Nanoseconds> plain_time_;  ///< of the best answer without copies
+    std::optional<Nanoseconds> plain_time_;  ///< time of the best answer without copies
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Atlas with copies to the host. It starts from answers without copies at larger budgets, sends away the
-// tensors for which there is no room, and then anneals runs and gaps (annealing/anneal_copies.h). Where
-// updates can run on the host, each start is taken twice: with all updates on the device, and with all that
-// can on the host (annealing/host_updates.h).
+// Atlas with copies to the host. The search starts from answers without copies at larger budgets. It offloads
+// the tensors for which there is no room on the device, and then anneals the runs and the times in which
+// tensors are offloaded (annealing/anneal_copies.h). If updates can run on the host, each start is used
+// twice: with all updates on the device, and with as many as possible on the host (annealing/host_updates.h).
 //
-// The larger budgets add what the links can carry in a part of the step: a schedule with copies is near to
-// one that only recomputes, with a budget that is larger by the bytes that are away at its peak.
+// The larger budgets add the bytes that the links can carry in a part of the step. The reason is that a
+// schedule with copies resembles a schedule that only recomputes under a larger budget. The difference
+// between the budgets is the bytes that are offloaded at the peak.
 #pragma once
 
 #include "core/solvers/annealing/options.h"
@@ -12,9 +13,10 @@
 
 namespace rematlas {
 
-/// `problem.copies` must allow some copies. Never worse than the answer without copies that the search
-/// starts from. That answer has a share of the time, and another share if copies gain little. Answers that
-/// the player refuses are not offered. Equal seeds give equal answers if moves end the search.
+/// Solves a problem with copies. `problem.copies` must allow some copies. The answer is never worse than the
+/// answer without copies from which the search starts. That answer gets a share of the time, and another
+/// share if copies gain little. Answers that the simulator refuses are not used. Equal seeds give equal
+/// answers if the number of moves ends the search.
 Answer solve_with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                          const AnnealingOptions& options, const Progress& progress);
 

@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kEnoughWork = 0.98;  // of the most that there is time for
+constexpr double kEnoughWork = 0.98;  // share of the most work that the host has time for
 constexpr int kHalvings = 20;
 
 }  // namespace
@@ -33,7 +33,7 @@ HostChoice::HostChoice(const Problem& problem, const annealing::HostUpdates& all
 
 HostChoice::Chosen HostChoice::within(double time, double backlog) const {
     Chosen chosen;
-    double free = 0;  // when the host is done with what was chosen
+    double free = 0;  // time at which the host has done the updates chosen so far
     for (const Update& update : updates_) {
         const double ready = update.ready * time, begins = std::max(free, ready);
         if (begins - ready > backlog || begins + update.time > time) continue;

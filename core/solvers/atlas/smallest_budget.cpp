@@ -17,18 +17,20 @@ namespace {
 
 using annealing::Annealer;
 
-constexpr double kGreedyShare = 0.4;       // of the time
-constexpr double kBlockTableShare = 0.5;   // of what is left, for the table of the blocks
-constexpr double kBlockPrecision = 0.002;  // as kGreedyPrecision
-constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
-constexpr double kFirstStep = 0.03;        // how far below the least peak the annealing aims at first
+constexpr double kGreedyShare = 0.4;       // share of the time
+constexpr double kBlockTableShare = 0.5;   // share of the rest for the table of the blocks
+constexpr double kBlockPrecision = 0.002;  // as kGreedyPrecision, for schedules from blocks
+constexpr double kGreedyPrecision = 0.01;  // precision of the bisection, as a part of the peak
+// How far below the least peak the annealing aims at first, as a part of it.
+constexpr double kFirstStep = 0.03;
 constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
 constexpr double kMovesAnOp = 60;
 constexpr double kLeastMoves = 5'000;
 
-/// What is tried in turn once the steps are as short as they can be; after the last the search ends.
+/// The settings of annealing once the steps are as short as possible. They are tried one after the other;
+/// after the last one the search ends.
 struct Round {
-    double patience;  ///< factor of the moves
+    double patience;  ///< factor for the number of moves
     double heat;
 };
 constexpr Round kRounds[] = {{1, 0.5}, {1, 2}, {2, 0.2}, {4, 1}, {8, 3}};
@@ -43,7 +45,7 @@ class Descent {
           least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 
-    /// `problem`: the problem that blocks are made of, or null.
+    /// `problem`: the problem, for schedules made of blocks; null: such schedules are not tried.
     SmallestBudget run(const Problem* problem, const Limits& limits) {
         bisect_greedy();
         if (problem && best_.peak > least_ && is_sequence_of_blocks(*problem))
@@ -65,12 +67,12 @@ class Descent {
     const Deadline deadline_;
     std::uint64_t seed_;
     const std::int64_t proven_;
-    const std::int64_t least_;  ///< where the search may end
+    const std::int64_t least_;  ///< peak at which the search may end
     Candidate best_;
 };
 
-// Bisects between a budget that no attempt has kept and the least peak found. `attempt` looks for a schedule
-// at a budget and may make `best_` smaller.
+// Bisects between a budget that no attempt has kept and the least peak found. `attempt` searches for a
+// schedule at a budget and may replace `best_` by a schedule with a smaller peak.
 template <class Attempt>
 void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, double share,
                      const Attempt& attempt) {
@@ -84,7 +86,8 @@ void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, 
     }
 }
 
-// Tries greedy schedules alone, first at the proven bound, because many graphs have a schedule there.
+// Bisects with greedy schedules only. The first budget is the proven bound, because many graphs have a
+// schedule there.
 void Descent::bisect_greedy() {
     bisect(0, least_, kGreedyPrecision, kGreedyShare, [&](std::int64_t budget) {
         Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
@@ -92,11 +95,11 @@ void Descent::bisect_greedy() {
     });
 }
 
-// One table answers all budgets.
+// Bisects with schedules from blocks. One table gives the answers for all budgets.
 void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     Limits part = limits;
     part.time = share_of(deadline_.left(), kBlockTableShare);
-    RockmateOptions few;  // of the options of a block those matter that take the least memory
+    RockmateOptions few;  // only the options of a block with the least memory matter here
     few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
     few.slots = 250;
     const auto blocks = make_rockmate(few)->up_to(problem, Bytes(best_.peak), part);
@@ -111,8 +114,8 @@ void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     });
 }
 
-// Anneals from the sequence with the least peak, at a budget somewhat below that peak. The next step is
-// longer after a success and shorter after a failure. Aiming far below would spread the excess over so many
+// Anneals from the sequence with the least peak, at a budget a little below that peak. The next step down is
+// longer after a success and shorter after a failure. A budget far below would spread the excess over so many
 // runs that none of them gets within the budget.
 void Descent::step_down() {
     double step = kFirstStep;

@@ -38,7 +38,8 @@ class CheckmateSearch {
     }
 
   private:
-    /// The time for finding a start. It is longer where the programme is too large to get far.
+    /// Returns the time for finding a start. It is longer if the integer program is too large for its search
+    /// to get far.
     std::chrono::nanoseconds warm_up_time() const {
         const auto share = share_of(limits_.time, options_.warm_up);
         const bool large = required_once(problem_.flat).size() > kLargeProgramme;
@@ -79,11 +80,12 @@ class CheckmateSearch {
         std::vector<double> start;
         if (best_.fits())
             if (auto point = model->encode(best_.best().runs)) start = *std::move(point);
-        // The library's gap is a share of the objective, and ours of the bound, which is also rounded down.
+        // The library's gap is a share of the objective. The gap of the options is a share of the bound,
+        // which is also rounded down.
         const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kBoundRounding);
         MilpLimits limits{.relative_gap = gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = deadline_.left();
-        // This pointer shares the ownership of the whole model.
+        // This pointer shares ownership of the whole model.
         const std::shared_ptr<const MilpModel> milp(model, &model->milp());
         MilpThread thread(options_.library, milp, limits, std::move(start));
         watch(thread, *model);
@@ -102,12 +104,12 @@ class CheckmateSearch {
         }
     }
 
-    /// Raises the bound over the class, up to the overhead of the start at most: schedules of at least the
-    /// start's time may be missing from the model.
+    /// Raises the bound for the class, at most to the overhead of the start, because schedules that take at
+    /// least the start's time may be missing from the model.
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));
-        // Times are whole numbers.
+        // Times are integers, so the bound can be rounded up.
         double bound = std::ceil(model.time_of(objective) * (1 - kBoundRounding)) / base;
         if (best_.fits()) bound = std::min(bound, best_.overhead());
         if (bound <= best_.bound().value_or(0)) return false;
@@ -120,7 +122,7 @@ class CheckmateSearch {
         if (!answer->values.empty()) best_.offer_runs(model.decode(answer->values));
         if (answer->status != MilpStatus::infeasible)
             raise_bound(model, answer->bound);
-        else if (best_.fits())  // nothing in the class is better than the start
+        else if (best_.fits())  // no schedule in the class is better than the start
             best_.raise_bound(best_.overhead(), ScheduleClass::staged);
         best_.report();
     }
@@ -132,8 +134,8 @@ class CheckmateSearch {
     const Progress& progress_;
     const Deadline deadline_;
     Incumbent best_;
-    bool proven_ = false;                ///< over all orders, before the programme is needed
-    std::optional<std::int64_t> nodes_;  ///< of the programme's branch and bound
+    bool proven_ = false;  ///< whether the answer was proven, for any order, without the integer program
+    std::optional<std::int64_t> nodes_;  ///< nodes of the branch and bound
 };
 
 class Checkmate final : public Solver {

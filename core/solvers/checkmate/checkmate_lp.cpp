@@ -20,12 +20,12 @@
 namespace rematlas {
 namespace {
 
-constexpr double kStartShare = 0.05;                             ///< of the time, for each start
-constexpr std::size_t kThresholds = 64;                          ///< at most so many
-constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
-constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< for each op and schedule
-constexpr double kRepairHeat = 0.1;                              ///< low, so that most of the start is kept
-constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the room beside the residents
+constexpr double kStartShare = 0.05;             ///< share of the time for each start
+constexpr std::size_t kThresholds = 64;          ///< most fixed thresholds
+constexpr std::size_t kMostRepairs = 8;          ///< most schedules of a relaxation that are repaired
+constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< moves per op and schedule
+constexpr double kRepairHeat = 0.1;              ///< low, so that most of the start is kept
+constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the budget without the residents
 
 class Rounding {
   public:
@@ -44,7 +44,7 @@ class Rounding {
         const bool small = StagedModel::fits(graph_);
         for (double margin : kMargins) {
             if (!small || deadline_.passed()) break;
-            // A smaller budget only serves to find a first schedule that fits.
+            // A smaller budget is only used to find a first schedule that fits.
             if (margin < 1 && rounded_) break;
             round_at(margin);
             repair();
@@ -78,7 +78,7 @@ class Rounding {
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
             const double bound = model.time_of(answer->objective) / base * (1 - kBoundRounding);
-            // Schedules of the start's time and more may be missing from the model.
+            // Schedules that take at least the start's time may be missing from the model.
             best_.raise_bound(best_.fits() ? std::min(bound, best_.overhead()) : bound,
                               ScheduleClass::staged);
         }
@@ -94,7 +94,7 @@ class Rounding {
         }
     }
 
-    /// The optimum of the relaxation; nothing when there is none or the time ends first.
+    /// Returns the optimum of the relaxation; nothing if there is none or the time ends first.
     std::optional<MilpAnswer> relaxed(const std::shared_ptr<const StagedModel>& model) const {
         MilpLimits limits{.relaxed = true, .threads = limits_.threads};
         limits.time = deadline_.left();
@@ -118,8 +118,7 @@ class Rounding {
         best_.offer(std::move(candidate));
     }
 
-    /// Repairs the schedules that are least over the budget, by annealing that ends at the first schedule
-    /// that fits.
+    /// Repairs the schedules that exceed the budget least, by annealing until the first schedule that fits.
     void repair() {
         std::sort(over_.begin(), over_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);
@@ -140,7 +139,8 @@ class Rounding {
         }
     }
 
-    /// The thresholds to try: the shares that occur, thinned out evenly if they are many.
+    /// Returns the thresholds to try: the shares that occur, or an evenly spaced selection of them if they
+    /// are many.
     static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
         std::set<double> shares{0.5, 1.0};
         for (double share : model.kept_shares(values))
@@ -158,8 +158,8 @@ class Rounding {
     const CheckmateLpOptions& options_;
     const Deadline deadline_;
     Incumbent best_;
-    std::vector<Candidate> over_;  ///< rounded schedules that do not fit the budget
-    bool rounded_ = false;         ///< a rounded schedule fits it, as it is or repaired
+    std::vector<Candidate> over_;  ///< rounded schedules that exceed the budget
+    bool rounded_ = false;         ///< a rounded schedule fits the budget, with or without repair
 };
 
 class CheckmateLp final : public Solver {

@@ -19,12 +19,13 @@ namespace {
 
 // Shares of the time limit.
 constexpr double kStart = 0.15;        // for the start
-constexpr double kStartOfLarge = 0.4;  // for the start of a large programme
-constexpr double kProof = 0.15;        // of what is left, for a bound over any order
+constexpr double kStartOfLarge = 0.4;  // for the start of a large integer program
+constexpr double kProof = 0.15;        // share of the rest, for a bound for any order
 
-constexpr double kPrecision = 1e-3;  // of the bytes in question: where bisections end
-constexpr auto kMostStartForTwoOps = std::chrono::microseconds(500);  // the start takes at most this x ops^2
-constexpr int kRounds = 10;                                           // about the most calls of atlas
+constexpr double kPrecision = 1e-3;  // precision of bisections, as a share of the bytes in question
+// The start may take at most this time multiplied by ops^2.
+constexpr auto kMostStartForTwoOps = std::chrono::microseconds(500);
+constexpr int kRounds = 10;  // approximate limit on the calls of atlas
 
 class LeastPeakSearch {
   public:
@@ -53,7 +54,8 @@ class LeastPeakSearch {
     }
 
   private:
-    /// The limits of the start: a larger programme takes longer, and so may its start.
+    /// Returns the limits of the start. A larger integer program takes longer, so its start may take longer,
+    /// too.
     Limits start() const {
         const std::size_t ops = required_once(graph_).size();
         Limits limits = within(ops > kLargeProgramme ? kStartOfLarge : kStart);
@@ -89,8 +91,8 @@ class LeastPeakSearch {
         return decided || tight();
     }
 
-    /// Bisects for the least budget at which the bound on the overhead, over any order, leaves room within
-    /// the time.
+    /// Bisects for the least budget at which the bound on the overhead, for any order of ops, allows a
+    /// schedule within the time.
     void bound_any_order(const Deadline& deadline) {
         bound_ = least_memory(graph_, {.time = deadline.left() / kRounds, .stop = limits_.stop}).bytes.value;
         std::int64_t open = best_.peak.value;
@@ -108,8 +110,8 @@ class LeastPeakSearch {
         best_.any_order = Bytes(bound_);
     }
 
-    /// Searches for small peaks: first whatever the time, then by atlas at the budget, and at budgets
-    /// between the best peak and those at which nothing was found.
+    /// Searches for small peaks: first without regard to the time, then with atlas at the budget, and at
+    /// budgets between the best peak and those at which nothing was found.
     void search(const Deadline& deadline) {
         if (ended()) return;
         Limits share = limits_;
@@ -129,8 +131,8 @@ class LeastPeakSearch {
         }
     }
 
-    /// Tries to prove, over any order, that nothing keeps the budget, or that hardly a smaller peak is
-    /// possible.
+    /// Tries to prove, for any order of ops, that no schedule keeps the budget, or that a much smaller peak
+    /// is impossible.
     void prove(double share) {
         const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
         const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);
@@ -171,7 +173,7 @@ class LeastPeakSearch {
                           .threads = limits_.threads,
                           .seed = limits_.seed};
         limits.time = deadline_.left();
-        // This pointer shares the ownership of the whole model.
+        // This pointer shares ownership of the whole model.
         MilpThread thread(options_.library, std::shared_ptr<const MilpModel>(model, &model->milp()), limits,
                           std::move(start));
         while (!deadline_.passed() && !ended()) {
@@ -198,8 +200,8 @@ class LeastPeakSearch {
         raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kBoundRounding))));
     }
 
-    /// Raises the bound to the next bytes that a schedule can have. It stays at or below the best peak,
-    /// because schedules of larger peaks may be missing from the model.
+    /// Raises the bound to `bytes`, rounded up to the next peak that a schedule can have. The bound stays at
+    /// or below the best peak, because schedules with larger peaks may be missing from the model.
     void raise_to(std::int64_t bytes) {
         const std::int64_t unit = StagedModel::byte_unit(graph_),
                            over = (bytes - graph_.resident_bytes) % unit;

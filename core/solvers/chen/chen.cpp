@@ -12,13 +12,13 @@
 namespace rematlas {
 namespace {
 
-/// The required forward ops in order. Position i is the i-th of them; cut i lies after position i.
+/// The required forward ops in order. Position i is the i-th of these ops. Cut i is after position i.
 struct ForwardPart {
     std::vector<int> ops;
-    std::vector<int> position;  ///< per op, -1 when it is not in the forward part
+    std::vector<int> position;  ///< per op; -1 if it is not in the forward part
     std::vector<int>
-        last_use;  ///< per tensor: last position that reads it; its maker's when none, -1 outside
-    std::vector<int> crossing;       ///< per cut: tensors that cross it
+        last_use;  ///< per tensor: last position that reads it, else its maker's; -1 outside the part
+    std::vector<int> crossing;       ///< per cut: number of tensors that cross it
     std::vector<std::int64_t> made;  ///< per position: bytes of its outputs
 };
 
@@ -55,7 +55,7 @@ ForwardPart forward_part(const Problem& problem) {
 /// Turns cuts into a run sequence.
 class SegmentPlan {
   public:
-    /// `cuts`: ascending positions; segment s ends after cuts[s], the last segment ends with the forward
+    /// `cuts`: ascending positions. Segment s ends after cuts[s]. The last segment ends with the forward
     /// part.
     SegmentPlan(const FlatGraph& flat, const ForwardPart& part, const std::vector<int>& cuts)
         : flat_(flat),
@@ -96,14 +96,13 @@ class SegmentPlan {
             if (segment_[part_.last_use[t]] != segment) continue;
             dropped_[t] = true;
             // A tensor that the backward part reads is needed again. A tensor that only forward ops read is
-            // needed again when one of these ops runs again.
+            // needed again if one of these ops runs again.
             for (int user : flat_.users[t])
                 needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
         }
     }
 
-    /// Runs again the ops of a segment that the backward part needs, as far as they ran before the op
-    /// `before`.
+    /// Reruns the ops of a segment that the backward part needs, as far as they ran before the op `before`.
     void materialize(int segment, int before) {
         if (materialized_[segment]) return;
         materialized_[segment] = true;
@@ -129,8 +128,8 @@ class SegmentPlan {
     RunSequence runs_;
 };
 
-/// Positions where a cut is allowed. An articulation point is crossed by one tensor, or by none where the
-/// graph falls apart.
+/// Returns the positions at which a cut is allowed. An articulation point is crossed by one tensor, or by
+/// none if the graph falls apart there.
 std::vector<int> allowed_cuts(const ForwardPart& part, bool articulation_points_only) {
     std::vector<int> cuts;
     for (int i = 0; i + 1 < static_cast<int>(part.ops.size()); ++i) {
@@ -139,7 +138,7 @@ std::vector<int> allowed_cuts(const ForwardPart& part, bool articulation_points_
     return cuts;
 }
 
-/// The allowed cuts nearest to those of equal segments.
+/// Returns the allowed cuts that are nearest to the cuts of equal segments.
 std::vector<int> equal_segments(int forward_ops, int segments, const std::vector<int>& allowed) {
     std::vector<int> cuts;
     for (int s = 1; s < segments && !allowed.empty(); ++s) {
@@ -151,7 +150,8 @@ std::vector<int> equal_segments(int forward_ops, int segments, const std::vector
     return cuts;
 }
 
-/// A cut wherever a segment has made more than `threshold` bytes.
+/// Returns cuts such that each segment ends at the first allowed cut after it has made more than `threshold`
+/// bytes.
 std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t threshold,
                                    const std::vector<int>& allowed) {
     std::vector<int> cuts;
@@ -168,7 +168,7 @@ std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t thresho
     return cuts;
 }
 
-/// Plays plans and keeps the best that fits.
+/// Computes the cost of plans and keeps the best that fits.
 class Selection {
   public:
     Selection(const Problem& problem, const ForwardPart& part, Bytes budget, const Deadline& deadline,

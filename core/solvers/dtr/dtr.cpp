@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// The program that the graph stands for. `ops` has the graph's op for each of the trace's; -1 for the
-/// residents, which are its first.
+/// The trace of a program that runs the graph. `ops` has the graph's op for each op of the trace; -1 for the
+/// first one, which stands for the residents.
 struct GraphTrace {
     Trace trace;
     std::vector<int> ops;

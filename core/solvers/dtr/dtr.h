@@ -1,9 +1,10 @@
-// Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) on a graph: `evict_online` on the trace of a
-// program that calls the required ops in the graph's order and drops each tensor after its last use. The runs
-// make the answer; their lifetimes as a run sequence are never longer than those of the simulation, so the
-// peak may come out below the budget.
+// Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) on a graph. It is `evict_online` on the trace
+// of a program that runs the required ops in the graph's order and drops each tensor after its last use. The
+// runs of the simulation are the answer. As a run sequence, tensors are never alive longer than in the
+// simulation, so the peak may be below the budget.
 //
-// Problem class: any graph. An online heuristic, never optimal by proof. Results stay once they are made.
+// Any graph is allowed. The method is an online heuristic, so its answers are never proven optimal. Results
+// stay on the device once they are made.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,11 @@ void read_options(OptionReader& reader, DtrOptions& options);
 
 struct GraphEviction {
     DtrOutcome outcome;
-    RunSequence runs;  ///< of the graph's ops; a whole step where the outcome is ok
+    RunSequence runs;  ///< ops of the graph; a whole step if the outcome is ok
 };
 
-/// The simulation on a graph. `go_on` is asked now and then, with the outcome so far and the share done.
+/// Simulates the eviction on a graph. `go_on` is called now and then with the outcome so far and the share
+/// that is done; if it returns false, the simulation stops.
 GraphEviction evict_on_graph(const FlatGraph& flat, Bytes budget, const DtrOptions& options,
                              const std::function<bool(const DtrOutcome&, double)>& go_on);
 
