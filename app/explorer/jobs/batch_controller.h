@@ -57,8 +57,8 @@ class BatchController : public QObject {
     BackgroundJob job_;
 };
 
-/// Writes the answer's graph next to the model, under a name that no graph file has yet, and its schedule
-/// next to the graph. Returns the files, the graph first. Fails if a file cannot be written.
+/// Writes the answer's graph next to the model, under a name that no graph and no schedule has yet, and
+/// its schedule next to the graph. Returns the files, the graph first. Fails if a file cannot be written.
 Result<QStringList> keep_answer(BatchAnswer& answer, const QString& model);
 
 }  // namespace rematlas::explorer

@@ -35,10 +35,12 @@ QStringList captured_optimizers() {
 QString free_graph_file(const QString& model) {
     const QFileInfo file(model);
     const QString name = file.absolutePath() + '/' + file.completeBaseName();
-    QString free = name + ".graph.json";
-    for (int number = 2; QFileInfo::exists(free); ++number)
-        free = QStringLiteral("%1-%2.graph.json").arg(name).arg(number);
-    return free;
+    const auto is_taken = [](const QString& stem) {
+        return QFileInfo::exists(stem + ".graph.json") || QFileInfo::exists(stem + ".schedule.json");
+    };
+    QString free = name;
+    for (int number = 2; is_taken(free); ++number) free = QStringLiteral("%1-%2").arg(name).arg(number);
+    return free + ".graph.json";
 }
 
 CaptureController::CaptureController(QObject* parent) : QObject(parent) {

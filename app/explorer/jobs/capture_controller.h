@@ -33,8 +33,8 @@ struct CaptureRequest {
 /// The optimizers whose updates a capture can record, by the names that `--optimizer` takes.
 QStringList captured_optimizers();
 
-/// Returns `model`.graph.json next to the model, with a number added if that file exists: schedules and
-/// sweeps belong to the existing graph file.
+/// Returns `model`.graph.json next to the model. Adds a number if that file or a schedule of that name exists:
+/// a schedule belongs to the graph that it was made for.
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, which writes one JSON

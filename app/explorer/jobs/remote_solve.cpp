@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
+#include "core/checking/check.h"
 #include "core/schedule/schedule_file.h"
 
 namespace rematlas::explorer {
@@ -73,14 +74,17 @@ Result<Outcome> infeasible_from(const QByteArray& text, Bytes budget, const std:
 }
 
 Result<Outcome> schedule_from(const QByteArray& text, const LoadedGraph& graph, const SolveRequest& request,
-                              const std::string& host) {
+                              Bytes budget, const std::string& host) {
     Result<Schedule> schedule = parse_schedule(text.toStdString(), host);
     if (!schedule) return schedule.error();
     if (schedule->graph_sha256 != graph.graph.sha256)
         return Error{host + ": answers for another graph than the one that was sent"};
     if (const Result<void> obeys = obeys_pins(graph.graph, schedule->steps, request.pins); !obeys)
         return Error{host + ": " + obeys.error().message};
-    const Bytes budget = schedule->budget;
+    const CheckBudgets asked{.device = budget, .host = request.copies.host_budget};
+    if (const CheckReport report = check(graph.graph, *schedule, asked); !report.ok())
+        return Error{host + ": answers with a schedule that the checker refuses; install the same version of" +
+                     " rematlas there: " + report.violations.front()};
     return Outcome{.answer = schedule.take(), .budget = budget};
 }
 
@@ -97,7 +101,7 @@ Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, co
     const Result<RemoteAnswer> answer = run_there(host, command_of(request, *budget),
                                                   QByteArray::fromStdString(graph.text), request.limits.stop);
     if (!answer) return answer.error();
-    if (answer->exit == 0) return schedule_from(answer->out, graph, request, name);
+    if (answer->exit == 0) return schedule_from(answer->out, graph, request, *budget, name);
     if (answer->exit == is_infeasible) return infeasible_from(answer->out, *budget, name);
     if (answer->exit == no_such_program)
         return Error{name + ": the program rematlas is not in the PATH of that machine; install it there"};

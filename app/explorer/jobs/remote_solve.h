@@ -9,7 +9,7 @@ namespace rematlas::explorer {
 
 /// Waits for the answer. The other machine stops by itself after the request's time. Must not be called from
 /// the GUI's thread. Errors: those of `run_there`; no program rematlas on the host; a schedule that is not of
-/// this graph or breaks a pin; a request that the command line cannot express.
+/// this graph, breaks a pin or is refused by the checker under the budget; a request that the command line cannot express.
 Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, const SolveRequest& request);
 
 }  // namespace rematlas::explorer

@@ -103,6 +103,19 @@ TEST_F(Batches, ABatchThatFitsOnlyWithRecomputationSaysWhatItCostsAndCanBeOpened
     EXPECT_LE(session().schedule()->report.peak.value, full(4).value * 3);
 }
 
+TEST_F(Batches, AScheduleOfThatNameIsNotOverwritten) {
+    const QString kept = folder.filePath("net-batch16.schedule.json");
+    ASSERT_TRUE(write_file(kept.toStdString(), "of another graph"));
+    ask_window();
+    child<QSpinBox>("batch_size")->setValue(16);
+    child<QPushButton>("batch_one")->click();
+    ASSERT_TRUE(eventually([&] { return answered(); }));
+    child<QPushButton>("batch_open")->click();
+    ASSERT_TRUE(eventually([&] { return idle() && session().graph()->path.filename() != "net.graph.json"; }));
+    EXPECT_EQ(session().graph()->path.filename(), "net-batch16-2.graph.json");
+    EXPECT_EQ(*read_file(kept.toStdString()), "of another graph");
+}
+
 TEST_F(Batches, ABatchThatCannotFitSaysSo) {
     ask_window();
     child<QSpinBox>("batch_size")->setValue(largest_known);

@@ -87,6 +87,16 @@ TEST_F(RemoteSolves, AnAnswerForAnotherGraphIsNotTaken) {
     EXPECT_EQ(session().plans.rowCount(), before);
 }
 
+TEST_F(RemoteSolves, AnAnswerBeyondTheBudgetIsNotTaken) {
+    write_program("rematlas", QByteArray("graph=$2\nshift 4\nexec '") + REMATLAS_PROGRAM +
+                                  "' solve \"$graph\" --budget 100% \"$@\"\n");
+    open(there(write_chain(folder, 8)));
+    const int before = session().plans.rowCount();
+    const QString said = failure(Bytes(session().graph()->full_peak.value * 7 / 10));
+    EXPECT_TRUE(said.contains("checker refuses")) << said.toStdString();
+    EXPECT_EQ(session().plans.rowCount(), before);
+}
+
 TEST_F(RemoteSolves, ItsSolversEndWhenTheyAreCancelled) {
     write_program("rematlas", "exec sleep 60\n");
     open(there(write_chain(folder, 4)));
