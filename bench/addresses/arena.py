@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Planned addresses against the live peak, over graphs and budgets, through the command line.
+"""Compares planned addresses with the live peak, over graphs and budgets, through the command line.
 
     arena.py BIN GRAPH.graph.json... [--budgets 100%,80%,60%,40%] [--time-limit 2s]
 
-Prints CSV (name,run,value,unit): the arena over the live peak as `check --arena` plans it, the seconds that
-the check took, and for budgets below 100% the overhead of a schedule whose live peak, and of one whose arena,
-keeps the budget. Budgets that nothing was found for print no rows.
+Prints CSV (name,run,value,unit): the ratio of the arena, as `check --arena` plans it, to the live peak, and
+the seconds that the check took. For budgets below 100% it also prints two overheads: of a schedule whose live
+peak keeps the budget, and of a schedule whose arena keeps it. A budget for which no schedule is found has no
+rows.
 """
 
 import argparse

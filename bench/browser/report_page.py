@@ -2,9 +2,9 @@
 
     python3 bench/browser/report_page.py BIN [RUNS]      writes CSV: name,run,value,unit
 
-BIN is a folder with `rematlas`. The step has 10,000 different ops. Frames are counted while the blocks, which
-are all expanded, are dragged and zoomed, while the cursor of the memory view runs, while that view is zoomed,
-and while a table is scrolled.
+BIN is a folder with `rematlas`. The step has 10,000 different ops. Frames are counted in five cases: the view
+of the blocks, all of them expanded, is dragged or zoomed; the cursor of the memory view moves; the memory
+view is zoomed; a table is scrolled.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ from graphs import write_large
 
 FRAMES = 60
 
-# The move of a view in each frame: (tab, script).
+# How each view is moved in each frame: (tab, script).
 MOVES = {
     "blocks_dragged": ("blocks", "rematlas.views.blocks.pan(0, i % 60 < 30 ? -25 : 25)"),
     "blocks_zoomed": ("blocks", "rematlas.views.blocks.zoomBy(i % 20 < 10 ? 0.8 : 1.25)"),
@@ -29,7 +29,7 @@ MOVES = {
 
 
 def frames_per_second(page: Page, move: str) -> float:
-    """Returns how many frames per second the browser paints, with the move in each frame."""
+    """Returns how many frames per second the browser paints if the move is made in each frame."""
     return page.evaluate(
         "new Promise(done => { let i = 0; const begin = performance.now(); const next = () => {"
         f" {move}; if (++i < {FRAMES}) requestAnimationFrame(next);"
@@ -39,7 +39,8 @@ def frames_per_second(page: Page, move: str) -> float:
 
 
 def opening(page: Page) -> dict[str, float]:
-    """Returns the milliseconds from the request to the end of loading, and to the first picture."""
+    """Returns two times in milliseconds, counted from the request: the end of loading, and the first
+    picture."""
     timing = "performance.getEntriesByType('navigation')[0]"
     painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     return {

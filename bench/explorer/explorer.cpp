@@ -1,16 +1,18 @@
-// How long the window takes, and how long it stands still, with one graph open.
+// Measures the response times of the explorer's window with one graph, and how long the window does not
+// respond.
 //
 //     bench_explorer GRAPH.graph.json | layered:OPS | irregular:OPS  [RUNS]
 //
-// Rows: open (from the file to the first picture), one (the collapsed block with the most ops expanded, after the
-// window had time to make that ladder ahead), one cold (the same where nothing was made ahead), all (every op
-// shown), select (a click to the picture with its mark), hover (what lies under the pointer), stall (the longest
-// time that one turn of the event loop took in all of these), busy (the same in processor time: what a machine
-// with nothing else to do would wait), ahead (from the first picture until "one" is ready), rss (memory of the
-// program at the end).
-// `layered` is a deep network of equal layers, `irregular` a random graph without any structure; both are made
-// here, from a fixed seed. The window is 1280x800, off-screen. The figures in bench/results were taken on two
-// processors that had eight programs to run: wall times there are up to several times those of a quiet machine.
+// Rows: open (from the file to the first picture), one (the collapsed block with the most ops is expanded,
+// after the window had time to prepare this picture), one cold (the same without preparation), all (every op
+// is shown), select (from a click to the picture with its mark), hover (until the item under the pointer is
+// known), stall (the longest turn of the event loop in all of these), busy (the longest turn in processor
+// time, which is the stall on an idle machine), ahead (from the first picture until "one" is prepared), rss
+// (memory of the program at the end).
+// `layered` is a deep network of equal layers, `irregular` a random graph without any structure. This program
+// makes both of them, from a fixed seed. The window is 1280x800, off-screen. The results in bench/results
+// were measured on two processors that eight programs shared, so their wall times are up to several times
+// those of a quiet machine.
 #include <QApplication>
 #include <QMouseEvent>
 #include <QTemporaryDir>
@@ -37,14 +39,14 @@ namespace {
 using namespace rematlas;
 using Clock = std::chrono::steady_clock;
 
-/// What this thread has worked so far.
+/// Returns the processor time of this thread so far.
 Clock::duration worked() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// The longest turns of the event loop.
+/// The longest turn of the event loop, in wall time and in processor time.
 struct Stall {
     Clock::duration waited{}, busy{};
 
@@ -62,7 +64,8 @@ double milliseconds(Clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Forward ops that read the one before, some a near one too, a few a far one; each has a gradient. No modules.
+/// A graph without modules. Each forward op reads the op before; a third of them also read a near op, and a
+/// few a distant op. Each forward op has a gradient op.
 Graph irregular_graph(int ops) {
     std::mt19937 random(1);
     const auto one_in = [&](int n) { return random() % static_cast<unsigned>(n) == 0; };
@@ -148,7 +151,7 @@ class Bench {
         row("rss", resident_mib(), "MiB");
     }
 
-    /// In a window that makes nothing ahead.
+    /// Expands a block in a window that prepares no picture ahead.
     void run_cold(const QString& path, int number) {
         run_ = number;
         LadderController& ladder = window_.session().ladder;
@@ -189,7 +192,7 @@ class Bench {
         stall_.busy = std::max(stall_.busy, longest_.busy);
     }
 
-    /// Until the condition holds and what it caused is painted.
+    /// Turns the event loop until the condition holds and its effects are painted.
     void turn_until(const std::function<bool()>& holds) {
         const Clock::time_point last = Clock::now() + std::chrono::minutes(2);
         for (int quiet = 0; quiet < 2 && Clock::now() < last;) {
@@ -202,7 +205,7 @@ class Bench {
         }
     }
 
-    /// The collapsed block with the most ops that the first picture shows.
+    /// Returns the collapsed block with the most ops in the first picture.
     BlockId some_block() {
         const auto& items = window_.session().ladder.ladder()->view.items;
         const auto most = std::max_element(items.begin(), items.end(), [](const auto& a, const auto& b) {
@@ -222,16 +225,16 @@ class Bench {
 
     std::string name_;
     int run_ = 0;
-    Stall longest_, stall_;  ///< of what is being timed, of all
+    Stall longest_, stall_;  ///< of the current measurement; of all of them
     explorer::MainWindow window_;
 };
 
-/// The file to open, written into the folder where the graph is made here.
+/// Returns the file to open. If the graph is made here, it is written into `folder`.
 QString graph_file(const std::string& what, const QTemporaryDir& folder) {
     const std::size_t colon = what.find(':');
     if (colon == std::string::npos) return QString::fromStdString(what);
     const int ops = std::atoi(what.c_str() + colon + 1);
-    // Eight ops a layer, three beside them.
+    // Each layer has eight ops, and three ops are outside of layers.
     Graph graph =
         what.starts_with("layered") ? LayeredGraph::make((ops - 3) / 8) : irregular_graph(std::max(ops, 2));
     const QString path = folder.filePath("bench.graph.json");

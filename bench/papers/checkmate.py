@@ -1,7 +1,8 @@
-"""Checkmate (Jain et al., MLSys 2020): the largest batches, and how far simpler methods are from the optimum.
+"""Compares with Checkmate (Jain et al., MLSys 2020): the largest batches, and how far simpler methods are
+from the optimum.
 
 Largest batches: the largest batch on 16 GiB with at most the time of one extra forward, over the largest
-batch without recomputation. The paper counts operations as time; we take the times of a V100's roofline.
+batch without recomputation. The paper counts operations as time; our times are those of a V100's roofline.
 Ratios to the optimum (table 2): the geometric mean over the budgets that a method keeps. Our optimum is the
 best overhead that any solver finds; the row also has its proven gap.
 """

@@ -1,10 +1,10 @@
-"""DTR (Kirisame et al., ICLR 2021): time added under a budget, measured by the authors on a Titan V.
+"""Compares with DTR (Kirisame et al., ICLR 2021): time added under a budget, measured by the authors on a
+Titan V.
 
-The published times are measured, and include the time that the authors' runtime takes for itself (8 to 36 %
-when hardly anything is evicted). Our times are simulated, both for the authors' eviction rule (`--solver
-dtr`) and for a schedule made ahead (atlas). There is no profile of a Titan V, so the steps have the times of
-a V100 in f32. Each budget is the same share of our peak as of the published peak, because the two peaks
-differ a little.
+The published times are measured, and include the overhead of the authors' runtime (8 to 36 % when hardly any
+tensor is evicted). Our times are simulated, both for the authors' eviction rule (`--solver dtr`) and for a
+schedule made ahead (atlas). There is no profile of a Titan V, so the steps have the times of a V100 in f32.
+Each budget is the same share of our peak as of the published peak, because the two peaks differ a little.
 """
 
 import math
@@ -136,8 +136,8 @@ def rows_of(name: str) -> list[Row]:
 
 
 def larger_rows(name: str) -> list[Row]:
-    """Returns the rows for the time of one sample within the budget, over its time in the first batch without
-    a budget."""
+    """Returns rows of the time per sample within the budget, over the time per sample of the first batch
+    without a budget."""
     of = TABLE_1[name]
     first = min(of.batches)
     with Step(of.made(batch=first), "v100") as step:

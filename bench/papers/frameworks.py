@@ -1,8 +1,8 @@
-"""Measured memory and time of training steps in frameworks, without recomputation.
+"""Compares graphs with measured memory and times of training steps in frameworks, without recomputation.
 
-Nothing is solved here. The graph of the step, recorded for an absent card, is compared with a measured peak
-(it agrees within 10 %) or a measured time (within 30 %). The cases were chosen by how well their setting is
-known. All cases that were tried are here, also those that do not agree.
+Nothing is solved here. The step's graph, recorded for a card that is not installed, is compared with a
+measured peak (they agree if they differ by at most 10 %) or a measured time (at most 30 %). The cases were
+chosen by how well their setting is known. All cases that were tried are listed, even those that do not agree.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ class Memory(NamedTuple):
     setting: str
     bytes: float
     source: str
-    kept_gradients: bool = False  # the gradients of the step before live beside the step
-    # Makes a smaller step, whose peak is subtracted, so that the figure is that of one more sample
+    kept_gradients: bool = False  # gradients of the previous step are alive during the step
+    # Makes a smaller step, whose peak is subtracted, so that the result is the memory of one more sample
     less: Callable | None = None
 
 

@@ -1,4 +1,4 @@
-"""Image models of the papers' tables as functions, on the meta device: the models hold no data.
+"""Image models of the papers' tables as functions. The models are on the meta device, so they hold no data.
 
     rematlas capture image_models:resnet101 --device meta --device-profile v100 --set batch=32 -o x.graph.json
 
@@ -26,7 +26,7 @@ class SumOf(nn.Module):
 
 
 class WithLoss(nn.Module):
-    """An image model with its loss: the cross entropy of classes of images or of pixels, say."""
+    """An image model with its loss, for example the cross entropy of classes of images or of pixels."""
 
     def __init__(self, model: nn.Module, loss=functional.cross_entropy):
         super().__init__()
@@ -46,7 +46,8 @@ def images(model: nn.Module, batch: int, height: int, width: int | None = None, 
 
 
 def of_timm(name: str, batch: int, size: int = 224):
-    """A model of timm. Attention is written out, as it was in timm before fused kernels."""
+    """Returns the step of a timm model. Its attention is computed by separate ops, as in timm before fused
+    kernels."""
     timm.layers.set_fused_attn(False)
     with torch.device("meta"):
         return images(timm.create_model(name), batch, size)
@@ -145,7 +146,7 @@ def mobilenet(batch: int = 1):
 
 
 def relu_of_2020(x: Tensor) -> Tensor:
-    """The ReLU of PyTorch in 2020: its backward reads its input, which is kept beside the output."""
+    """The ReLU of PyTorch in 2020. Its backward reads its input, so the input is kept besides the output."""
     return functional.threshold(x, 0, 0)
 
 

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "papers.md"
 RESULTS = ROOT / "bench" / "results"
 NO_FIGURE = "\N{EN DASH}"
 METHODS = ("chen-sqrt", "chen-greedy", "revolve", "checkmate-lp", "checkmate")
-Figures = dict[str, dict[str, float]]  # by row and run, where the name of a run ends before its colon
+Figures = dict[str, dict[str, float]]  # by row and run; a run is named by the text before its colon
 
 
 def lines_of(file: str) -> list[dict]:
@@ -39,7 +39,7 @@ def figures(table: str) -> Figures:
 
 
 def texts(table: str, run: str) -> dict[str, str]:
-    """Returns by row the text behind the colon of a run such as "ours" or "published"."""
+    """Returns, by row, the text after the colon of a run such as "ours" or "published"."""
     found = {}
     for line in lines_of("papers.csv"):
         of, _, row = line["name"].partition("/")

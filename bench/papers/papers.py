@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""The published tables of papers on rematerialization, and our figures beside them.
+"""Compares the published tables of papers on rematerialization with our results.
 
     papers.py [--only WORD] [--output papers.csv] [--picture papers.png]     REMATLAS_PROGRAMS names the build
 
 Cards are not needed: steps (image_models.py, text_models.py) are recorded from shapes and have the times of a
-device profile. Each row says card, sizes, precision, optimizer, the seconds that solving took, our figure,
-the published one with its source, and whether ours is worse, or farther from a measured one than it should
-be. Tables, in order:
+device profile. Each row says card, sizes, precision, optimizer, the seconds that solving took, our result,
+and the published result with its source. It also says whether ours is worse than the published result, or too
+far from a measured one. Tables, in order:
 
 recompute, offload   recomputation.py   Rockmate, HiRemate, OffMate: memory saved for time added
 batch, ratio         checkmate.py       Checkmate: largest batches; simpler methods over the optimum
 dtr, larger          dtr.py             DTR: time added under budgets, and to larger batches
 memory, time         frameworks.py      measured peaks and step times of training as it is
 
-`--only WORD` runs the cases with the word in TABLE/NAME and keeps the other rows of the file. All takes about
-26 minutes of one processor, and needs torchvision, timm and transformers; the picture needs matplotlib. Rows
-are NAME,RUN,VALUE,UNIT; nan stands where there is no figure, and a remark says why.
+`--only WORD` runs the cases with the word in TABLE/NAME and keeps the other rows of the file. All cases take
+about 26 minutes of one processor, and need torchvision, timm and transformers; the picture needs matplotlib.
+Rows are NAME,RUN,VALUE,UNIT. A missing result is nan, and a remark says why it is missing.
 """
 
 import argparse

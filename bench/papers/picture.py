@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One picture of what papers.py wrote: our figures beside the published ones, a panel for each table.
+"""Draws the output of papers.py: our results and the published ones, one panel for each table.
 
 picture.py papers.csv papers.png      .png, .svg or .pdf; needs matplotlib
 """
@@ -20,7 +20,7 @@ OURS, THEIRS, WORSE, PROVEN = "#1f4fa8", "#d95f02", "#c4161c", "#7f9fd6"
 
 
 def read(path: Path) -> dict:
-    """Returns figures[table][row][run] = value. The name of a run ends before its colon ("ours",
+    """Returns figures[table][row][run] = value. A run is named by the text before its colon ("ours",
     "published")."""
     figures = defaultdict(lambda: defaultdict(dict))
     with path.open(newline="") as file:
@@ -66,7 +66,7 @@ def once(rows: dict, axes) -> list[str]:
 
 
 def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
-    """Draws a point. A point beyond the upper limit is drawn as its number at the edge."""
+    """Draws a point. Instead of a point beyond the upper limit, its number is written at the edge."""
     if x > limits[1]:
         axes.text(limits[1], y, f"{x:.2f} \u2192", fontsize=7, color=style["color"], va="center", ha="right")
     elif not math.isnan(x):
@@ -74,7 +74,7 @@ def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
 
 
 def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
-    """Draws our figure as a dot, and the published one as a diamond, or as a bar if it is a range."""
+    """Draws our result as a dot, and the published one as a diamond, or as a bar if it is a range."""
     for y, row in enumerate(rows.values()):
         low, high = value(row, "published"), row.get("published, up to")
         if high is not None:
@@ -92,7 +92,7 @@ def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
 
 
 def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
-    """Draws our figures over the measured ones, on a scale where 1/2 and 2 are equally far from 1."""
+    """Draws our results over the measured ones, on a scale where 1/2 and 2 are equally far from 1."""
     limits = 0.4, 2.5
     axes.axvspan(1 - within, 1 + within, color=THEIRS, alpha=0.18, lw=0)
     axes.axvline(1, color=THEIRS, lw=1)
@@ -118,7 +118,8 @@ def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
 
 
 def draw_lines(part, rows: dict, x_of, title: str, axis: str, most: float) -> None:
-    """Draws the time added, in a panel for each model. `x_of`: (name of a row, row) -> place on the axis."""
+    """Draws the added time, one panel for each model. `x_of` maps (name of a row, row) to a place on the
+    axis."""
     models = list(dict.fromkeys(name.partition(" ")[0] for name in rows))
     if not models:
         return

@@ -1,8 +1,8 @@
-"""Rockmate, HiRemate and OffMate: how much memory is saved for how much time.
+"""Compares with Rockmate, HiRemate and OffMate: how much memory is saved for how much time.
 
-The papers print ranges over all their models; points of single models are in figures only. The steps are
-recorded for a V100 in f32 (OffMate: an A100 over PCI Express 4, bf16, AdamW), with the times of its roofline.
-A factor is the peak without recomputation over the peak with it, both without the resident tensors.
+The papers print ranges over all their models; they show single models only in figures. The steps are recorded
+for a V100 in f32 (OffMate: an A100 over PCI Express 4, bf16, AdamW), with the times of its roofline. A factor
+is the peak without recomputation over the peak with it, both without the resident tensors.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Rows of the tables, each with our figure and the published one, and the CSV file that holds them."""
+"""Rows of the tables, each with our result and the published one, and the CSV file that holds them."""
 
 import csv
 import dataclasses
@@ -12,27 +12,27 @@ MORE, LESS, CLOSE = "more is better", "less is better", "the same is better"
 
 @dataclasses.dataclass(kw_only=True)
 class Row:
-    """One comparison. A missing figure is NaN; `remark` says why it is missing."""
+    """One comparison. A missing result is NaN; `remark` says why it is missing."""
 
     table: str
     case: str
     setting: str  # card; batch and sizes; precision; optimizer
-    source: str  # the source of the published figure
+    source: str  # source of the published result
     unit: str
     ours: float
-    published: float | tuple[float, float]  # a figure or a range
+    published: float | tuple[float, float]  # a number or a range
     better: str  # MORE, LESS or CLOSE
-    tolerance: float = 0.0  # for CLOSE: the allowed difference as a share of the published figure
-    solving: float = 0.0  # seconds
-    others: dict = dataclasses.field(default_factory=dict)  # further figures: {what: (value, unit)}
+    tolerance: float = 0.0  # for CLOSE: allowed difference as a share of the published result
+    solving: float = 0.0  # seconds that solving took
+    others: dict = dataclasses.field(default_factory=dict)  # further results: {what: (value, unit)}
     remark: str = ""
 
     def bounds(self) -> tuple[float, float]:
         return self.published if isinstance(self.published, tuple) else (self.published, self.published)
 
     def is_worse(self) -> float:
-        """Returns 1 if our figure is worse than the published one (than the whole range), or missing; 0 if it
-        is not; NaN if the published figure is missing."""
+        """Returns 1 if our result is missing or worse than the published one (worse than the whole range),
+        and 0 otherwise. Returns NaN if the published result is missing."""
         low, high = self.bounds()
         if math.isnan(low):
             return math.nan

@@ -1,4 +1,4 @@
-"""Steps recorded for absent cards, and the answers of the command line about them."""
+"""Records steps for cards that are not installed, and asks the command line about them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ GIB = 2**30
 
 
 def asked(*words) -> dict:
-    """Returns the answer of `rematlas WORDS --json`, also a negative one. If the command is wrong, raises
+    """Returns the answer of `rematlas WORDS --json`, even a negative one. If the command is wrong, raises
     RuntimeError with the program's message."""
     program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
     paths = [str(ROOT / "runtime" / "python"), str(HERE)]
@@ -62,16 +62,16 @@ class Step:
         self.folder.cleanup()
 
     def resident(self) -> int:
-        """Returns the bytes that no op makes: parameters, buffers, inputs, states of the optimizer."""
+        """Returns the bytes of the tensors that no op makes: parameters, buffers, inputs, optimizer
+        states."""
         return asked("inspect", self.graph)["resident_bytes"]
 
     def solve(self, *options) -> dict:
-        """Returns the answer of `rematlas solve`, with the time of the command as "wall_seconds"."""
+        """Returns the answer of `rematlas solve`, with the wall time of the command as "wall_seconds"."""
         began = time.perf_counter()
         answer = asked("solve", self.graph, "--quiet", *options)
         return answer | {"wall_seconds": time.perf_counter() - began}
 
     def factor(self, bytes_needed: float, resident: int) -> float:
-        """Returns by which factor `bytes_needed` is smaller than the peak without recomputation, both without
-        the resident bytes."""
+        """Returns the peak without recomputation over `bytes_needed`, both without the resident bytes."""
         return (self.whole_peak - resident) / (bytes_needed - resident)

@@ -1,4 +1,4 @@
-"""Text models of the papers' tables as functions, on the meta device: the models hold no data.
+"""Text models of the papers' tables as functions. The models are on the meta device, so they hold no data.
 
     rematlas capture text_models:llama2_7b --device meta --device-profile a100 --set batch=8 -o x.graph.json
 
@@ -16,7 +16,7 @@ transformers.logging.set_verbosity_error()
 
 
 class Attention(nn.Module):
-    """Attention of several heads, written out (Vaswani et al., 2017, section 3.2)."""
+    """Attention with several heads, computed by separate ops (Vaswani et al., 2017, section 3.2)."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -36,7 +36,8 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """A layer of the encoder; with `crossed`, a layer of the decoder. Norms come last, as in the paper."""
+    """A layer of the encoder; with `crossed`, a layer of the decoder. Norms follow the sums, as in the
+    paper."""
 
     def __init__(self, width: int, heads: int, dropout: float, crossed: bool, relu=functional.relu):
         super().__init__()
@@ -56,7 +57,7 @@ class Layer(nn.Module):
 
 class Layers(nn.Module):
     """The transformer of DTR's experiments: torch.nn.Transformer(nhead=16, num_encoder_layers=12) of PyTorch
-    in 2020. It has 12 layers in the encoder, 6 in the decoder, and no embedding of words."""
+    in 2020. It has 12 layers in the encoder, 6 in the decoder, and no word embedding."""
 
     def __init__(self):
         super().__init__()
@@ -74,7 +75,7 @@ class Layers(nn.Module):
 
 
 def transformer_12_6(batch: int = 10, length: int = 512):
-    """`length` vectors go in and 20 come out."""
+    """Returns the step of `Layers` with `length` input vectors and 20 output vectors."""
     with torch.device("meta"):
         return Layers(), (torch.zeros(batch, length, 512), torch.zeros(batch, 20, 512)), {}
 
@@ -90,7 +91,8 @@ def gpt2(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ):
-    """GPT-2 of transformers. `attention`: sdpa, or eager, which writes the matrix of scores out."""
+    """Returns the step of GPT-2 of transformers. `attention`: sdpa, or eager, which makes the matrix of
+    scores."""
     config = transformers.GPT2Config(
         n_embd=width, n_layer=layers, n_head=heads, vocab_size=words, n_positions=length, use_cache=False,
         resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
@@ -99,7 +101,7 @@ def gpt2(
 
 
 def causal(config, batch: int, length: int, dtype: torch.dtype, attention: str = "sdpa"):
-    """A language model of transformers that is trained on its own input."""
+    """Returns the step of a language model of transformers that is trained on its own input."""
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -107,13 +109,15 @@ def causal(config, batch: int, length: int, dtype: torch.dtype, attention: str =
 
 
 def gpt2_of_rockmate(layers: int = 12, batch: int = 100):
-    """GPT-2 as in HiRemate's experiments: width 768, 20 tokens, dropout, the sum of the logits as loss."""
+    """GPT-2 as in HiRemate's experiments: width 768, 20 tokens, dropout; the loss is the sum of the
+    logits."""
     model, _, texts = gpt2(batch, 20, layers, attention="eager", dropout=0.1)
     return SumOf(model), (texts["input_ids"],), {}
 
 
 def transformer_6_6(batch: int = 32):
-    """torch.nn.Transformer(nhead=16) as in HiRemate's experiments: 200 vectors into each half."""
+    """torch.nn.Transformer(nhead=16) as in HiRemate's experiments: encoder and decoder each get 200
+    vectors."""
     with torch.device("meta"):
         vectors = torch.zeros(200, batch, 512)
         return SumOf(nn.Transformer(nhead=16)), (vectors, vectors), {}
@@ -155,7 +159,7 @@ def phi2(batch: int = 8, length: int = 2048):
 
 
 def phi2_classifier(batch: int = 8, length: int = 2048):
-    """Phi-2 as a classifier of texts, as in OffMate's experiments. Its head makes no logits of words."""
+    """Phi-2 as a classifier of texts, as in OffMate's experiments. It has no logits of words."""
     with torch.device("meta"):
         model = transformers.PhiForSequenceClassification(phi2_config()).to(torch.bfloat16)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -171,8 +175,9 @@ BERT_HEADS = {
 
 
 def bert_large(batch: int, length: int, head: str = "classes"):
-    """BERT-large of transformers, dropout on and attention written out. `head`: classes (of a text), answers
-    (their first and last word) or pretraining (hidden words, and whether a sentence follows)."""
+    """BERT-large of transformers, with dropout, and with attention as separate ops. `head`: classes (of a
+    text), answers (their first and last word) or pretraining (hidden words, and whether a sentence
+    follows)."""
     config = transformers.BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     )
@@ -190,7 +195,7 @@ def bert_large(batch: int, length: int, head: str = "classes"):
 
 
 class LowRank(nn.Module):
-    """A frozen layer with an update of low rank beside it (Hu et al., 2021)."""
+    """A frozen layer to whose output a low-rank update is added (Hu et al., 2021)."""
 
     def __init__(self, base: nn.Linear, rank: int):
         super().__init__()
@@ -203,7 +208,8 @@ class LowRank(nn.Module):
 
 
 def llama2_7b_low_rank(batch: int = 1, length: int = 1304):
-    """Llama 2 7B in bf16. All parameters are frozen except updates of rank 8 of the queries and values."""
+    """Llama 2 7B in bf16. All parameters are frozen except low-rank updates (rank 8) of the query and value
+    layers."""
     model, args, kwargs = llama2_7b(batch, length)
     model.requires_grad_(False)
     with torch.device("meta"):

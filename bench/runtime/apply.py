@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What rematlas.apply costs, against plain training in the same process: CSV of name,run,value,unit.
+"""Measures the cost of rematlas.apply against plain training in the same process: CSV of name,run,value,unit.
 
     apply.py [--output FILE]       REMATLAS_PROGRAMS names the build
 
-recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a
-plain one, median of pairs. weights on the host: the same of a whole step with a fused AdamW, in a share of
-what all takes on the device. call: microseconds of Python and autograd around a replayed step of a tiny
-model, over the same step run by the original.
+recording: time of a recorded step over a plain step. replay: time of a step by a plan without recomputation
+over a plain step, median of pairs. weights on the host: the same ratio for a whole step with a fused AdamW,
+within a share of the memory that a plain step takes. call: microseconds of Python and autograd code around a
+replayed step of a tiny model, compared with the same step run by the original.
 """
 
 import argparse
@@ -68,8 +68,8 @@ def planned(build, batches, loss, budget, **options):
 
 
 class Training:
-    """A GPT with a fused AdamW. With `ours`, it trains by a plan, and weights, gradients and states live on
-    the host between their uses."""
+    """A GPT with a fused AdamW. With `ours`, it trains by a plan, and weights, gradients and states are on
+    the host when they are not used."""
 
     def __init__(self, **ours):
         self.module = gpt()
@@ -89,8 +89,8 @@ class Training:
 
 
 def weights_on_host(share, note):
-    """Measures plain training first and frees it, then training with weights on the host. The bytes of all
-    other tensors are added to the share, because a budget counts all tensors."""
+    """Measures plain training first and frees it, then measures training with weights on the host. The bytes
+    of all other tensors are added to the share, because a budget counts all tensors."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()
@@ -99,7 +99,7 @@ def weights_on_host(share, note):
     resident = sum(3 * parameter.nbytes for parameter in plain.module.parameters())
     whole = resident + torch.ops.rematlas.counted_peak_bytes() - before
     del plain
-    gc.collect()  # frees tensors that the plain training has left
+    gc.collect()  # frees tensors of the plain training
     module = Training(budget=torch.ops.rematlas.counted_bytes() + int(share * whole))
     for number in range(4):
         module.step(number)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Training under a plan on a device, for models of the size that people train.
+"""Measures training under a plan on a device, for models of realistic size.
 
     cuda.py BIN [--models resnet101,unet] [--pairs 5] [--output bench/results/cuda.csv]
     cuda.py BIN --device cpu --small          the same commands on small models, to try them out
 
-Captures, solves and runs each model with verification: plainly, and captured as CUDA graphs. Prints CSV
-(name,run,value,unit): replay against eager (median of `pairs` pairs, taken alternately in one process),
-overhead predicted against measured, and the peak predicted, measured, and as the model of the allocator has
-it. Without a device it says so and ends with status 1.
+Captures, solves and runs each model with verification, once without and once with CUDA graphs. Prints CSV
+(name,run,value,unit): the time of replay over eager (median of `pairs` pairs, measured alternately in one
+process), the predicted and the measured overhead, and three peaks: predicted, measured, and computed by the
+model of the allocator. If there is no device, it says so and ends with status 1.
 """
 
 import argparse
@@ -36,8 +36,8 @@ class Bench:
         print(self.rows[-1], flush=True)
 
     def call(self, *command: object) -> tuple[dict, float] | None:
-        """Returns the JSON that the command prints, and its seconds. If the command fails, prints the error
-        and returns None."""
+        """Runs a command. Returns the JSON that it prints, and its seconds. If the command fails, prints the
+        error and returns None."""
         started = time.monotonic()
         done = subprocess.run(
             [str(c) for c in command],
@@ -143,7 +143,7 @@ class Bench:
             )
         self.row(name, f"{what} verified", result["verified"], "bool")
         self.row(name, f"{what} time", result["time_ratio_to_eager"], "of eager")
-        if not flags:  # ops cannot be timed inside a recording
+        if not flags:  # ops cannot be timed within a CUDA graph
             self.row(name, f"{what} overhead predicted", result["overhead_predicted"], "of keep-all")
             self.row(name, f"{what} overhead measured", result["overhead_measured"], "of keep-all")
         self.row(name, f"{what} peak predicted", result["predicted_peak_bytes"], "bytes")

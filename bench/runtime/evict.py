@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""What online eviction costs, against plain training: CSV of name,run,value,unit.
+"""Measures the cost of online eviction against plain training: CSV of name,run,value,unit.
 
     evict.py [--models resnet50,gpt12,small] [--shares 0.9,0.7,0.5] [--rounds 5] [--long 10000]
              [--output FILE]                                   REMATLAS_PROGRAMS names the build
 
-Times are those of the process on its processor, on one thread, so that others on the machine disturb them
-little. What is compared takes turns; runs are the rounds. `median` compares medians of all rounds, `best` the
-fastest steps of all, which were disturbed least.
+Times are processor times on one thread, so that other programs disturb them little. The compared programs run
+in turns; runs are the rounds. `median` compares the medians of all rounds, and `best` the fastest steps,
+which were disturbed least.
 
-Where nothing has to be evicted, each in a process of its own: step: time of a step over that of a plain one.
-op: what it takes longer, by the ops that it has; on large models this is the difference of two large numbers.
-ops: how many. faults: pages that a step touches for the first time, more than a plain one. peak: counted
-bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but bookkeeping.
+If nothing has to be evicted, each program in its own process: step: time of a step over that of a plain step.
+op: the additional time of a step, divided by its number of ops; on large models this is the difference of two
+large numbers. ops: the number of ops. faults: pages that a step touches for the first time, beyond those of a
+plain step. peak: counted bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, whose
+time is nearly all bookkeeping.
 
-Within a share of what can be evicted (between what lives from step to step, with the gradients of parameters,
-and the peak): system@SHARE: time of a step over that of a plain one. simulated@SHARE: time of all runs of ops
-over that of their first runs, by the simulation of the same program with the costs that were measured on the
-way. above@SHARE: the difference, in points. reruns@SHARE: ops that ran again, in a step. as_simulated@SHARE:
-1 where the simulation has as many evictions and reruns.
+Within a share of the evictable bytes (of those between the bytes that live from step to step, gradients of
+parameters included, and the peak): system@SHARE: time of a step over that of a plain step. simulated@SHARE:
+time of all runs of ops over that of their first runs, in a simulation of the same program with the costs that
+were measured during the run. above@SHARE: the difference, in points. reruns@SHARE: number of reruns in a
+step. as_simulated@SHARE: 1 if the simulation has as many evictions and reruns.
 
-Over many steps of a small model which evicts in each: ops that are known and memory of the process, at a
-tenth of the steps and at the end.
+Over many steps of a small model with evictions in each step: the number of known ops and the memory of the
+process, after a tenth of the steps and at the end.
 """
 
 import argparse
@@ -46,7 +47,7 @@ import rematlas  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 
 UNLIMITED = 1 << 50
-WARM_UP = 8  # steps until the heap has settled: fewer without a context
+WARM_UP = 8  # steps until the heap has settled; fewer are needed without eviction
 out = sys.stdout
 
 
@@ -82,12 +83,12 @@ class Course:
         return time.process_time() - began
 
     def steps(self, count):
-        """Runs steps and returns their median time."""
+        """Runs `count` steps. Returns their median time."""
         return statistics.median(self.step() for _ in range(count))
 
     def extent(self):
-        """Returns two numbers of bytes of a plain step: those of tensors that cannot be evicted, with the
-        gradients of parameters; and the peak."""
+        """Runs two plain steps. Returns two numbers of bytes: of tensors that cannot be evicted, gradients of
+        parameters included, and of the peak."""
         self.step()
         gc.collect()
         lasting = ops.counted_bytes() + sum(p.nbytes for p in self.module.parameters())
@@ -97,7 +98,7 @@ class Course:
 
 
 def alone(name, evicting, steps):
-    """Runs in a process of its own. Prints the seconds of each step, the ops of a step, the page faults of a
+    """Measures in its own process. Prints the seconds of each step, the number of ops and of page faults of a
     step, and the counted bytes at the peak."""
     course = Course(name)
     course.step()
@@ -112,7 +113,7 @@ def alone(name, evicting, steps):
 
 
 def bookkeeping(name, rounds, steps):
-    """Measures steps without evictions, in processes that take turns. Several processes are needed, because
+    """Measures steps without evictions, in processes that run in turns. Several processes are needed, because
     the placement of a process's pages makes a larger difference than the bookkeeping."""
     rows, plain_times, our_times = [], [], []
     for run in range(rounds):
@@ -164,7 +165,7 @@ def overheads(name, shares, rounds, steps):
 
 def simulated(course, budget):
     """Logs two separate steps and simulates them. Returns the simulated overhead, and whether the simulation
-    has as many evictions and reruns as the system."""
+    has as many evictions and reruns as the real run."""
     gc.collect()
     alive = ops.counted_bytes()
     with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
@@ -221,7 +222,7 @@ def main():
         print("name,run,value,unit", file=to)
     shares = [float(share) for share in options.shares.split(",") if share]
     for name in filter(None, options.models.split(",")):
-        gc.collect()  # frees the model before, whose bytes would count as this model's
+        gc.collect()  # frees the previous model, whose bytes would count as this model's
         bookkeeping(name, options.rounds, 300 if name == "small" else 5)
         gc.collect()
         if shares and name != "small":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Capture, solve and replay of the example models, through the command line.
+"""Measures capture, solve and replay of the example models, through the command line.
 
     replay.py BIN [--models resnet50,gpt12 | --whole] [--budgets 100%,60%] [--pairs 5]
 
-Prints CSV (name,run,value,unit): seconds to capture and to solve, the ratio of replay to eager (median of
-`pairs` pairs, taken alternately in one process) and its median over the models, allocations from the system
-in a steady step, predicted and measured peak and overhead. `--whole`: the architectures of
+Prints CSV (name,run,value,unit): seconds to capture and to solve, the time of replay over eager (median of
+`pairs` pairs, measured alternately in one process) and its median over the models, allocations from the
+system in a steady step, predicted and measured peak and overhead. `--whole`: the architectures of
 resources/models/whole_models.py.
 """
 

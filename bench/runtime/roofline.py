@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How far predicted op times are from measured ones, on this machine's CPU.
+"""Measures how far predicted op times are from measured ones, on this machine's CPU.
 
     roofline.py BIN [--models resnet50,gpt12,unet_scripted] [--profile cpu]
 
 Captures each model three times: on the device (times of ops within the step), from shapes and profiled op by
 op (`--from-shapes`), and from shapes with the roofline model (`--device meta`). Prints CSV
-(name,run,value,unit): the ratio of total times to those on the device, the tenth, half and nine tenths of the
-ratio op by op (weighted by measured time), peaks, seconds to capture, and the overhead at 70 % that a solve
-on each graph predicts.
+(name,run,value,unit): the ratio of total times to those on the device; the 10 %, 50 % and 90 % quantiles of
+the ratio of single ops, weighted by measured time; peaks; seconds to capture; and the overhead at 70 % that a
+solve on each graph predicts.
 """
 
 import argparse
@@ -23,7 +23,7 @@ INPUTS = {"unet_scripted": ["f32[4,3,256,256]"]}  # larger images than the tests
 
 
 def quantile(pairs: list[tuple[float, float]], share: float) -> float:
-    """Returns the quantile of values with weights. `pairs`: (value, weight)."""
+    """Returns the quantile of weighted values. `pairs`: (value, weight)."""
     pairs = sorted(pairs)
     total, seen = sum(weight for _, weight in pairs), 0.0
     for value, weight in pairs:

@@ -1,5 +1,5 @@
-// Bench of carrying out schedules with copies: what planning them takes, what a step costs beside its copies, with
-// and without virtual time, and how fast the CPU copies. CSV on standard output: name,run,value,unit.
+// Bench of schedules with copies: the time to plan them, the time of a step in addition to its copies (with
+// and without virtual time), and the speed of copies by the CPU. CSV on standard output: name,run,value,unit.
 //
 //     bench_transfers [LAYERS...]
 #include <chrono>
@@ -23,7 +23,7 @@ double seconds_of(const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Links on which nothing takes any time.
+/// Links whose copies take no time.
 class NoCopies final : public CopyQueues {
   public:
     void copy_out(void*, const void*, std::size_t) override {}

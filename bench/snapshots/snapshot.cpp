@@ -1,10 +1,9 @@
-// How long a large memory snapshot takes to be read, and how much memory. The file is written first, as
-// Python pickles what torch.cuda.memory._snapshot() returns: steps of allocations and releases, each
-// with a list of frames of its own, whose frames are shared. CSV on standard output:
-// name,run,value,unit.
+// Measures the time and the memory that reading a large memory snapshot takes. First it writes a file as
+// Python pickles the result of torch.cuda.memory._snapshot(): steps of allocations and releases, each with
+// its own list of frames; the frames themselves are shared. CSV on standard output: name,run,value,unit.
 //
 //     bench_snapshot [--megabytes 1000] [--runs 3] [--file /tmp/s.pickle]
-// The file is removed in the end.
+// The file is removed at the end.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -23,11 +22,11 @@ namespace {
 
 constexpr int kDepth = 28;     ///< frames of a stack
 constexpr int kFiles = 400;    ///< distinct frames
-constexpr int kInStep = 2000;  ///< blocks of one step: allocated in turn, given back in reverse
+constexpr int kInStep = 2000;  ///< blocks of one step: allocated in order, released in reverse
 constexpr std::size_t kBatch = 1000;
 constexpr std::int64_t kFirstAddress = 0x7f0000000000;
 
-/// The instructions of a pickle of protocol 4, one after the other into a file.
+/// Writes the instructions of a pickle of protocol 4 into a file, one after the other.
 class SnapshotFile {
   public:
     explicit SnapshotFile(const std::string& path) : file_(path, std::ios::binary) {}
@@ -53,7 +52,7 @@ class SnapshotFile {
         code(number_in_memo < 256 ? 'h' : 'j');
         number(number_in_memo, number_in_memo < 256 ? 1 : 4);
     }
-    /// A text of its own, though it may be equal to another.
+    /// Writes a text as a new object, even if it equals an earlier one.
     void text(const std::string& value) {
         code(0x8c);
         number(value.size(), 1);
@@ -104,7 +103,7 @@ class SnapshotWriter {
     }
 
   private:
-    /// The first third of a step allocates; then each block is given back in two events.
+    /// In the first third of its events a step allocates; then each block is released by two events.
     void event(int step, int i, std::size_t number) {
         if (number % kBatch == 0) out_.code('(');
         const bool allocates = i < kInStep;
@@ -167,7 +166,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The most that this process has held, in MB.
+/// Returns the most memory that this process has held so far, in MB.
 double peak_megabytes() {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);

@@ -43,7 +43,7 @@ Limits limits_of(double seconds) {
     return {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))};
 }
 
-/// Solves, checks, and prints what was found and when.
+/// Solves, checks the answer, and prints the results with their times.
 double bench_solve(const Graph& graph, const std::string& run, Bytes budget, double seconds,
                    double reference) {
     const FlatGraph flat = flatten(graph);
@@ -148,7 +148,7 @@ std::int64_t budget_at(const FlatGraph& flat, double fraction) {
     return static_cast<std::int64_t>(least + fraction * (most - least));
 }
 
-/// Budgets between the largest footprint of an op and the peak without recomputation.
+/// Solves at budgets between the largest footprint of an op and the peak without recomputation.
 void bench_graph(const Graph& graph, double seconds) {
     const FlatGraph flat = flatten(graph);
     print(graph.name, "size", flat.op_count, "ops");
@@ -157,7 +157,7 @@ void bench_graph(const Graph& graph, double seconds) {
                     Bytes(budget_at(flat, fraction)), seconds, 0);
 }
 
-/// Moves per second of CPU time in cycles of one second, the first of which is not counted.
+/// Prints moves per second of CPU time, in cycles of one second. The first cycle is not counted.
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Proven bounds on every budget of a reference file: atlas, then more time for the bound, one thread.
+"""Proves bounds on every budget of a reference file: first atlas, then more time for the bound, on one
+thread.
 
     bounds.py BIN PROBLEMS [--seconds 4] [--bound-seconds 5] [--only NAME]
 
 PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): for each budget the
-bound, its gap to the schedule of the same call and to the best schedule known of all (that of the reference
-file or this one), the seconds of the whole call, and 1 where the schedule is proven optimal over all orders
-and reruns. Ends with the counts, and with status 1 when a bound is above a schedule that is known.
+bound, its gap to the schedule of the same call, its gap to the best known schedule (of the reference file or
+of this call), the seconds of the whole call, and 1 if the schedule is proven optimal over all orders and
+reruns. Ends with the counts. The exit status is 1 if a bound is above a known schedule.
 """
 
 import argparse

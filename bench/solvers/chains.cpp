@@ -1,4 +1,4 @@
-// Bench of the solvers of chains on long ones: what rotor's one table for all budgets takes, and answers at
+// Bench of the chain solvers on long chains: the cost of rotor's one table for all budgets, and answers at
 // single budgets. CSV on standard output: name,run,value,unit.
 //
 //     bench_chains [LAYERS...]               rotor
@@ -21,9 +21,10 @@
 namespace rematlas {
 namespace {
 
-constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // from the smallest budget to all kept
+constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // of the way from the smallest budget to
+                                                              // keep-all
 
-/// The most that the process has held so far.
+/// Returns the most bytes that the process has held so far.
 double resident_bytes() {
     rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -47,7 +48,7 @@ struct BenchBudget {
     }
 };
 
-/// From the smallest that rotor keeps on.
+/// Returns budgets from the smallest one that rotor keeps upwards.
 std::vector<BenchBudget> bench_budgets(const Problem& problem, const Solver& curve) {
     const Answer none = curve.solve(problem, least_peak(problem.flat).bytes, kLong, {});
     const auto* infeasible = std::get_if<Infeasible>(&none);

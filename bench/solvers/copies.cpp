@@ -1,9 +1,10 @@
-// Bench of atlas with copies to the host, by budget and by link, one thread, so many seconds of it each. CSV on standard output: name,run,value,unit.
-// Run as "BUDGET% of the peak, GB/s each way, what may be copied"; "contended": of these speeds each link has those shares
-// that the links of an A100 have while both move, 24 and 11 of 25. The step of a GPT-2 XL with AdamW is there
-// twice, with updates on the device alone and where they may run on a host of 200 GB/s.
+// Bench of atlas with copies to the host, by budget and by link, on one thread, with the same processor time
+// for each run. CSV on standard output: name,run,value,unit. A run is named "BUDGET% of the peak, GB/s each
+// way, what may be copied". In "contended" runs, each link has only a share of this speed while both links
+// are busy, as on an A100: 24 and 11 of 25. The step of a GPT-2 XL with AdamW is measured twice: with updates
+// on the device only, and with updates that may run on a host of 200 GB/s.
 //
-//     bench_copies [--seconds 10] [--only TEXT] [GRAPH.graph.json...]     // only runs with TEXT in name and run
+//     bench_copies [--seconds 10] [--only TEXT] [GRAPH.graph.json...]   // only runs with TEXT in their names
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -59,7 +60,7 @@ void bench_answer(const Problem& problem, double percent, double speed, SharedPr
                   std::string(to_string(problem.copies.what)).c_str());
     if (!is_wanted(problem, run)) return;
     const Limits limits{.time = processor.limit(),
-                        .gap = 0};  // all of the time, and not only until it is good enough
+                        .gap = 0};  // the solve uses all its time and does not end at a gap
     const Result<Outcome> outcome = solve(problem, *make_atlas({}), budget_of(problem.flat, percent), limits);
     processor.note_end();
     if (!outcome) return void(std::fprintf(stderr, "%s\n", outcome.error().message.c_str()));
@@ -73,7 +74,7 @@ void bench_answer(const Problem& problem, double percent, double speed, SharedPr
     std::fflush(stdout);
 }
 
-/// Of the annealing alone, at a budget where much is away and much is made again.
+/// Measures the annealing alone, at a budget at which many tensors are offloaded and many are recomputed.
 void bench_moves(const Problem& problem, double percent, double speed) {
     if (!is_wanted(problem, "moves")) return;
     const annealing::CopyGraph graph = annealing::copy_graph(problem, budget_of(problem.flat, percent));

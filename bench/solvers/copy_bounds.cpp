@@ -1,5 +1,5 @@
-// Bench of the bounds with copies to the host, by budget and by link, and of what they take. CSV on standard
-// output: name,run,value,unit. Run as "BUDGET% of the peak, GB/s each way".
+// Bench of the bounds with copies to the host, by budget and by link, and of their cost. CSV on standard
+// output: name,run,value,unit. A run is named "BUDGET% of the peak, GB/s each way".
 //
 //     bench_copy_bounds [GRAPH.graph.json...]
 #include <cstdio>
@@ -26,7 +26,7 @@ Settings settings_of(const std::string& file) {
     return {{20, 16.6}, {0.5, 1, 2}};
 }
 
-/// Eight moments, so that equal programmes are solved however fast the machine is.
+/// Bounds with eight moments, so that the same linear programs are solved on a fast and on a slow machine.
 void bench_bound(const Graph& graph, const FlatGraph& flat, double percent, double speed,
                  const std::string& link) {
     const double peak = static_cast<double>(cost_of(flat, keep_all_sequence(flat)).peak);
@@ -63,7 +63,7 @@ void bench_file(const char* path) {
     }
 }
 
-/// Nothing runs twice; the link moves all that is made, once each way, in so many steps.
+/// No op runs twice. The link can copy the bytes of all tensors once in each direction in 0.7 or 0.9 steps.
 void bench_chain(int layers) {
     Graph graph = long_chain(ChainKind::equal, layers);
     for (Op& op : graph.ops) op.recomputable = false;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Online eviction on the published logs, held against the published simulator's figures.
+"""Compares online eviction on the published logs with the results of the published simulator.
 
     dtr.py BIN LOGS [--only NAME] [--deallocation eager]
 
 LOGS holds NAME.log files and reference.json. Prints CSV (name,run,value,unit): overhead, difference from the
-published overhead in points, and seconds of each run; at the end how many agree within 2 points. A run that
-the simulator did not end well agrees when ours ends the same way. The random heuristic is no part of the
-count.
+published overhead in points, and seconds of each run; at the end, how many runs agree within 2 points. If the
+published simulator did not complete a run, our run agrees if it ends in the same way. Runs with the random
+heuristic are not counted.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-// Bench of the least peak within a limit on the time, by Checkmate's programme, against what atlas finds by
-// bisection on the budget in the same time. CSV on standard output: name,run,value,unit.
+// Bench of the least peak within a limit on the time, by Checkmate's integer program, compared with the peak
+// that atlas finds by bisection on the budget in the same time. CSV on standard output: name,run,value,unit.
 //
 //     bench_least_peak SECONDS GRAPH...
 #include <cstdio>
@@ -16,7 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The least peak that atlas keeps within the overhead; each of 12 budgets gets an equal share of the time.
+/// Returns the least peak that atlas keeps within the overhead. Each of 12 budgets gets an equal share of the
+/// time.
 std::int64_t by_atlas(const Problem& problem, double overhead, double seconds) {
     std::int64_t low = least_peak(problem.flat).bytes.value - 1, high = keep_all_peak(problem.flat).value;
     for (int round = 0; round < 12 && low + 1 < high; ++round) {

@@ -1,8 +1,9 @@
-// What copies to the host must never do to an answer of a solver: make it worse than the one without, or worse at a larger
-// budget or over faster links than at a smaller one or over slower ones. Every solve has the same time of one thread.
-// CSV on standard output: name,run,value,unit. Run as "WAY% of the way from the smallest budget known to the
-// peak, links, what may be copied"; at the end, of all graphs, how many pairs of answers break the order, and by how
-// much at most. As the time ends a solve, that happens to the same solve made twice, too: "none against none".
+// Checks that copies to the host never make an answer worse: not worse than without copies, not worse at a
+// larger budget, and not worse over faster links. Every solve has the same time of one thread. CSV on
+// standard output: name,run,value,unit. A run is named "WAY% of the way from the smallest known budget to the
+// peak, links, what may be copied". At the end, over all graphs: how many pairs of answers break the order,
+// and by how much at most. Because time ends each solve, even two equal solves may break it; that is measured
+// as "none against none".
 //
 //     bench_monotony [--seconds 1] [--solver atlas] GRAPH.graph.json...
 #include <cstdio>
@@ -31,7 +32,7 @@ struct Link {
     Links links;
 };
 
-/// Slower ones first; `pcie4` is the one with contention.
+/// Returns the links, slower ones first; `pcie4` has contention.
 std::vector<Link> all_links() {
     std::vector<Link> all;
     for (const char* name : {"pcie3", "pcie4", "pcie5", "c2c"}) all.push_back({name, *links_named(name)});
@@ -45,7 +46,7 @@ double beside(double alone, double contended) {
     return contended > 0 ? contended : alone;
 }
 
-/// In all that the players know of.
+/// Says whether `a` is at least as fast as `b` in every respect that the simulator knows.
 bool is_faster(const Links& a, const Links& b) {
     return a.to_host_bytes_per_second >= b.to_host_bytes_per_second &&
            a.to_device_bytes_per_second >= b.to_device_bytes_per_second &&
@@ -58,9 +59,9 @@ bool is_faster(const Links& a, const Links& b) {
 
 struct Order {
     int pairs = 0, broken = 0;
-    double most = 0;  ///< overhead above what it may be
+    double most = 0;  ///< largest excess of an overhead over its limit
 
-    /// None found is worse than all.
+    /// An answer without a schedule is worse than every schedule.
     void compare(const std::string& what, std::optional<double> better, std::optional<double> worse) {
         ++pairs;
         if (!worse || (better && *better <= *worse + kRounding)) return;

@@ -1,6 +1,6 @@
-// Bench of recomputation with copies to the host against recomputation alone, by budget and by link. CSV on
-// standard output: name,run,value,unit. Run as "BUDGET% of the peak, GB/s each way, what may be copied";
-// "recompute" is Rockmate or HiRemate.
+// Bench of recomputation with copies to the host, compared with recomputation alone, by budget and by link.
+// CSV on standard output: name,run,value,unit. A run is named "BUDGET% of the peak, GB/s each way, what may
+// be copied"; "recompute" is Rockmate or HiRemate.
 //
 //     bench_offmate SECONDS GRAPH.graph.json...      offmate's answers within so many seconds of wall clock
 //     bench_offmate SECONDS adamw                    a GPT with parameters and AdamW states that do not fit
@@ -35,7 +35,7 @@ void print(const Graph& graph, const std::string& run, double value, const char*
     std::fflush(stdout);
 }
 
-/// Nothing is printed that the checker refuses; 0: no schedule was found.
+/// Prints only results that the checker accepts, and 0 if no schedule was found.
 void bench(const Graph& graph, const FlatGraph& flat, Copies copies, double share, const std::string& run,
            double seconds) {
     const Bytes budget(static_cast<std::int64_t>(share * static_cast<double>(keep_all_peak(flat).value)));
@@ -73,7 +73,7 @@ void bench_all(Graph graph, const std::vector<double>& shares, Offload what, dou
     }
 }
 
-/// Once with updates on the device alone, once where they may run on a host of 200 GB/s.
+/// Measures twice: with updates on the device only, and with updates that may run on a host of 200 GB/s.
 void bench_adamw(double seconds) {
     for (const bool on_host : {false, true}) {
         Graph graph = gpt2_xl_step(on_host);

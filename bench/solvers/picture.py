@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One picture of what reference.py printed: overhead over budget, a panel for each graph.
+"""Draws the output of reference.py: overhead over budget, one panel for each graph.
 
 picture.py solvers.csv solvers.png      .png, .svg or .pdf; needs matplotlib
 """

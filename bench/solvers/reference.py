@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Every solver on every budget of a reference file, through the command line, every answer checked.
+"""Runs every solver on every budget of a reference file, through the command line, and checks every answer.
 
     reference.py BIN PROBLEMS [--solvers a,b] [--seconds 5] [--only NAME]
 
 PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead, peak and
-seconds of each answer, its bound and gap, what is known from the reference file, and the worst ratio of atlas
-to the best known overhead and to every other solver here. Ends with status 1 when an answer fails the
+seconds of each answer, its bound and gap, the known values of the reference file, and the worst ratio of
+atlas to the best known overhead and to every other solver here. The exit status is 1 if an answer fails the
 independent checker.
 """
 

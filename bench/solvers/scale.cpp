@@ -1,12 +1,13 @@
-// Bench of how solvers grow with the graph. CSV on standard output: name,run,value,unit.
+// Bench of how the time of solvers grows with the graph. CSV on standard output: name,run,value,unit.
 //
 //     bench_scale [SOLVER] [SECONDS] [NAME_PART]
 //
 // Each graph is solved at 30 % and at 60 % of the way from the proven least memory to the peak without
-// recomputation, each in a process of its own: when the first answer came, when the overhead was within 2 %
-// of the last one, the end, the overhead, what is proven, and the most memory that the process held. Solvers
-// that keep options of blocks begin with an empty cache; what they take for a budget nearby with what is in it
-// then is `next budget`, and what they take where a sweep has made all tables `next budget of a sweep`.
+// recomputation, each time in a new process. Printed are the time of the first answer, the time at which the
+// overhead was within 2 % of the last one, the time of the end, the overhead, the proven bound, and the most
+// memory that the process held. Solvers that cache options of blocks begin with an empty cache. `next budget`
+// is the time for a nearby budget with the cache that the first solve has filled, and `next budget of a
+// sweep` the time when a sweep has made all tables.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ double most_resident_mib() {
     return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// A budget of a sweep, once the tables for all its budgets are there.
+/// Measures a budget of a sweep when the tables for all budgets of the sweep exist.
 void bench_sweep(const Problem& problem, const std::string& solver, Bytes budget, const Limits& limits,
                  const std::string& run) {
     const auto prepared = (*make_solver(solver))->up_to(problem, budget, limits);

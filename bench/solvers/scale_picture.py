@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How solvers grow with the graph: what bench_scale printed, over the number of ops.
+"""Draws how solvers grow with the graph: the output of bench_scale, over the number of ops.
 
 scale_picture.py scale.csv scale.png      .png, .svg or .pdf; needs matplotlib
 """

@@ -1,4 +1,5 @@
-// The clock of benches: what this thread has had of a processor, which others on the machine disturb little.
+// The clock of benches: the processor time of this thread, which other programs on the machine disturb
+// little.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@ inline double cpu_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Wall clock for solves that are to have so many seconds of a processor each: longer where others took it away from
-/// the solve before.
+/// Computes wall-clock limits for solves that should each get the same processor time. If other programs
+/// slowed down the previous solve, the next limit is longer.
 class SharedProcessor {
   public:
     explicit SharedProcessor(double seconds) : seconds_(seconds) {
@@ -37,7 +38,7 @@ class SharedProcessor {
     }
 
   private:
-    static constexpr double kTried = 0.1;  ///< seconds
+    static constexpr double kTried = 0.1;  ///< seconds of the first measurement
     const double seconds_;
     double slowdown_ = 1, cpu_ = 0;
     std::chrono::steady_clock::time_point wall_;

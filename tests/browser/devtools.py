@@ -1,4 +1,4 @@
-"""A browser without a window, driven over the two pipes of its DevTools protocol.
+"""Controls a browser without a window through the two pipes of its DevTools protocol.
 
 with Browser() as browser:
     page = browser.open(path)
@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE = 120  # seconds without a word after which the browser counts as dead
+PATIENCE = 120  # seconds without a message after which the browser counts as dead
 
 KEYS = {
     "Enter": ("Enter", 13, "\r"),
@@ -38,13 +38,13 @@ KEYS = {
 
 
 def find_browser() -> str | None:
-    """The program that $REMATLAS_BROWSER names, else the first that is installed."""
+    """Returns the program that $REMATLAS_BROWSER names, or else the first of PROGRAMS that is installed."""
     wanted = os.environ.get("REMATLAS_BROWSER")
     return wanted or next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
 class BrowserError(Exception):
-    """What the browser answered, or that it did not."""
+    """The browser answered with an error, or did not answer."""
 
 
 class Browser:
@@ -99,7 +99,7 @@ class Browser:
             self._folder.cleanup()
 
     def send(self, method: str, parameters: dict | None = None, session: str | None = None) -> dict:
-        """Returns the answer; what else is told until then is kept in `events`."""
+        """Sends a command. Returns the answer. Events that arrive before it are appended to `events`."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters or {}}
         if session:
@@ -128,7 +128,7 @@ class Browser:
         return json.loads(told)
 
     def open(self, place: str | pathlib.Path, width: int = 1280, height: int = 800) -> "Page":
-        """A file, or an address that begins with http."""
+        """Opens a file, or an address that begins with http."""
         page = Page(self)
         page.resize(width, height)
         is_address = str(place).startswith("http://")
@@ -137,7 +137,7 @@ class Browser:
 
 
 class Page:
-    """One tab."""
+    """One tab of the browser."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -155,7 +155,7 @@ class Page:
         self._browser.send("Target.closeTarget", {"targetId": self._target})
 
     def go(self, address: str) -> None:
-        """Waits until all is loaded and painted once."""
+        """Goes to the address. Waits until the page is loaded and painted once."""
         self.send("Page.navigate", {"url": address})
         self.evaluate(
             "new Promise(done => { const is = () => document.readyState === 'complete' && location.href !== "
@@ -172,7 +172,7 @@ class Page:
         return answer["result"].get("value")
 
     def settle(self) -> None:
-        """Waits for two frames: what was asked for is painted then."""
+        """Waits for two frames; by then all earlier changes are painted."""
         self.evaluate(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"
         )
@@ -241,12 +241,12 @@ class Page:
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def faults(self) -> list[str]:
-        """What the console complains of, exceptions, and each request that is not for the page itself."""
+        """Returns the console's complaints, exceptions, and each request except that for the page itself."""
         return self.complaints() + self.requests()[1:]
 
     def complaints(self) -> list[str]:
-        """What the console complains of, and exceptions."""
-        self.send("Runtime.evaluate", {"expression": "0"})  # what was told before it is read by now
+        """Returns the console's complaints, and exceptions."""
+        self.send("Runtime.evaluate", {"expression": "0"})  # earlier events have arrived before this answer
         found = []
         for event in self._browser.events:
             if event.get("sessionId") != self._session:
@@ -262,11 +262,12 @@ class Page:
         return found
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for; the first is the page's own."""
+        """Returns the requested addresses. The first is that of the page itself."""
         return [address for address, _ in self.timed_requests()]
 
     def timed_requests(self) -> list[tuple[str, float]]:
-        """The same, each with the seconds of a clock that never goes back."""
+        """Returns each requested address with the time of the request in seconds, by a clock that never goes
+        back."""
         return [
             (event["params"]["request"]["url"], event["params"]["timestamp"])
             for event in self._browser.events
@@ -274,7 +275,7 @@ class Page:
         ]
 
     def wait_for(self, condition: str) -> None:
-        """Until the expression is true."""
+        """Waits until the expression is true."""
         self.evaluate(
             f"new Promise(done => {{ const look = () => ({condition}) ? done(0) : setTimeout(look, 20);"
             " look(); })"

@@ -1,4 +1,4 @@
-"""Training graphs made for tests of pages, as files."""
+"""Makes training graphs as files, for tests of pages."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 class GraphWriter:
-    """Ops in order: a network of layers, and a gradient for each of its ops."""
+    """Writes a graph: the forward ops of a network of layers in order, and a backward op for each of them."""
 
     def __init__(self, name: str, seed: int = 1, suffix: str = "") -> None:
         self.name = name
@@ -23,7 +23,7 @@ class GraphWriter:
         return made["id"]
 
     def run(self, name: str, reads: list[int], module: str, phase: str = "forward", **more: object) -> int:
-        """Returns the one tensor that the op makes."""
+        """Adds an op. Returns its only output."""
         size = self.draw.randrange(1, 16) * MIB // 4
         kind = "gradient" if phase == "backward" else "activation"
         out = self.tensor(f"{module or 'step'}.{name}", size, kind)
@@ -41,7 +41,7 @@ class GraphWriter:
         return out
 
     def layer(self, number: int, flow: int, width: int) -> int:
-        """A layer of an attention and an expansion with as many ops as are asked for."""
+        """Adds a layer of attention and MLP. `width`: how many ops the MLP has between its two products."""
         module = f"blocks.{number}"
         weight = self.tensor(f"{module}.weight", 2 * MIB, "parameter")
         norm = self.run("layer_norm", [flow], f"{module}.norm")
@@ -69,7 +69,7 @@ class GraphWriter:
 
 
 def write_network(path: pathlib.Path, layers: int = 6, width: int = 1, suffix: str = "") -> int:
-    """Returns how many ops the step has: about 2 * (9 + width) a layer."""
+    """Writes a network. Returns the number of its ops: about 2 * (9 + width) for each layer."""
     writer = GraphWriter("network", suffix=suffix)
     flow = writer.run("embedding", [writer.tensor("tokens", MIB, "input")], "embed")
     for number in range(layers):
@@ -80,7 +80,8 @@ def write_network(path: pathlib.Path, layers: int = 6, width: int = 1, suffix: s
 
 
 def write_large(path: pathlib.Path, ops: int = 10_000) -> int:
-    """Layers that are all different: nothing of their layout can be shared."""
+    """Writes a network whose layers all differ, so that no layout of a layer can be reused. Returns the
+    number of its ops."""
     writer = GraphWriter("large", seed=7)
     flow = writer.run("embedding", [writer.tensor("tokens", MIB, "input")], "embed")
     number = 0

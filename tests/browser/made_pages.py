@@ -1,4 +1,4 @@
-"""Pages of `rematlas report` for tests, and a browser to open them in.
+"""Makes pages of `rematlas report` for tests, and starts a browser that opens them.
 
 REMATLAS_PROGRAM names the command line.
 """
@@ -14,7 +14,7 @@ from devtools import Browser, Page, find_browser
 from graphs import write_network
 
 PROGRAM = os.environ.get("REMATLAS_PROGRAM", "rematlas")
-NOT_HERE = 77  # tells CTest that a test was skipped
+NOT_HERE = 77  # exit status that tells CTest that a test was skipped
 
 
 def run(*words: object) -> str:
@@ -25,7 +25,7 @@ def run(*words: object) -> str:
 
 
 class Made:
-    """Pages that all tests look at, made once."""
+    """The pages that all tests use. They are made once."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -47,7 +47,7 @@ class Made:
 
 
 class PageTest(unittest.TestCase):
-    """The pages and the browser are of all tests of a class."""
+    """The tests of a class share the pages and the browser."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -71,7 +71,7 @@ class PageTest(unittest.TestCase):
 
 
 def main() -> None:
-    """Runs the tests of the program; exits with `NOT_HERE` where there is no browser."""
+    """Runs the tests. Exits with `NOT_HERE` if there is no browser."""
     if find_browser() is None:
         print("Skipped: no chromium is here (apt install chromium, or name one in $REMATLAS_BROWSER).")
         sys.exit(NOT_HERE)

@@ -1,4 +1,4 @@
-"""The page of `rematlas report` as a whole: what is in it, what it lets a browser do, how it looks.
+"""Tests the whole page of `rematlas report`: its contents, its restrictions for the browser, its appearance.
 
 $REMATLAS_PICTURES is a folder for pictures of all views, to look at.
 """
@@ -127,7 +127,7 @@ class Pages(PageTest):
 
 
 class Large(PageTest):
-    """A step of 10,000 different ops."""
+    """The page of a step of 10,000 different ops."""
 
     def test_all_of_it_can_be_looked_at(self):
         graph = self.made.folder / "large.graph.json"
@@ -152,7 +152,7 @@ class Large(PageTest):
 
 
 class Pictures(PageTest):
-    """No view is blank or leaves its window, at any size, light and dark."""
+    """At every size, light and dark, no view is blank, and no view extends beyond its window."""
 
     def test_every_view_at_every_size(self):
         folder = os.environ.get("REMATLAS_PICTURES")

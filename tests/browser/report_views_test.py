@@ -1,4 +1,4 @@
-"""The views of the page of `rematlas report`, by clicks and keys as a person uses them."""
+"""Tests the views of the page of `rematlas report` by clicks and keys, as a person uses them."""
 
 import json
 
@@ -7,7 +7,8 @@ from made_pages import PageTest, main, run
 
 
 def seen(kind: str) -> str:
-    """The first item of the blocks that is in the window and has `kind`: an op, a unit, a rect."""
+    """Returns the script of a function that finds the first visible item of a view of blocks with `kind`: an
+    op, a unit or a rect."""
     return (
         "(v => v.composition.items.find(item => (y => y > 40 && y < v.picture.height - 80 &&"
         f" item.{kind} !== undefined)(item.rect.y * v.zoom + v.shift[1])))(rematlas.views.blocks)"
@@ -19,7 +20,7 @@ class Blocks(PageTest):
         return self.state(page, "views.blocks.composition.items.length")
 
     def place_of(self, page: Page, item: str) -> list[float]:
-        """The middle of an item in the window."""
+        """Returns the middle of an item, in coordinates of the window."""
         return page.evaluate(
             f"(() => {{ const v = rematlas.views.blocks, r = ({item}).rect;"
             " const b = v.picture.canvas.getBoundingClientRect();"

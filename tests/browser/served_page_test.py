@@ -1,4 +1,4 @@
-"""The page of `rematlas serve` in a real browser: one solves, sweeps, cancels and keeps plans there.
+"""Tests the page of `rematlas serve` in a real browser: solving, sweeping, cancelling and keeping plans.
 
 $REMATLAS_PICTURES is a folder for pictures of the panel, to look at.
 """
@@ -37,7 +37,7 @@ class ServedPageTest(unittest.TestCase):
         return page
 
     def check(self, page: Page, served: Serving) -> None:
-        """The page has no complaints, and spoke to its own server alone."""
+        """Checks that the page has no complaints, and that it sent requests only to its own server."""
         self.assertEqual(page.complaints(), [])
         for address in page.requests():
             self.assertTrue(address.startswith(f"http://127.0.0.1:{served.port}/"), address)
@@ -233,7 +233,7 @@ class LongJob(ServedPageTest):
 
 
 class Pictures(ServedPageTest):
-    """No view is blank or leaves its window, at any size, light and dark."""
+    """At every size, light and dark, no view is blank, and no view extends beyond its window."""
 
     def test_every_view_at_every_size(self):
         folder = os.environ.get("REMATLAS_PICTURES")

@@ -1,4 +1,4 @@
-"""`rematlas serve` in a process of its own, for tests.
+"""Runs `rematlas serve` in its own process, for tests.
 
 with Serving(graph) as served:
     status, headers, body = served.ask("/state")
@@ -14,7 +14,7 @@ import subprocess
 import time
 
 PROGRAM = os.environ.get("REMATLAS_PROGRAM", "rematlas")
-PATIENCE = 120  # seconds after which what does not come counts as never coming
+PATIENCE = 120  # seconds after which an answer counts as missing
 
 
 class Serving:
@@ -43,7 +43,7 @@ class Serving:
         self.process.stderr.close()
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Returns the exit status."""
+        """Sends the signal. Returns the exit status."""
         self.process.send_signal(number)
         return self.process.wait(timeout=PATIENCE)
 
@@ -51,7 +51,7 @@ class Serving:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def raw(self, request: bytes) -> bytes:
-        """What comes back until the server closes the connection."""
+        """Sends the bytes. Returns everything that arrives until the server closes the connection."""
         with self.connect() as connection:
             connection.sendall(request)
             answer = b""
@@ -62,7 +62,8 @@ class Serving:
     def ask(
         self, path: str, question: object = None, method: str | None = None, **headers: str | None
     ) -> tuple[int, dict[str, str], bytes]:
-        """Headers that are None are left out; those of the page are there where no others are given."""
+        """Sends a request. Returns status, headers and body of the answer. `headers` replace the headers that
+        the page sends; a header that is None is left out."""
         sent = {"Host": f"127.0.0.1:{self.port}", "Authorization": f"Bearer {self.token}"}
         body = None
         if question is not None:
@@ -89,14 +90,14 @@ class Serving:
         return json.loads(body)
 
     def start(self, path: str, question: object) -> int:
-        """Returns the number of the job."""
+        """Starts a job. Returns its number."""
         status, _, body = self.ask(path, question)
         if status != 202:
             raise AssertionError(f"{status}: {body}")
         return json.loads(body)["job"]
 
     def wait_for(self, job: int, *phases: str) -> dict:
-        """Returns the job once it is in one of the phases."""
+        """Waits until the job is in one of the phases. Returns the job."""
         revision, end = 0, time.monotonic() + PATIENCE
         while time.monotonic() < end:
             state = self.state(revision)

@@ -1,7 +1,7 @@
-"""Runs the Python blocks of a page, which come in on standard input as lines of JSON, in one namespace.
+"""Runs the Python blocks of a page in one namespace. The blocks arrive on standard input as lines of JSON.
 
-What a block prints goes to standard output; then come a zero byte and `done` or `raised`. Errors are printed
-as Python prints them, with the page and its lines as the file.
+The output of a block goes to standard output, followed by a zero byte and `done` or `raised`. Errors are
+printed as Python prints them, with the page and its lines as the file.
 """
 
 import json
@@ -24,14 +24,14 @@ def main() -> None:
 
 
 def run_block(block: dict, names: dict) -> bool:
-    """Returns whether the block ends without an error."""
+    """Runs a block. Returns whether it ends without an error."""
     text = "\n" * block["line"] + block["text"]  # so that line numbers are those of the page
     file = block["page"]
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
         exec(compile(text, file, "exec"), names)
     except BaseException as error:
-        behind = error.__traceback__.tb_next  # without this file's frame
+        behind = error.__traceback__.tb_next  # without the frame of this file
         print("".join(traceback.format_exception(type(error), error, behind)), end="")
         return False
     return True

@@ -1,8 +1,8 @@
-"""The fenced blocks of a Markdown page, and what a test does with each.
+"""Finds the fenced blocks of a Markdown page, and how a test uses each of them.
 
-A `console` block has commands behind `$ ` with their outputs. A `python` block is run, and the `text` block
-right behind a `python` block is what it prints. A block with a title is a file. The mark
-`<!-- not run: REASON -->` before a block means that nothing is done with it.
+A `console` block has commands after `$ `, and their outputs. A `python` block is run; a `text` block directly
+after it shows what it prints. A block with a title is a file. A block after the mark `<!-- not run: REASON
+-->` is not used.
 """
 
 import dataclasses
@@ -15,18 +15,18 @@ NOT_RUN = re.compile(r"^ *<!-- *not run:(?P<reason>.*)--> *$")
 
 
 class BadPage(ValueError):
-    """A page that does not obey the rules; the text begins with page:line."""
+    """A page that breaks the rules. The message begins with page:line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    number: int  # in the page, from 1
+    number: int  # number in the page, from 1
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command of a `console` block, and the lines that the page shows as its output."""
+    """A command of a `console` block, with the output that the page shows."""
 
     line: int
     text: str
@@ -35,12 +35,12 @@ class Command:
 
 @dataclasses.dataclass
 class Block:
-    line: int  # of the opening fence
+    line: int  # line of the opening fence
     language: str
     title: str
     lines: list[Line]
     is_run: bool
-    behind: "Block | None" = None  # the block before this one, with nothing but empty lines between
+    behind: "Block | None" = None  # the block before this one, if only empty lines are between them
 
     @property
     def text(self) -> str:
@@ -56,9 +56,9 @@ class Block:
 @dataclasses.dataclass
 class Page:
     path: pathlib.Path
-    name: str  # as messages name the page
+    name: str  # the name of the page in messages
     blocks: list[Block]
-    reasons: list[str]  # of the marks `not run`
+    reasons: list[str]  # the reasons of its marks `not run`
 
     @classmethod
     def read(cls, path: pathlib.Path, name: str | None = None) -> "Page":
@@ -68,7 +68,7 @@ class Page:
         return [block for block in self.blocks if block.is_runnable()]
 
     def output_of(self, block: Block) -> Block | None:
-        """Returns the `text` block right behind a `python` block; None if there is none."""
+        """Returns the `text` block directly after a `python` block, or None if there is none."""
         return next((b for b in self.blocks if b.behind is block and b.language == "text"), None)
 
 
@@ -129,7 +129,7 @@ def commands_of(block: Block, name: str) -> list[Command]:
             text += "\n" + block.lines[at].text
         at += 1
         while "<<" in text and at < len(block.lines) and block.lines[at].text[:2] in ("> ", ">"):
-            text += "\n" + block.lines[at].text[2:]  # a document that the shell reads, behind its prompt
+            text += "\n" + block.lines[at].text[2:]  # a here-document, after its prompt
             at += 1
         output = []
         while at < len(block.lines) and not block.lines[at].text.startswith("$ "):

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md, from what the programs print for --help."""
+"""Makes docs/reference/commands.md from the outputs of the programs for --help."""
 
 import dataclasses
 import os
@@ -27,21 +27,21 @@ without recomputation, or `60% of activations`, a share of the part of that peak
 files are written whole or not at all.
 """
 EXPLORER = "rematlas-explorer"
-OF_PYTHON = ("capture", "run", "build")  # commands of `python -m rematlas` that the page tells apart
+OF_PYTHON = ("capture", "run", "build")  # commands of `python -m rematlas` that have their own sections
 ABOUT_PYTHON = """\
 The Python package records models that are written in Python. A model is `package.module:function`; the
 function returns `(model, args)` or `(model, args, kwargs)`. `rematlas capture`, `rematlas fits`,
 `rematlas maxbatch` and `rematlas run` hand such a model over to the package. The package's own commands have
 these options.
 """
-# Options that every command has are told once.
+# Options of every command, which the page describes once.
 SHARED = ("-h,--help", "-h, --help", "--json", "--quiet")
 DESCRIPTION_COLUMN = 30
 
 
 @dataclasses.dataclass
 class Entry:
-    """An argument or an option as the help has it: the part on the left and its description."""
+    """An argument or an option in a help text: the part on the left, and the description."""
 
     left: str
     meaning: str
@@ -60,7 +60,7 @@ class Help:
 
 
 def printed(*words) -> str:
-    """Returns what a program prints for --help."""
+    """Returns the output of a program for --help."""
     python = python_of_pages()
     variables = os.environ | {
         "COLUMNS": "1000",
@@ -110,7 +110,7 @@ def entry_of(line: str, below: str) -> Entry:
 
 
 def cell(text: str) -> str:
-    """Returns a text for a cell of a table. What looks like a tag would be one."""
+    """Returns a text for a cell of a table. `<` is escaped, because it would begin a tag."""
     return text.replace("|", "\\|").replace("<", "&lt;").strip()
 
 
@@ -135,7 +135,7 @@ OF_CLI11 = re.compile(r"(TEXT|U?INT|FLOAT|none,[\w,]*)(?::(.*?))?(?:=(\S+))?")
 
 
 def value_and_default(left: str) -> tuple[str, str]:
-    """Returns what an option takes, and its default."""
+    """Returns the values that an option takes, and its default."""
     rest = NAMES.sub("", re.sub(r" Excludes: .*", "", left))
     is_required = "REQUIRED" in rest
     rest = re.sub(r" ?REQUIRED", "", rest)
@@ -196,7 +196,7 @@ def wrapped(text: str, width: int = 110) -> list[str]:
 
 
 def usage_of(program: str, text: Help) -> str:
-    """Returns the usage with the arguments alone; the table has the options."""
+    """Returns the usage with arguments only, because the table has the options."""
     words = [entry.left.partition(" ")[0] for entry in text.positionals]
     optional = [word for word in words if f"[{word}]" in text.usage]
     many = [word for word in words if f"{word}(1x)" in text.usage or f"{word} ..." in text.usage]
@@ -254,7 +254,7 @@ def summary_of_python(name: str, python) -> str:
 
 
 def explorer() -> list[str]:
-    """Returns the section of the explorer as it prints it; its help has tables of its own."""
+    """Returns the section of the explorer with its help as printed, because this help already has tables."""
     program = programs() / EXPLORER
     if not program.exists():
         raise RuntimeError(f"{EXPLORER} is not built")

@@ -1,9 +1,9 @@
-"""Compares what a page shows with what a program prints.
+"""Compares the output that a page shows with the output that a program prints.
 
-Words, counts and figures of bytes are compared as they stand. Numbers that differ from machine to machine are
-free: times, shares in percent, speeds, and numbers with a point that count no bytes. So is the peak behind a
-factor in time (`x1.04, 15.3 GiB`), which a search has found within its time. A line `...` on the page stands
-for any lines. Empty lines, and the number of spaces between words, do not matter.
+Words, counts and numbers of bytes must be equal. Numbers that differ between machines are not compared:
+times, percentages, speeds, and numbers with a decimal point that do not count bytes. Neither is the peak
+after a factor in time (`x1.04, 15.3 GiB`), because a search with a time limit has found it. A line `...` on
+the page stands for any number of lines. Empty lines, and the number of spaces between words, do not matter.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from blocks import Line
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 BYTES = r"(?:[kKMGTP]i?B|B|bytes?)"
 TIME = r"(?:ns|us|µs|μs|ms|s|min|h|d|nanoseconds?|microseconds?|milliseconds?|seconds?|minutes?|hours?|days?)"
-# In this order: what an earlier pattern takes, a later one does not see.
+# The order matters: a text that one pattern matches is not seen by later patterns.
 PATTERNS = (
     ("answer", re.compile(rf"(?<![\w.])x\d+(?:\.\d+)?, {NUMBER} ?{BYTES}(?![\w/])")),
     ("version", re.compile(r"\b\d+\.\d+\.\d+[\w.+]*")),
@@ -31,7 +31,8 @@ RULE = re.compile(r"[-─=]{3,}")
 
 
 def comparable(line: str) -> str:
-    """Returns the line as it is compared: with a word in place of each free number."""
+    """Returns the form of a line that is compared, in which a word replaces each number that is not
+    compared."""
 
     def word(found: re.Match) -> str:
         return found[0] if found.lastgroup in AS_THEY_STAND else f"<{found.lastgroup}>"
@@ -41,7 +42,7 @@ def comparable(line: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    line: int  # in the page
+    line: int  # line in the page
     expected: str
     came: str
 
@@ -50,7 +51,7 @@ class Difference:
 
 
 def difference(shown: list[Line], output: str) -> Difference | None:
-    """Returns the first line of the page that the output does not have, or None."""
+    """Returns the first line of the page that is missing in the output, or None."""
     came = [line for line in output.splitlines() if line.strip()]
     parts = split_at_dots(shown)
     at = 0
@@ -83,7 +84,7 @@ def split_at_dots(shown: list[Line]) -> list[list[Line]]:
 
 
 def matched(part: list[Line], came: list[str]) -> int:
-    """Returns how many lines of the part are the first lines of the output."""
+    """Returns how many lines at the beginning of the part equal those at the beginning of the output."""
     count = 0
     for line, other in zip(part, came):
         if comparable(line.text) != comparable(other):

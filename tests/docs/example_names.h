@@ -1,5 +1,5 @@
-// Names that the examples at the top of core's headers use without making them (header_examples_test.py).
-// Nothing is defined: the examples are checked by the compiler, not run.
+// Names that the examples at the top of core's headers use without defining them (header_examples_test.py).
+// They are only declared, because the compiler checks the examples but nothing runs them.
 #pragma once
 
 #include <chrono>
@@ -35,14 +35,14 @@ struct Anything {
 };
 extern const Anything anything;
 
-/// What an example returns.
+/// The return type of an example's function. It accepts any value.
 struct Returned {
     Returned();
     template <class T>
     Returned(T&& value);
 };
 
-/// What an example does with a value.
+/// Stands for the use of values in an example.
 template <class... Values>
 void use(const Values&... values);
 template <class Size>
@@ -52,7 +52,7 @@ void print(const std::string& text);
 extern const Graph graph;
 extern const FlatGraph flat;
 extern const Problem problem;
-/// Bytes, for functions that take a strong type and for those that take a number.
+/// A number of bytes, for functions that take `Bytes` and for functions that take an integer.
 struct Amount {
     operator Bytes() const;
     operator std::int64_t() const;

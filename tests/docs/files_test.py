@@ -1,5 +1,5 @@
-"""docs/reference/files.md names every key that the readers of files ask for. Its examples are
-read by pages_test.py."""
+"""docs/reference/files.md names every key that the readers of files ask for. pages_test.py reads the examples
+of this page."""
 
 import json
 import re
@@ -21,7 +21,7 @@ KEY = re.compile(
     r"|within|bandwidth|read_tensors_once)\((?:\w+, )?\"([a-z_0-9]+)\"|(?:told|region|op)\[\"(\w+)\"\]"
 )
 FORMAT = re.compile(r"\"(rematlas\.[a-z]+)\"")
-# Written in lists beside `format` on the page, or formats of what is printed and not of files.
+# Formats of printed answers, which are not files.
 PRINTED = {"rematlas.doctor", "rematlas.measurement", "rematlas.run"}
 EXPLAINED_ELSEWHERE = {"format", "version"}
 

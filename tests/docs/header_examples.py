@@ -1,9 +1,9 @@
-"""The code examples at the top of C++ headers, as functions that a compiler can check.
+"""Turns the code examples at the top of C++ headers into functions that a compiler can check.
 
-An example is a paragraph of the header's first comment whose lines begin with `//     `, with a statement.
-It may use names without making them: example_names.h has those of all headers, names_of_examples.py those of
-single ones. `...` stands for a value in an expression, and for a statement behind `if (...)`, `for (...)` and
-`while (...)`.
+An example is a paragraph of the header's first comment whose lines begin with `//     ` and which has a
+statement. It may use names that it does not define: example_names.h declares those that all headers share,
+and names_of_examples.py those of single headers. `...` stands for a value in an expression, and for a
+statement after `if (...)`, `for (...)` and `while (...)`.
 """
 
 import dataclasses
@@ -15,17 +15,17 @@ INDENT = "//     "
 
 @dataclasses.dataclass
 class Example:
-    header: str  # relative to the repository
-    line: int  # of its first line
+    header: str  # path relative to the repository
+    line: int  # number of the first line
     code: list[str]
-    namespaces: tuple[str, ...] = ()  # of the header, within rematlas
+    namespaces: tuple[str, ...] = ()  # namespaces of the header within rematlas
 
     def defines_functions(self) -> bool:
         return any(re.match(r"(void|extern|constinit) ", line) for line in self.code)
 
 
 def examples_of(header: pathlib.Path, name: str) -> Example | None:
-    """Returns the example of a header; its paragraphs of code are one example."""
+    """Returns the example of a header. All paragraphs of code together are one example."""
     found, paragraph = [], []
     for number, line in enumerate([*header.read_text().splitlines(), ""], 1):
         if line.startswith(INDENT):
@@ -54,7 +54,7 @@ def without_comment(line: str) -> str:
 
 
 def compilable(line: str) -> str:
-    """Returns a line of an example with something in place of each `...`."""
+    """Returns a line of an example in which each `...` is replaced by code that compiles."""
     line = without_comment(line).rstrip()
     line = re.sub(r"\{ \.\.\. \}", "{ return anything; }", line)
     line = re.sub(r"\) \.\.\.$", ") {}", line)

@@ -1,6 +1,6 @@
 """The code examples at the top of core's headers compile.
 
-$CXX is the compiler; without one that is there, the test is skipped.
+$CXX is the compiler. If there is no compiler, the test is skipped.
 """
 
 import os
@@ -16,7 +16,7 @@ from names_of_examples import NAMES
 from running import ROOT
 
 FOLDER = "core"
-AT_A_TIME = 30  # examples in one file: most of the time goes into the headers that they share
+AT_A_TIME = 30  # examples in one file; compiling the headers, which they share, takes most of the time
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 
@@ -27,7 +27,7 @@ def examples() -> list[Example]:
 
 
 def errors_of(text: str) -> str:
-    """Returns what the compiler says of a file with this text; empty if it takes the file."""
+    """Returns the compiler's messages about a file with this text; empty if it compiles."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "examples.cpp"
         path.write_text(text)

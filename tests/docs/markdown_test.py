@@ -1,5 +1,5 @@
-"""The Markdown of the repository, without building the site: links, anchors and pictures lead somewhere,
-every page is in the navigation of mkdocs.yml, and the README is short.
+"""Checks the Markdown of the repository without building the site: links, anchors and pictures lead
+somewhere, every page is in the navigation of mkdocs.yml, and the README is short.
 """
 
 import pathlib
@@ -46,7 +46,7 @@ class Repository(unittest.TestCase):
 
 
 class Noticed(unittest.TestCase):
-    """The checks themselves, on a small tree."""
+    """Tests the checks themselves, on a small tree."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

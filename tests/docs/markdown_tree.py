@@ -1,4 +1,4 @@
-"""What the Markdown of a repository says and links to, as far as that is known without building the site."""
+"""Reads headings, paragraphs and links of a repository's Markdown, without building the site."""
 
 import dataclasses
 import pathlib
@@ -13,7 +13,7 @@ FOLDERS = ("app", "bench", "core", "docs", "resources", "runtime", "tests", "viz
 
 
 def fenced(text: str) -> list[tuple[int, str, bool]]:
-    """Returns the numbered lines, and of each whether it is in a fenced block or is a fence."""
+    """Returns (number, line, whether the line is a fence or inside a fenced block) for each line."""
     lines, fence = [], ""
     for number, line in enumerate(text.splitlines(), 1):
         found = FENCE.match(line)
@@ -26,7 +26,8 @@ def fenced(text: str) -> list[tuple[int, str, bool]]:
 
 
 def prose(text: str) -> list[tuple[int, str]]:
-    """Returns the numbered lines outside of fenced and indented blocks; code within a line becomes empty."""
+    """Returns the lines outside of fenced and indented blocks, with their numbers. Code within a line is
+    removed."""
     lines, is_behind_empty, is_indented = [], True, False
     for number, line, is_fenced in fenced(text):
         if is_fenced:
@@ -39,7 +40,7 @@ def prose(text: str) -> list[tuple[int, str]]:
 
 
 def headings(text: str) -> list[tuple[str, str | None]]:
-    """Returns the words of each heading, and its own anchor where it has one."""
+    """Returns the words of each heading, and its explicit anchor, or None if it has none."""
     found = [HEADING.match(line) for _, line, is_fenced in fenced(text) if not is_fenced]
     return [(plain(heading[1]), heading[2]) for heading in found if heading]
 
@@ -49,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[tuple[int, list[str]]]:
-    """Returns each paragraph with the number of its first line; lists and tables are none."""
+    """Returns each paragraph with the number of its first line. Lists and tables are not paragraphs."""
     found, current, before = [], [], 0
     for number, line in prose(text):
         is_text = line.strip() and not re.match(r" *([-*|#>] |\||\d+\. |!\[|<!--)", line)
@@ -64,7 +65,7 @@ def paragraphs(text: str) -> list[tuple[int, list[str]]]:
 
 
 def long_lines(text: str, most: int) -> list[tuple[int, int]]:
-    """Returns number and length of each line of prose that is too long, but for tables and pictures."""
+    """Returns number and length of each line of prose that is too long. Tables and pictures may be longer."""
     lines = dict(enumerate(text.splitlines(), 1))
     return [
         (number, len(lines[number]))
@@ -83,11 +84,11 @@ class Tree:
 
     @property
     def screenshots(self) -> pathlib.Path:
-        """The pictures of which docs/pictures has copies (site.sh)."""
+        """The folder of pictures that are copied to docs/pictures (site.sh)."""
         return self.root / "resources" / "screenshots"
 
     def files(self) -> list[pathlib.Path]:
-        """Returns the Markdown files beside those of builds and environments."""
+        """Returns the Markdown files of the repository, except those of builds and environments."""
         below = [path for name in FOLDERS for path in (self.root / name).rglob("*.md")]
         return sorted([*self.root.glob("*.md"), *below])
 
@@ -98,7 +99,8 @@ class Tree:
         return path.is_relative_to(self.docs)
 
     def anchors(self, path: pathlib.Path) -> set[str]:
-        """Returns the anchors of a page. The site names them otherwise than hosts of repositories do."""
+        """Returns the anchors of a page. The site forms anchors in another way than the hosts of repositories
+        do."""
         found, text = set(), path.read_text()
         for words, own in headings(text):
             slug = re.sub(r"[^\w\s-]", "", words).strip().lower()

@@ -1,4 +1,4 @@
-"""Reads the messages of Rematlas out of its sources: string literals, with … where a value stands.
+"""Extracts the messages of Rematlas from its sources: string literals, with … in place of each value.
 
 Python is read by `ast`, C++ by a scan of its literals. A message is a text of at least four words: shorter
 ones are names, or parts of messages.
@@ -29,12 +29,13 @@ def has_words(text, fewest) -> bool:
 
 
 def shortened(text) -> str:
-    """One blank in the place of each run of blanks, one … in the place of several and of %s."""
+    """Replaces each run of blanks by one blank, and `%s` and each run of … by one …."""
     text = re.sub(r"%(\.\d+)?[sdrfg]", VALUE, text)
     return re.sub(r"\s+", " ", re.sub(f"(?:{VALUE})+", VALUE, text)).strip()
 
 
-# Calls whose texts no user is shown as a warning: help of the command line, and the log below warnings.
+# Calls whose texts users do not see as warnings: help of the command line, and logging below the level of
+# warnings.
 NOT_TOLD = {
     "info",
     "debug",
@@ -49,7 +50,8 @@ NOT_TOLD = {
 
 
 def python_text(node):
-    """The text of a literal, of an f-string, or of a sum of them; None for another expression."""
+    """Returns the text of a literal, of an f-string, or of a sum of them. Returns None for another
+    expression."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
@@ -63,7 +65,8 @@ def python_text(node):
 
 
 class PythonMessages(ast.NodeVisitor):
-    """All texts of a file but docstrings and those of NOT_TOLD. A text that is built is one text."""
+    """Finds all texts of a file except docstrings and the arguments of NOT_TOLD. A text that is built from
+    parts is one text."""
 
     def __init__(self, path, source, fewest):
         self.path, self.fewest, self.found = path, fewest, []
@@ -84,7 +87,7 @@ class PythonMessages(ast.NodeVisitor):
             return
         if has_words(text, self.fewest):
             self.found.append(Message(self.path, node.lineno, shortened(text)))
-        # What stands for values in it may be texts, too: f"{a if b else 'more of it'}".
+        # The values in a text may contain texts themselves: f"{a if b else 'more of it'}".
         for part in ast.walk(node):
             if isinstance(part, ast.FormattedValue):
                 self.visit(part.value)
@@ -102,12 +105,13 @@ def python_messages(path, fewest=FEWEST_WORDS) -> list:
 LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([A-Za-z]*)\(.*?\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.S
 )
-# Text that separates two messages. The parts of one message are joined by +, by commas, or by nothing.
+# Matches code that separates two messages. The parts of one message are joined by +, by commas, or by
+# nothing.
 BETWEEN_MESSAGES = re.compile(r"[;{}?]|\breturn\b|[^:]:[^:]|[^=!<>]=[^=]|#")
 
 
 def cpp_messages(path, within=None, fewest=FEWEST_WORDS) -> list:
-    """All texts of a file. `within`: only those that stand in this construct, e.g. `Error{`."""
+    """Returns all texts of a file. `within`: only texts inside this construct, for example `Error{`."""
     source, found, last_end = path.read_text(), [], None
     allowed = None if within is None else spans_of(source, within)
     for literal in LITERAL.finditer(source):
@@ -125,7 +129,7 @@ def cpp_messages(path, within=None, fewest=FEWEST_WORDS) -> list:
 
 
 def spans_of(source, construct) -> list:
-    """Where the construct stands, from its brace to the one that closes it."""
+    """Returns where the construct occurs: each time from its opening brace to the closing one."""
     spans = []
     for found in re.finditer(re.escape(construct), source):
         depth, at = 1, found.end()

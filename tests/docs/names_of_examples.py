@@ -1,8 +1,9 @@
-"""Names that the examples of single headers use without making them; those of all are in example_names.h."""
+"""Names that the examples of single headers use without defining them. Names that all headers share are in
+example_names.h."""
 
 
 def values(names: str) -> str:
-    """Declares names that stand for a value of any type."""
+    """Returns a declaration of names that stand for values of any type."""
     return f"extern const Anything {', '.join(names.split())};"
 
 

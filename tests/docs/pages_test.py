@@ -1,10 +1,10 @@
-"""Runs the commands and the Python of the documentation's pages and compares what they print (comparing.py).
+"""Runs the commands and the Python of the documentation's pages and compares the outputs (comparing.py).
 
     python pages_test.py                                   # all pages
     python pages_test.py Pages.test_guides_trainer         # docs/guides/trainer.md
 
-A page that needs Python packages which are not installed is skipped (tests/integrations/environment.sh
-installs them). The status is 77 where all that is asked for is skipped.
+A page that needs Python packages that are not installed is skipped (tests/integrations/environment.sh
+installs them). The exit status is 77 if all requested pages are skipped.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ MUST_RUN = (
     "docs/start/",
     "docs/guides/",
     "README.md",
-)  # pages that have a block that is run, or a mark with a reason
+)  # pages with a block that is run, or with a mark `not run`
 
 
 def pages() -> list[pathlib.Path]:

@@ -1,7 +1,8 @@
-"""docs/reference/python.md, from the signatures and the docstrings of the public names of the package.
+"""Makes docs/reference/python.md from the signatures and docstrings of the package's public names.
 
-The sources are read, not imported. A docstring describes an argument in a sentence that begins with its name
-and a colon (`budget`: bytes ...); the page makes a list of these. It names every argument of a function.
+The sources are read, not imported. A docstring describes an argument in a sentence that begins with the
+argument's name and a colon (`budget`: bytes ...); the page makes a list of these sentences. Every argument of
+a function must be described.
 """
 
 import ast
@@ -41,7 +42,7 @@ GROUPS = {
         *("from_config", "generate_config", "check_config", "save_config", "load_config"),
     ),
 }
-# Values that public names return, by file and class, behind the name on the page.
+# Classes of values that public names return, as (file, class). The page describes them after the name.
 RETURNED = {
     "Status": (("training_status.py", "PlanInfo"), ("compiled/answers.py", "Eviction")),
     "compile": (
@@ -52,12 +53,12 @@ RETURNED = {
     "evict": (("fallback/evicting.py", "OnlineEviction"),),
 }
 WIDTH = 100
-# `budget`: or `args` and `kwargs`: at the beginning of a sentence.
+# Matches `budget`: or `args` and `kwargs`: at the beginning of a sentence.
 ABOUT_ARGUMENT = re.compile(r"(?:^|(?<=[.)] ))`\w+`(?:, `\w+`)*(?: and `\w+`)?:")
 
 
 class Missing(ValueError):
-    """A public name or an argument that nothing describes."""
+    """A public name or an argument has no description."""
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:
@@ -91,7 +92,7 @@ class Signature:
 
 
 def signature_of(node: ast.FunctionDef, name: str, is_method: bool) -> Signature:
-    """Returns the signature as a call, on several lines where it is long."""
+    """Returns the signature as a call; a long one takes several lines."""
     given, parts = node.args, []
     plain = [*given.posonlyargs, *given.args]
     without = [None] * (len(plain) - len(given.defaults))
@@ -134,7 +135,7 @@ def filled(parts: list[str]) -> list[str]:
 
 
 def blocks_of(text: str) -> list[tuple[bool, str]]:
-    """Returns the paragraphs of a docstring, and of each whether it is code or a list that stays as it is."""
+    """Returns (is_code, text) for each paragraph of a docstring. Code is not wrapped."""
     found = []
     for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         is_code = all(line.startswith("    ") for line in part.splitlines())
@@ -143,8 +144,8 @@ def blocks_of(text: str) -> list[tuple[bool, str]]:
 
 
 def described(text: str) -> list[str]:
-    """Returns the lines of a docstring, with a list of what it says about the arguments. What it raises goes
-    behind the list."""
+    """Returns the lines of a docstring, with a list of its sentences about arguments. The sentence about
+    exceptions follows the list."""
     lines, is_behind_list = [], False
     for is_code, part in blocks_of(text):
         if is_code:
@@ -169,7 +170,7 @@ def described(text: str) -> list[str]:
 
 def split_at_arguments(text: str) -> tuple[str, list[str], str]:
     """Splits a paragraph before each sentence that begins with the name of an argument and a colon. Returns
-    what comes before, the sentences about the arguments, and what is raised."""
+    the text before these sentences, the sentences, and the text about exceptions."""
     starts = [found.start() for found in ABOUT_ARGUMENT.finditer(text)]
     ends = [*starts, len(text)]
     items = [text[a:b].strip() for a, b in zip(starts, ends[1:])]
@@ -239,8 +240,8 @@ def of_class(path: pathlib.Path, name: str, level: str, is_public: bool) -> list
 
 
 def fields_of(path: pathlib.Path, node: ast.ClassDef) -> list[tuple[str, str]]:
-    """Returns the fields of a dataclass with the comments behind or above them. Those left out of the repr
-    are for the package itself."""
+    """Returns the fields of a dataclass with the comments next to or above them. Fields with repr=False are
+    left out, because they are internal."""
     source, found = path.read_text().splitlines(), []
     for inner in node.body:
         if not isinstance(inner, ast.AnnAssign) or "repr=False" in ast.unparse(inner):
@@ -296,7 +297,7 @@ UNTOLD = {
     "chunk_size",
     "likeliest_first",
     "note_end",
-}  # methods for the package itself
+}  # internal methods
 
 
 def is_static(node: ast.FunctionDef) -> bool:

@@ -1,9 +1,9 @@
-"""Writes the pages of the reference that are generated.
+"""Writes the generated pages of the reference.
 
     python reference_pages.py --write     # into docs/reference
     python reference_pages.py             # names the pages that are not up to date; then the status is 1
 
-Environment variables as in running.py.
+It uses the environment variables of running.py.
 """
 
 import argparse

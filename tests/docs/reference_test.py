@@ -1,6 +1,7 @@
-"""The generated pages of the reference are up to date, and what they are made of is read rightly.
+"""The generated pages of the reference are up to date, and their sources are read correctly.
 
-`python tests/docs/reference_pages.py --write` makes pages anew, with the programs of a build (running.py).
+`python tests/docs/reference_pages.py --write` generates the pages again, with the programs of a build
+(running.py).
 """
 
 import ast

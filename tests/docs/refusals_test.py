@@ -1,21 +1,21 @@
-"""The page "When something is refused" (docs/refusals.md) has an entry for each message, and no entry for
-words that no source has.
+"""The page "When something is refused" (docs/refusals.md) has an entry for each message, and no entry
+whose words no source contains.
 
-What counts as a message:
+These texts count as messages:
 
-- Python (runtime/python): each text of at least four words in the package, but docstrings, help of the
-  command line and what the log tells below warnings. So no way of raising, warning or returning a reason can
-  be forgotten.
-- C++ of the runtime (RUNTIME): each literal of at least four words. Left out are the readers of model files
-  and of recorded steps, whose messages name damaged fields: the page has them as groups.
-- C++ of the command line, of planning and of pictures (COMMANDS): literals of at least four words that stand
-  in `Error{...}`.
+- Python (runtime/python): each text of at least four words in the package, except docstrings, help of the
+  command line and logging below the level of warnings. So no way of raising, warning or returning a reason is
+  missed.
+- C++ of the runtime (RUNTIME): each literal of at least four words. The readers of model files and of
+  recorded steps are left out: their messages name damaged fields, and the page describes them in groups.
+- C++ of the command line, of planning and of pictures (COMMANDS): each literal of at least four words inside
+  `Error{...}`.
 
-REPORTS names the texts that are no refusals. A message is found on the page if the words of an entry are a
-part of it. Words of entries are the code spans of the headings `### ...`, and of the paragraphs that begin
-with "Also:".
+REPORTS lists the texts that are no refusals. The page has an entry for a message if the message contains the
+words of the entry. These words are the code spans in headings `### ...`, and in paragraphs that begin with
+"Also:".
 
-Not covered: texts that are put together from parts of fewer than four words, and the explorer's dialogs.
+Not covered: texts that are composed of parts of fewer than four words, and the explorer's dialogs.
 """
 
 import pathlib
@@ -45,10 +45,10 @@ COMMANDS = (
     *("viz/paint", "viz/report"),
 )
 
-PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}  # where it is not `Error{`
-WHOLE_FILES = ("app/cli/infeasible_answer.cpp", "core/pins/pinned_ops.cpp")  # of which all literals are told
+PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}  # the construct of their errors
+WHOLE_FILES = ("app/cli/infeasible_answer.cpp", "core/pins/pinned_ops.cpp")  # files whose literals all count
 
-# Texts that tell what was done, or that name a part of a table, a file or an interface: no refusals. By
+# Texts that are no refusals: they report what was done, or name a part of a table, a file or an interface. By
 # file; an empty text stands for all texts of the file.
 REPORTS = {
     "app/cli/infeasible_answer.cpp": ("most is needed at op",),
@@ -162,12 +162,12 @@ def all_messages() -> list:
 
 def is_report(message) -> bool:
     reports = REPORTS.get(str(message.path.relative_to(ROOT)), ())
-    is_declaration = " -> " in message.text and "(" in message.text  # of an operator of the compiled part
+    is_declaration = " -> " in message.text and "(" in message.text  # the declaration of an operator
     return is_declaration or any(report in message.text for report in reports)
 
 
 def words_of_entries(page) -> list:
-    """(line, words) of each code span in a heading of an entry or in a paragraph "Also: ..."."""
+    """Returns (line, words) for each code span in a heading of an entry or in a paragraph "Also: ..."."""
     found, is_also = [], False
     for number, line in enumerate(page.splitlines(), 1):
         is_also = line.startswith("Also:") or (is_also and line.strip() != "")
@@ -177,7 +177,7 @@ def words_of_entries(page) -> list:
 
 
 def texts_of_all_sources() -> list:
-    """All literals, also short ones: entries may name more than must be named."""
+    """Returns all literals, even short ones, because entries may also name messages that need no entry."""
     texts = [m.text for path in files([PYTHON], {".py"}) for m in messages.python_messages(path, fewest=1)]
     for path in files(("app", "core", "viz", "runtime"), {".cpp", ".h"}):
         texts += [m.text for m in messages.cpp_messages(path, fewest=1)]
@@ -232,7 +232,7 @@ class Refusals(unittest.TestCase):
 
 
 class Collection(unittest.TestCase):
-    """The collection finds messages in the forms in which they are written."""
+    """The collection finds messages in all forms in which sources write them."""
 
     def python(self, source) -> list:
         return [message.text for message in messages.PythonMessages(ROOT, source, 4).found]

@@ -1,4 +1,4 @@
-"""The runner of pages: what it notices, and what it lets pass."""
+"""Tests which faults of a page the runner reports, and which differences it accepts."""
 
 import pathlib
 import sys

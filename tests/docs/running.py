@@ -1,7 +1,7 @@
-"""Runs the blocks of a page in a fresh folder and tells what differs from the page.
+"""Runs the blocks of a page in a new folder and reports the differences from the page.
 
-Environment variables: REMATLAS_BIN is the folder with the programs, REMATLAS_DOCS_PYTHON the Python with
-torch that pages run as `python`. By default it is that of .venv-integrations, else that of .venv.
+Environment variables: REMATLAS_BIN is the folder with the programs. REMATLAS_DOCS_PYTHON is the Python with
+torch that pages run as `python`; the default is the Python of .venv-integrations, or else of .venv.
 """
 
 import ast
@@ -20,9 +20,9 @@ from blocks import Block, Command, Page, commands_of
 from comparing import difference
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MOST_SECONDS = 300  # for each command and each block
-TAIL = 15  # lines of output in a message
-# A terminal keeps its folder and its variables from one command to the next.
+MOST_SECONDS = 300  # limit for each command and each block
+TAIL = 15  # lines of output that a message shows
+# Like a terminal, this script keeps the folder and the variables from one command to the next.
 SHELL = """
 if [ -f "$0" ]; then . "$0"; cd "$OLDPWD_OF_PAGE"; fi
 eval "$1"
@@ -34,7 +34,7 @@ exit $status_of_page
 
 
 def environment(bin_folder: pathlib.Path, python: pathlib.Path, links: pathlib.Path) -> dict:
-    """Returns the environment of a page. `links`: a folder in which the names of the programs are made."""
+    """Returns the environment of a page. `links`: a new folder in which links to the programs are made."""
     links.mkdir()
     for program in ("rematlas", "rematlas-explorer"):
         if (bin_folder / program).exists():
@@ -73,7 +73,7 @@ class PythonProcess:
         )
 
     def run(self, block: Block, name: str) -> tuple[str, str]:
-        """Returns what the block prints, and what goes wrong (empty if nothing does)."""
+        """Runs a block. Returns its output, and a description of what went wrong (empty if nothing did)."""
         given = {"page": name, "line": block.line, "text": block.text}
         try:
             self.process.stdin.write(json.dumps(given).encode() + b"\n")
@@ -111,7 +111,8 @@ def text_of(data: bytes) -> str:
 
 
 class PageRun:
-    """A page with its folder. `faults` has one text for each difference, which begins with page:line."""
+    """Runs a page in its own folder. `faults` has one text for each difference; each begins with
+    page:line."""
 
     def __init__(self, page: Page, bin_folder: pathlib.Path, python: pathlib.Path):
         self.page, self.python = page, python
@@ -204,11 +205,11 @@ def missing_modules(page: Page, python: pathlib.Path) -> list[str]:
 
 
 def imported(text: str) -> set[str]:
-    """Returns the modules that the text imports, without those within them."""
+    """Returns the top-level modules that the text imports."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return set()  # the run says so
+        return set()  # running it reports the error
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -14,7 +14,7 @@ READS_ENVIRONMENT = re.compile(
     r"\bgetenv\(|\bsetenv\(|\bqputenv\(|\bqgetenv\(|qEnvironmentVariable\w*\(|os\.environ|QProcessEnvironment"
 )
 VARIABLE = re.compile(r"[\"']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)[\"']")
-# Words in capitals in such files that are no variables.
+# Words in capitals in these sources that are not environment variables.
 NO_VARIABLES = {"C", "FRAGMENT", "HOST", "SC_AVPHYS_PAGES", "SC_PAGE_SIZE"}
 KEPT_BY_EXPLORER = re.compile(
     r"(?:settings_->(?:value|setValue)|\bsetting)\(\"(\w+)\"|lines_setting = \"(\w+)\""
@@ -37,7 +37,7 @@ def variables() -> dict[str, pathlib.Path]:
 
 
 def told(section: str) -> list[list[str]]:
-    """Returns the rows of the tables below a heading of the page, by their cells."""
+    """Returns the rows of the tables below a heading of the page, each as a list of cells."""
     text = PAGE.read_text()
     start = text.index(f"\n{section}\n")
     level = section.partition(" ")[0]
@@ -91,7 +91,7 @@ class Configurations(unittest.TestCase):
                 options = {key: str(value) for key, value in self.generated(kind).items()}
                 options = {key: {"True": "true", "False": "false"}.get(v, v) for key, v in options.items()}
                 if "milp" in on_page:
-                    on_page["milp"] = options["milp"]  # the default is a library that is there
+                    on_page["milp"] = options["milp"]  # the default is any installed library
                 self.assertEqual(on_page, options)
 
     def test_the_ranges_are_those_that_the_program_checks(self):
@@ -104,7 +104,7 @@ class Configurations(unittest.TestCase):
                         self.assertFalse(self.is_accepted(kind, row[0].strip("`"), limit, by))
 
     def is_accepted(self, kind: str, option: str, limit: str, beyond: int) -> bool:
-        """Says whether an option may have this limit of its range, or a value that is a little beyond."""
+        """Says whether an option accepts this limit of its range, or a value slightly beyond it."""
         is_whole = isinstance(self.generated(kind)[option], int)
         value = int(limit) + beyond if is_whole else float(limit) * (1 + beyond / 100) + beyond * 1e-12
         options = {option: value}

@@ -1,4 +1,4 @@
-"""A model of the table: how it is built, the inputs that a user passes to it, and its loss."""
+"""A model of the table: its construction, the inputs that a user passes to it, and its loss."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from registry import Registry
 
 @dataclasses.dataclass
 class Batch:
-    """The arguments of one forward. Only the loss gets `target`."""
+    """The arguments of one forward. `target` is passed only to the loss."""
 
     args: tuple = ()
     kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -21,7 +21,7 @@ class Batch:
 
 
 def own_loss(output, _target) -> torch.Tensor:
-    """Returns the loss of a model that gets labels and returns its loss."""
+    """Returns the loss that the model itself has computed from its labels."""
     return output.loss
 
 
@@ -29,9 +29,9 @@ def own_loss(output, _target) -> torch.Tensor:
 class Case:
     """A model with its inputs and its loss.
 
-    `batch(step)` gives the same shapes in every step. It draws from a generator of its own, because only the
-    model draws from the global one. `context` makes the context in which forward and loss run, such as
-    autocast.
+    `batch(step)` returns the same shapes in every step. It draws from its own generator, so that only the
+    model draws from the global one. `context` makes the context manager in which forward and loss run, such
+    as autocast.
     """
 
     model: nn.Module
@@ -40,6 +40,6 @@ class Case:
     context: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
 
 
-# Essential entries need transformers, timm and torchvision only.
+# Essential entries need only transformers, timm and torchvision.
 ENTRIES = Registry()
 entry = ENTRIES.register

@@ -1,5 +1,5 @@
-"""Runs each example plainly and with rematlas, in processes of their own. Losses and weights are the same,
-bit by bit."""
+"""Runs each example without and with rematlas, each in its own process. Losses and weights must be equal, bit
+by bit."""
 
 import importlib.util
 import os

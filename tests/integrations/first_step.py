@@ -1,13 +1,13 @@
-"""Compares a recording from shapes of a model's first step, made before the step runs, with its real
-recording."""
+"""Records a model's first step from shapes before it runs, and compares this with the recording of the real
+step."""
 
 from rematlas.lifecycle import from_shapes
 from rematlas.lifecycle.recording import Recording
 
 
 class FirstStep:
-    """The comparison for the model that is called next. `verdict`: "same", "other", or "unknown" if shapes do
-    not tell what the step does. `why`: the reason of the verdict."""
+    """Makes the comparison for the next model that is called. `verdict`: "same", "other", or "unknown" if the
+    step cannot be recorded from shapes. `why`: the reason for the verdict."""
 
     def __init__(self):
         self.verdict, self.why = "unknown", "not recorded"

@@ -1,4 +1,4 @@
-"""Random inputs, the same for the same step, from generators of their own."""
+"""Random inputs from their own generators. Equal steps get equal inputs."""
 
 import torch
 
@@ -8,16 +8,16 @@ def generator(step: int) -> torch.Generator:
 
 
 def tokens(step: int, batch: int = 8, length: int = 48, vocabulary: int = 128) -> torch.Tensor:
-    """Returns ids from 3 on. The ids below are for padding, the beginning and the end."""
+    """Returns token ids from 3 upwards. Smaller ids mark padding, beginning and end."""
     return torch.randint(3, vocabulary, (batch, length), generator=generator(step))
 
 
 def padded(
     ids: torch.Tensor, step: int, left: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Returns ids padded with 0 to one length, their attention mask, and labels that leave the padding out.
+    """Returns ids padded with 0 to one length, their attention mask, and labels that ignore the padding.
 
-    The texts have other lengths in every step, as in real data. The longest text fills its row.
+    The lengths of the texts differ from step to step, as in real data. The longest text fills its row.
     """
     batch, length = ids.shape
     lengths = torch.randint(length // 2, length, (batch, 1), generator=generator(step + 500))

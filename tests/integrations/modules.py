@@ -1,10 +1,11 @@
-"""Imports files of a table whose libraries may be missing."""
+"""Imports files of a table. Their libraries may be missing."""
 
 import importlib
 
 
 def load(package: str, files: list[str]) -> list[str]:
-    """Imports the files of the package whose libraries are installed. Returns a line for each other file."""
+    """Imports the files of the package whose libraries are installed. Returns a line for each file that
+    cannot be imported."""
     missing = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""The entries of a table: functions that build a model or a program, by name, with the expected result."""
+"""The entries of a table by name: functions that build a model or a program, with the expected result."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import torch
 
 @dataclasses.dataclass
 class Entry:
-    """An entry of a table. `essential`: it belongs to the quick tests, too."""
+    """An entry of a table. `essential`: the entry is also part of the quick tests."""
 
     name: str
     builder: Callable[[], Any]
@@ -29,8 +29,8 @@ class Registry(dict):
     def register(self, name: str, expected: str = "planned", reason: str = "", essential: bool = False):
         """Returns a decorator that registers a function, which builds the model or program.
 
-        `expected` is "planned", "refused", or "either" if both would be right. `reason` says why the entry
-        need not be planned.
+        `expected` is "planned", "refused", or "either" if both are right. `reason` says why the entry need
+        not be planned.
         """
         if expected not in ("planned", "refused", "either") or (expected == "planned") == bool(reason):
             raise ValueError(f"{name}: expected is planned, or else it has a reason")

@@ -1,4 +1,4 @@
-"""Makes the rows of a table, each in a process of its own."""
+"""Makes the rows of a table, each in its own process."""
 
 import csv
 import faulthandler
@@ -12,15 +12,15 @@ import torch
 
 from registry import Entry
 
-# Widths of columns; other columns have 10 characters, and the last one is as wide as its text.
+# Widths of columns. Other columns have 10 characters, and the last column is as wide as its text.
 WIDTHS = {"name": 34, "state": 9, "identical": 9}
 
 
 def make_here(entry: Entry, make: Callable[[Entry], dict], results) -> None:
-    """Makes the row in the child and sends it. The child leads a process group, so that processes which it
-    starts end with it."""
+    """Makes the row in the child process and sends it. The child leads a process group, so that processes
+    that it starts end with it."""
     os.setsid()
-    faulthandler.enable()  # a row that takes too long says where it was
+    faulthandler.enable()  # prints the stack if a row takes too long
     torch.set_num_threads(1)
     try:
         row = make(entry)
@@ -31,8 +31,8 @@ def make_here(entry: Entry, make: Callable[[Entry], dict], results) -> None:
 
 
 def make_apart(entry: Entry, make: Callable[[Entry], dict], time_limit: float) -> dict:
-    """Makes the row in a child, which has the imported libraries and nothing of other rows. `time_limit` is
-    in seconds."""
+    """Makes the row in a child process, which inherits the imported libraries but no state of other rows.
+    `time_limit` is in seconds."""
     processes = multiprocessing.get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
     child = processes.Process(target=make_here, args=(entry, make, sender))

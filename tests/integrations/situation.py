@@ -16,14 +16,14 @@ AfterStep = Callable[[Any], None]
 class Situation:
     """A program that trains.
 
-    `step(number)` is one step of the training; the first number is 0. It returns a value that is compared
-    beside the state, such as the loss. A program with a loop of its own gives `loop` instead. It is called
-    with the number of steps and with a function; the loop must call the function after each step with the
-    same kind of value.
+    `step(number)` runs one step of the training; the first number is 0. It returns a value that is compared
+    besides the state, such as the loss. A program with its own loop sets `loop` instead. `loop` is called
+    with the number of steps and with a function, which the loop must call after each step with a value of the
+    same kind.
 
-    `planned`: the modules that `rematlas.apply` gets, with `options`; the model if none are named.
-    `in_bytes`: the budget is in bytes, and holds this share of the bytes that steps take beyond those that
-    they leave behind; None: the budget is `budget`, a share of each step.
+    `planned`: the modules that are given to `rematlas.apply` with `options`; None: the model. `in_bytes`: if
+    set, the budget is in bytes. It allows this share of the bytes that a step takes beyond those that it
+    leaves behind. None: the budget is `budget`, a share of each step.
     """
 
     model: nn.Module
@@ -35,7 +35,7 @@ class Situation:
     budget: str = "85% of activations"
     in_bytes: float | None = None
     steps: int = 10
-    observed: Callable[[], Any] = tuple  # returns further state that must be the same after each step
+    observed: Callable[[], Any] = tuple  # returns further state to compare after each step
 
     def modules(self) -> list[nn.Module]:
         return [self.model] if self.planned is None else self.planned

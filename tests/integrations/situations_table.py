@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Trains in everyday situations plainly, plainly again and under `rematlas.apply`, and compares every bit.
+"""Trains in everyday situations without rematlas, once more without it, and under `rematlas.apply`, and
+compares every bit.
 
     situations_table.py [--only NAME...] [--csv FILE]
 
-A situation is a whole program of training: its loop, its optimizers, what it does between steps. About half
-of them have a budget in bytes. Each runs in a process of its own. `kept`: whether such a budget was kept in
-every step; "told" where it was not and a warning had said so. Exit status 1 where anything differs, where a
-situation that is expected to be planned is not, where no warning says that something is not planned or that
-a budget is not kept, or where all ran and fewer than 60 are planned.
+A situation is a whole training program: its loop, its optimizers, and what it does between steps. About half
+of the situations have a budget in bytes. Each runs in its own process. `kept`: whether such a budget was kept
+in every step; "told" if it was not kept and a warning said so. The exit status is 1 in each of these cases: a
+bit differs; a situation that is expected to be planned is not planned; a warning is missing that a situation
+is not planned or that a budget is not kept; all situations ran, but fewer than 60 are planned.
 """
 
 import argparse
@@ -42,12 +43,12 @@ COLUMNS = [
     "seconds",
     "reason",
 ]
-# The search ends after so many moves, so that plans are the same on every machine
+# The search ends after this many moves, so that plans are the same on every machine
 SEARCH = {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": 1000}}
 
 
 class Told(logging.Handler):
-    """Collects the messages to the user, in warnings and in the log."""
+    """Collects the messages to the user: warnings, and the log."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -67,7 +68,7 @@ class Told(logging.Handler):
         log.removeHandler(self)
 
     def of_budget(self) -> bool:
-        """Says whether some line says that the budget may not be kept."""
+        """Says whether a message warns that the budget may not be kept."""
         return any("beyond" in line for line in self.of_rematlas())
 
     def of_rematlas(self) -> list[str]:
@@ -76,13 +77,13 @@ class Told(logging.Handler):
 
 @dataclasses.dataclass
 class Training:
-    """The record of a training. `peak`: the largest number of bytes of all tensors in any step. `left`: the
-    largest number after any step."""
+    """The record of a training. `peak`: the most bytes of all tensors during any step. `left`: the most bytes
+    after any step."""
 
     steps: list[Step] = dataclasses.field(default_factory=list)
     peak: int = 0
     left: int = 0
-    broken: bool = False  # the last step broke a budget in bytes
+    broken: bool = False  # whether the last step broke a budget in bytes
     broke_silently: bool = False
 
     def note_peak(self, peak: int, budget: int | None, told: Told) -> None:
@@ -107,8 +108,8 @@ def state_of(situation: Situation):
 
 
 def train(situation: Situation, budget: int | None = None, told: Told | None = None) -> Training:
-    """Trains. With `told`, it waits for planning after each step, and a message must report a step that
-    breaks a budget in bytes by the end of the next step."""
+    """Trains for the situation's steps. With `told`, it waits for planning after each step. If a step breaks
+    a budget in bytes, a message must report it by the end of the next step."""
     from rematlas import status
     from rematlas.library import ops
 

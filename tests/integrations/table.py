@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Trains models of other libraries plainly and under `rematlas.apply`, and compares every bit.
+"""Trains models of other libraries without and with `rematlas.apply`, and compares every bit.
 
     table.py [--only NAME...] [--essential] [--budget 80%] [--steps 7] [--csv FILE]
     table.py --plain        # only whether plain training is the same twice; needs no rematlas
 
-Libraries are in requirements.txt; those that are not installed are left out. `rematlas` is imported from
-PYTHONPATH. Each model is built and trained in a process of its own: plainly, plainly again, and under a plan.
+The libraries are in requirements.txt; those that are not installed are skipped. `rematlas` is imported from
+PYTHONPATH. Each model is built and trained in its own process: plainly, plainly again, and under a plan.
 `from_shapes`: whether the first step, recorded from shapes before it runs, has the same ops on the same
-tensors. Exit status 1 when anything differs, when a model that is expected to be planned is not, or when all
-ran and fewer than 45 are planned or fewer than 70 the same from shapes.
+tensors. The exit status is 1 in each of these cases: a bit differs; a model that is expected to be planned is
+not planned; all models ran, but fewer than 45 are planned, or fewer than 70 are the same from shapes.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from rows import rows_of, write_csv
 from training import first_difference, train
 
 LEAST_PLANNED = 45
-LEAST_FROM_SHAPES = 70  # models whose recording from shapes equals that of the real step
+LEAST_FROM_SHAPES = 70  # models whose recording from shapes must equal that of the real step
 COLUMNS = [
     "name",
     "ops",
@@ -45,7 +45,7 @@ def mebibytes(count: int | None) -> str:
 
 
 def train_plainly(entry: Entry, options) -> tuple[list, dict]:
-    """Trains twice. A plan need not be the same where two plain runs differ."""
+    """Trains twice without rematlas. If the two runs differ, a planned run may differ, too."""
     started = time.monotonic()
     case = entry.build()
     steps = train(case, options.steps)

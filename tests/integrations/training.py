@@ -1,4 +1,4 @@
-"""An ordinary training loop that records digests of everything that each step leaves behind."""
+"""An ordinary training loop that records digests of all state that each step leaves behind."""
 
 import dataclasses
 import hashlib
@@ -11,11 +11,11 @@ import torch
 from case import Case
 
 Record = dict[str, str]  # digests by the names of the tensors and states
-WAITS = (2, 4)  # the loop waits for planning after these steps, so that later steps are replayed
+WAITS = (2, 4)  # after these steps the loop waits for planning, so that later steps are replayed
 
 
 def digest(tensor: torch.Tensor) -> str:
-    """Returns a digest of type, shape and bits."""
+    """Returns a digest of the tensor's type, shape and bits."""
     tensor = tensor.detach().resolve_conj().resolve_neg().cpu()
     made = hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)} ".encode())
     made.update(tensor.contiguous().flatten().view(torch.uint8).numpy())
@@ -23,7 +23,7 @@ def digest(tensor: torch.Tensor) -> str:
 
 
 def tensors_in(value, name: str) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors of a model's output with their names: in dictionaries, in tuples, and in objects
+    """Yields the tensors of a model's output with their names. Searches dictionaries, tuples, and objects
     such as a cache of keys and values."""
     if isinstance(value, torch.Tensor):
         yield name, value
@@ -38,7 +38,7 @@ def tensors_in(value, name: str) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def generators() -> Record:
-    """Returns digests of the states of the random generators that a model can reach."""
+    """Returns digests of the states of the random generators that a model may use."""
     _, numbers, position, *_ = numpy.random.get_state()
     return {
         "generator of torch": digest(torch.get_rng_state()),
@@ -54,8 +54,8 @@ class Step:
 
 
 def train(case: Case, steps: int, apply: Callable | None = None) -> list[Step]:
-    """Trains. `apply` changes the model before the first step, and returns an object whose `wait()` returns
-    when planning has ended."""
+    """Trains for `steps` steps. `apply` changes the model before the first step, and returns an object whose
+    `wait()` returns when planning has ended."""
     torch.manual_seed(7), numpy.random.seed(7), random.seed(7)
     model = case.model.train()
     status = apply(model) if apply else None
@@ -89,7 +89,7 @@ def train(case: Case, steps: int, apply: Callable | None = None) -> list[Step]:
 
 
 def first_difference(one: list[Step], other: list[Step]) -> str | None:
-    """Returns the first difference, in the order of training; None if all bits are the same."""
+    """Returns the first difference in the order of training, or None if all bits are the same."""
     for number, (a, b) in enumerate(zip(one, other), 1):
         for name in a.record | b.record:
             if a.record.get(name) != b.record.get(name):

@@ -1,10 +1,10 @@
-"""Trains the model of README.md plainly and under a budget, and compares all bits. Run by wheel_test.sh in an
-environment that has the wheel and torch alone."""
+"""Trains the model of README.md without and with a budget, and compares all bits. wheel_test.sh runs it in an
+environment that has only the wheel and torch."""
 
 import torch
 from torch import nn
 
-import rematlas  # before the models are made: host memory is counted from then on
+import rematlas  # must come before the models are made, because host memory is counted from then on
 
 
 def model():
@@ -34,7 +34,7 @@ status = rematlas.status(module)
 rematlas.status(module).wait()
 assert losses == plain_losses, (losses, plain_losses)
 assert all(map(torch.equal, plain, trained))
-if status.replayed == 0:  # planning may take longer than all these steps
+if status.replayed == 0:  # planning may take longer than all steps above
     losses, trained = train(module)
     assert status.replayed > 0, status
 print(f"torch {torch.__version__}: {status.replayed} steps by plan, as plain training bit by bit")

@@ -1,4 +1,4 @@
-// The command line as a script sees it: standard output, standard error, exit status, files.
+// Tests the command line as a script sees it: standard output, standard error, exit status, files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -682,7 +682,7 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
     expect_error(run(copies + "--device-profile pcie4"), 2,
-                 "m.pt");  // is of the links, and not for the capture
+                 "m.pt");  // a profile of links, which a capture does not take
 #else
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");
 #endif

@@ -1,4 +1,4 @@
-// The command line as a script sees it: standard output, standard error, exit status, files.
+// Runs the command line as a script does. Returns standard output, standard error and exit status.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ class CommandLine : public testing::Test {
         return text.str();
     }
 
-    /// Arguments go through the shell; there are no blanks in our paths.
+    /// The arguments go through the shell. Our paths contain no spaces.
     Ran run(const std::string& arguments) const {
         const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") +
                                     " 2>" + file("err") + " </dev/null";
@@ -51,7 +51,8 @@ class CommandLine : public testing::Test {
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(file("out")), slurp(file("err"))};
     }
 
-    /// One line on standard error that names the program and `part`.
+    /// Checks the exit status, and that standard error is one line that names the program and contains
+    /// `part`.
     static void expect_error(const Ran& ran, int exit, const std::string& part) {
         EXPECT_EQ(ran.exit, exit) << ran.err;
         EXPECT_THAT(ran.err, testing::AllOf(testing::StartsWith("rematlas: "), testing::HasSubstr(part)));

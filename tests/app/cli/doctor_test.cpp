@@ -1,4 +1,4 @@
-// `rematlas doctor` with programs that die, hang, or are not there.
+// Tests `rematlas doctor` with programs that crash, hang, or do not exist.
 #include <chrono>
 #include <cstdlib>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// A variable of the environment as long as the object lives.
+/// Sets an environment variable as long as the object lives.
 class SetVariable {
   public:
     SetVariable(const char* name, const std::string& value) : name_(name) {
@@ -33,14 +33,14 @@ class SetVariable {
 
 class Doctor : public CommandLine {
   protected:
-    /// A program of these lines of sh.
+    /// Writes a program with these lines of sh. Returns its path.
     std::string program(const std::string& name, const std::string& lines) const {
         EXPECT_TRUE(write_file(file(name), "#!/bin/sh\n" + lines + "\n"));
         std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
         return file(name);
     }
 
-    /// A Python of which the probe gets these lines.
+    /// Writes a program that stands for Python. The probe in it prints these lines.
     std::string python(const std::string& lines) const {
         return program("python",
                        R"(echo '{"stage": "python", "version": "3.11.2", "executable": "/x/python",)"

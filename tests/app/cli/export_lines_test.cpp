@@ -1,5 +1,5 @@
-// The lines to paste that `rematlas export` prints: those for a shell are run, those for Python where there
-// is one.
+// Tests the lines to paste that `rematlas export` prints. Lines for a shell are run; lines for Python are run
+// if there is a Python.
 #include <filesystem>
 
 #include "tests/app/cli/command_line.h"
@@ -34,7 +34,7 @@ class ExportLines : public CommandLine {
         return {};
     }
 
-    /// As pasted into a shell that finds the program.
+    /// Runs the text as if it were pasted into a shell that finds the program.
     Ran paste(const std::string& text) {
         std::ofstream(file("pasted")) << text;
         const std::string folder = std::filesystem::path(REMATLAS_PROGRAM).parent_path().string();

@@ -1,4 +1,4 @@
-// Schedules as selective checkpointing for PyTorch and torchtitan.
+// Tests the export of schedules as selective checkpointing for PyTorch and torchtitan.
 #include <filesystem>
 
 #include "core/base/files.h"

@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// Work that goes on until it is asked to stop.
+/// Work that runs until it is asked to stop.
 struct Endless {
     std::promise<void> began, ended;
 

@@ -1,4 +1,4 @@
-// `inspect` on what torch measured.
+// Tests `inspect` on files that torch has measured.
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/cli/command_line.h"

@@ -1,4 +1,4 @@
-// The calls of `rematlas serve`, without a network.
+// Tests the calls of `rematlas serve` without a network.
 #include "app/cli/serve/page_server.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ class Served : public testing::Test {
             if (one["id"] == id) return one;
         return nullptr;
     }
-    /// The job, once it has ended.
+    /// Waits until the job has ended. Returns the job.
     json ended(int id) {
         json found;
         std::unique_lock lock(mutex_);

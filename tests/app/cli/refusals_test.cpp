@@ -1,4 +1,4 @@
-// What a command is given in vain is said, not swallowed.
+// If a command cannot use something that it is given (a file, an option, a pin), it says so.
 #include "core/base/files.h"
 #include "tests/app/cli/command_line.h"
 

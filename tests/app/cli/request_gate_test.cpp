@@ -1,4 +1,4 @@
-// Who is let in by `rematlas serve`, by the head of a request alone.
+// Tests which requests `rematlas serve` admits, judged only from the head of a request.
 #include "app/cli/serve/request_gate.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ class Gate : public testing::Test {
         return head;
     }
 
-    /// The status of a refusal; 0 where the request is let in.
+    /// Returns the status of the refusal, or 0 if the request is admitted.
     int status(const RequestHead& head) const {
         const auto answer = gate_.admit(head);
         const auto* refused = std::get_if<RefusedRequest>(&answer);

@@ -1,4 +1,4 @@
-// `inspect` on the steps of a training run.
+// Tests `inspect` on the steps of a training run.
 #include "core/base/files.h"
 #include "tests/app/cli/command_line.h"
 

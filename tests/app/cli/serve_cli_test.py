@@ -1,4 +1,4 @@
-"""`rematlas serve` from outside: who is refused, what it answers, how it ends."""
+"""Tests `rematlas serve` from outside: which requests it refuses, what it answers, how it ends."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "browser"))
 from graphs import write_large, write_network
 from serving import PATIENCE, PROGRAM, Serving
 
-SECRET = b"root:"  # stands in /etc/passwd
+SECRET = b"root:"  # occurs in /etc/passwd
 
 
 def run(*words: object) -> subprocess.CompletedProcess:
@@ -229,7 +229,7 @@ class Answers(ServeTest):
 
 
 class LongJobs(unittest.TestCase):
-    """A step that no solver is done with in the time of a test."""
+    """Jobs on a step that no solver finishes during a test."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,5 +1,6 @@
-"""`rematlas inspect` on snapshots that Python's own pickle wrote, against the same figures computed here over
-the same dictionary, in the plainest way. The allocator that made them is played with a fixed seed."""
+"""Tests `rematlas inspect` on snapshots written by Python's own pickle. A simulated allocator with a fixed
+seed makes the snapshots. The expected values are computed here from the same dictionary, in the simplest
+way."""
 
 import json
 import os
@@ -15,7 +16,7 @@ PLACES = 6
 
 
 def frames_of(place, shared):
-    """Frames are the same objects wherever the same line stands, as torch has them."""
+    """Returns a stack of frames. Equal frames are one object, as in torch's snapshots."""
     return [
         shared.setdefault(("/v/site-packages/torch/nn/functional.py", 12, "linear"), {}),
         shared.setdefault((f"/home/me/naïve_{place}.py", 10 + place, "forward"), {}),
@@ -24,7 +25,7 @@ def frames_of(place, shared):
 
 
 class Allocator:
-    """One device: segments of blocks, and everything that happened to them."""
+    """A simulated device: its segments of blocks, and all events so far."""
 
     def __init__(self, device, chance, shared):
         self.device, self.chance, self.shared = device, chance, shared
@@ -125,7 +126,7 @@ def place_of(frames):
 
 
 def blocks_of(events, final):
-    """Begin, end, bytes and place of each block, found by looking at all events for each of them."""
+    """Returns begin, end, bytes and place of each block. Searches all events for each block."""
     blocks, frames_at_end = [], {block["address"]: block["frames"] for block in final}
     for at, event in enumerate(events):
         address = event.get("addr")

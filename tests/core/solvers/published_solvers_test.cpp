@@ -1,4 +1,5 @@
-// What holds for every answer of the published solvers: valid, within the budget, never below the optimum.
+// Properties of every answer of the published solvers: it is valid, within the budget, and not better than
+// the optimum.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -58,7 +59,7 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     return all;
 }
 
-/// Budgets from below the least peak to the peak without reruns.
+/// Returns budgets from one byte below the least peak up to the peak without reruns.
 std::vector<std::int64_t> budgets(const FlatGraph& flat) {
     const std::int64_t least = brute_force_least_peak(flat),
                        most = cost_of(flat, keep_all_sequence(flat)).peak;
@@ -148,7 +149,7 @@ TEST(PublishedSolvers, keep_every_budget_of_the_problem_files) {
 
 TEST(PublishedSolvers, say_why_they_found_nothing) {
     Graph graph = small_graph();
-    graph.ops[OpId(1)].phase = Phase::loss;  // a single forward op is left
+    graph.ops[OpId(1)].phase = Phase::loss;  // only one forward op is left
     for (const auto& [name, why] :
          {std::pair{"rotor", "no chain"}, {"revolve", "no chain"}, {"dtr", "left to evict"}}) {
         const Result<Outcome> outcome = solve(graph, {.solver = name, .budget = Bytes(409)});

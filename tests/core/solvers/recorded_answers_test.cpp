@@ -1,4 +1,4 @@
-// What the solvers answer, as it was recorded: see recorded.h.
+// Compares the answers of the solvers with recorded ones: see recorded.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 namespace rematlas {
 namespace {
 
-/// So much time that none of these ends by it, and no gap but that of a proof.
+/// Limits with so much time that no solver reaches it, and without a gap, so that only a proof ends a search
+/// early.
 Limits without_clock() {
     return {.time = std::chrono::hours(10), .gap = 0};
 }

@@ -1,4 +1,4 @@
-// What tests say of the answers of solvers.
+// Checks of solvers' answers that several tests use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 
 namespace rematlas {
 
-/// The independent checker's verdict on an answer; a solution must keep the budget and be what it says.
+/// Checks an answer with the independent checker. A solution must keep the budget and have the time and peak
+/// that it states.
 inline void expect_valid(const Graph& graph, Bytes budget, const Answer& answer, const std::string& what) {
     if (const auto* infeasible = std::get_if<Infeasible>(&answer)) {
         EXPECT_TRUE(!infeasible->proven || infeasible->needed > budget) << what;
@@ -38,7 +39,7 @@ inline std::optional<std::int64_t> time_of(const Answer& answer) {
     return solution ? std::optional(solution->time.value) : std::nullopt;
 }
 
-/// Within the limit; none where nothing was found.
+/// Returns the time of the answer that is found within `limit`, or nullopt if no schedule is found.
 inline std::optional<std::int64_t> time_of(const Solver& solver, const Problem& problem, std::int64_t budget,
                                            std::chrono::seconds limit = std::chrono::seconds(20)) {
     return time_of(solver.solve(problem, Bytes(budget), {.time = limit}, {}));

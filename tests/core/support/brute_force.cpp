@@ -8,8 +8,8 @@
 namespace rematlas {
 namespace {
 
-/// 32 bits each say which tensors are alive, which ops have run of those whose having run matters, and which
-/// ops may not run on this side of a boundary any more.
+/// A state has three sets of 32 bits each: the tensors that are alive, the ops that have run (if that matters
+/// later), and the ops that must not run again on this side of the boundary.
 __extension__ using State = unsigned __int128;
 
 struct HashOfState {
@@ -33,9 +33,9 @@ constexpr State all_sides = ~State{0} << 64;
 
 struct OpMask {
     State inputs = 0, outputs = 0, overwritten = 0, done = 0, side = 0;
-    State makers = 0;        ///< sides of the ops that make what it reads
+    State makers = 0;        ///< side bits of the ops that make its inputs
     std::int64_t extra = 0;  ///< outputs and workspace
-    std::int64_t saved = 0;  ///< by running in place
+    std::int64_t saved = 0;  ///< saved by an in-place run
     bool once = false;
 };
 
@@ -109,7 +109,8 @@ class Search {
         const std::int64_t held = bytes_alive(state);
         for (int op = 0; op < graph_.op_count; ++op) {
             const OpMask& m = ops_[static_cast<std::size_t>(op)];
-            // Freeing an old copy before its rerun is never worse than holding both.
+            // If old outputs are alive, they are freed before the rerun; that is never worse than holding
+            // both.
             if ((state & m.inputs) != m.inputs || (state & m.outputs) != 0) continue;
             if ((m.once && (state & m.done)) || (state & m.side)) continue;
             const bool forgets = op == forgetting_ && !(state & done_bit(op));

@@ -1,4 +1,4 @@
-// The optimum of small graphs by exhaustive search: what every solver and every bound is measured against.
+// Finds the optimum of small graphs by exhaustive search. The tests of solvers and bounds compare with it.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@ struct Optimum {
     std::vector<Step> steps;  ///< run, run_inplace and free steps that take `time` within the budget
 };
 
-/// Tensors that are no longer there once an op has run for the first time: what holds of schedules that must make
-/// them again.
+/// Tensors that disappear when `op` runs for the first time. Bounds of schedules that must recompute them are
+/// tested with this.
 struct Forgotten {
     std::int32_t op = -1;
     std::vector<std::int32_t> tensors = {};
 };
 
-/// The least time of any valid schedule (any order, any number of reruns, but one run on each side of a
-/// boundary where there is one, no offloading) with a peak of at
-/// most `budget` bytes; nothing when there is none. Dijkstra over (tensors alive, ops done), shares no code
-/// with the solvers. Cost: exponential; graphs of up to about 10 ops and 14 tensors take milliseconds. At
-/// most 32 tensors and 32 ops.
+/// Returns the least time of all valid schedules with a peak of at most `budget` bytes, or nullopt if there
+/// is none. The schedules may have any order and any number of reruns, but at most one run of an op on each
+/// side of a boundary, and no offloading. The search is Dijkstra's over (tensors alive, ops done), and shares
+/// no code with the solvers. Cost: exponential; graphs of up to about 10 ops and 14 tensors take
+/// milliseconds. At most 32 tensors and 32 ops.
 std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget,
                                    const Forgotten& forgotten = {});
 
-/// The least peak of any valid schedule. Cost: one brute force a distinct peak tried (bisection).
+/// Returns the least peak of all valid schedules. Cost: one brute force for each peak that the bisection
+/// tries.
 std::int64_t brute_force_least_peak(const FlatGraph& graph);
 
 }  // namespace rematlas

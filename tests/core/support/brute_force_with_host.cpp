@@ -12,18 +12,20 @@
 namespace rematlas {
 namespace {
 
-/// Times are from now on; a copy that is done has 0.
+/// A state of the search. All times count from the present moment; they are 0 once the copy or op is done.
 struct TimedState {
-    std::uint32_t device = 0, host = 0, done = 0;  ///< tensors, tensors, ops
-    std::uint32_t fresh = 0, unused = 0;           ///< tensors that may go now; copied back and not yet read
-    bool ended = false;                            ///< nothing follows, and all copies are done
+    std::uint32_t device = 0, host = 0, done = 0;  ///< sets of tensors, tensors and ops
+    std::uint32_t fresh = 0, unused = 0;           ///< tensors that may be offloaded now; tensors that were
+                                                   ///< fetched and not read yet
+    bool ended = false;                            ///< no further step follows, and all copies are done
     std::uint32_t starts_here = 0,
-                  starts_there = 0;  ///< residents on the device, and on the host, at both ends
+                  starts_there = 0;  ///< residents whose home is the device, or the host (at both ends of the
+                                     ///< step)
     std::uint32_t ran_there = 0;     ///< ops that ran on the host
-    std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< until the queue is free
-    std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: until it is there
+    std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< times until the queues are free
+    std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: time until the copy has arrived
     std::array<std::int32_t, 12> used_there{},
-        new_there{};  ///< until ops on the host are done with it; with making it
+        new_there{};  ///< per tensor: time until host ops that read it, or that write it, are done
     auto operator<=>(const TimedState&) const = default;
 
     TimedState later(std::int64_t time) const {
@@ -75,10 +77,12 @@ class TimedSearch {
     }
 
   private:
-    /// The least time of any schedule that goes on from there, and of equals the farther one first.
+    /// The least time of any schedule that continues from this state. Of equal ones, the state of the later
+    /// time comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
-    /// Where residents with bytes can be at both ends of the step: on the device, on the host, or both.
+    /// Returns all choices of homes for residents: device, host, or both. Each element: residents on the
+    /// device, residents on the host.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> all_homes() const {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> homes{{0, 0}};
         for (TensorId t : graph_.tensors.ids()) {
@@ -94,7 +98,7 @@ class TimedSearch {
         return homes;
     }
 
-    /// Where homes are free, results may end on the host.
+    /// If homes can be chosen, results may end on the host.
     bool may_end(const TimedState& s) const {
         const std::uint32_t here = results_ & ~residents_;
         if (here & ~(options_.homes ? s.device | s.host : s.device)) return false;
@@ -103,7 +107,8 @@ class TimedSearch {
                (away & s.device) == 0 && (s.done & must_run_) == must_run_;
     }
 
-    /// Others that update these residents have done so if they stand before the op, and have not if behind it.
+    /// Says whether the op keeps the order of updates: other ops that update its residents must have run if
+    /// they come before it in the graph, and must not have run if they come after it.
     bool is_in_order(const TimedState& s, OpId id, bool updates) const {
         for (OpId other : graph_.ops.ids()) {
             if (other == id) continue;
@@ -127,7 +132,7 @@ class TimedSearch {
         for (TensorId t : graph_.tensors.ids()) sum += s.device & bit(t) ? size(t) : 0;
         return sum;
     }
-    /// For what is there, and for residents whose home it is.
+    /// Says whether the host has room for the tensors on it and for all residents whose home it is.
     bool host_has_room(const TimedState& s) const {
         std::int64_t sum = 0;
         for (TensorId t : graph_.tensors.ids()) sum += (s.host | s.starts_there) & bit(t) ? size(t) : 0;
@@ -189,7 +194,8 @@ class TimedSearch {
             for (TensorId t : op.mutates)
                 wait = std::max<std::int64_t>({wait, s.arrives[t.index()], s.used_there[t.index()]});
         }
-        // What is still being copied when the run could start is neither written over nor updated.
+        // A run may neither overwrite nor update a tensor that is still being copied when the run could
+        // start.
         const auto is_copied = [&](TensorId t) {
             return std::max(s.arrives[t.index()], s.on_host[t.index()]) > wait;
         };
@@ -265,7 +271,8 @@ class TimedSearch {
     void offload(const TimedState& s, std::int64_t time, TensorId t) {
         TimedState next = s;
         if (!options_.at_any_time)
-            next.fresh &= ~((bit(t) << 1) - 1);  // ascending, as all orders would be too many
+            next.fresh &= ~((bit(t) << 1) - 1);  // only in ascending order, because all orders would be too
+                                                 // many
         next.host |= bit(t);
         if (!host_has_room(next)) return;
         next.to_host = std::max<std::int64_t>({s.to_host, s.arrives[t.index()], s.used_there[t.index()]}) +

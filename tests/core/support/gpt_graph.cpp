@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::int64_t kLaunch = 2'000;  // ns
 
-/// A forward op as the backward part needs it: which tensors its gradients read, and what they cost.
+/// A forward op with the facts that its backward needs: the tensors that the gradients read, and the costs.
 struct Recorded {
     OpId op;
     std::vector<TensorId> data;   ///< inputs that get a gradient
-    std::vector<TensorId> saved;  ///< what its backward reads beside the gradient of the output
+    std::vector<TensorId> saved;  ///< tensors that its backward reads besides the gradient of the output
     TensorId output;
     TensorId weight;  ///< invalid if none
     double flops = 0;
@@ -76,7 +76,7 @@ class GptBuilder {
         return graph_.ops.push_back(std::move(made));
     }
 
-    /// One forward op with one activation, and a second small output where `statistics` is positive.
+    /// Adds one forward op with one activation and the `extra_outputs`. Returns the activation.
     TensorId forward(const std::string& name, std::vector<TensorId> data, std::vector<TensorId> also_saved,
                      std::int64_t numbers, std::vector<TensorId> extra_outputs, TensorId weight, double flops,
                      bool saves_inputs = true, bool saves_output = false) {
@@ -126,7 +126,8 @@ class GptBuilder {
                        parameter(name, shape_.vocabulary * shape_.width), 0);
     }
 
-    /// Queries from one tensor, keys and values from another or the same.
+    /// Adds attention. Queries come from `asks`; keys and values come from `answers`, which may be the same
+    /// tensor.
     TensorId attention(const std::string& name, TensorId asks, TensorId answers) {
         const std::int64_t scores = shape_.batch * shape_.heads * shape_.sequence * shape_.sequence;
         const double flops = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
@@ -153,7 +154,7 @@ class GptBuilder {
         return dropout(name + "resid_dropout", y, tokens_ * shape_.width);
     }
 
-    /// `read`: what an encoder made; invalid: there is none.
+    /// `read`: the output of the encoder; invalid if there is no encoder.
     TensorId block(const std::string& name, TensorId x, TensorId read) {
         module_ = name;
         const TensorId n1 = norm("ln_1", x);
@@ -175,7 +176,7 @@ class GptBuilder {
         gradients_[logits.index()].push_back(gradient);
     }
 
-    /// The whole gradient of a tensor, summed when several ops contributed.
+    /// Returns the gradient of a tensor. Adds the ops that sum it if several ops contribute.
     TensorId gradient_of(TensorId t) {
         if (gradients_.size() <= t.index()) return TensorId();
         std::vector<TensorId>& parts = gradients_[t.index()];
@@ -217,7 +218,7 @@ class GptBuilder {
         }
     }
 
-    /// The gradients are of no use afterwards.
+    /// The gradients are not needed after the updates.
     void update_parameters() {
         for (const Recorded& recorded : tape_) {
             if (!recorded.weight.valid()) continue;
@@ -244,7 +245,7 @@ class GptBuilder {
     std::vector<Recorded> tape_;
     std::map<TensorId, TensorId> gradient_of_weight_;
     std::vector<std::vector<TensorId>>
-        gradients_;  ///< by tensor: what the ops that read it contributed so far
+        gradients_;  ///< by tensor: contributions so far of the ops that read it
 };
 
 }  // namespace

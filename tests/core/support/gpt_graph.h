@@ -1,4 +1,4 @@
-// Synthetic training graphs of a GPT, for benches and tests of large graphs.
+// Synthetic training graphs of GPTs, for benches, and for tests that need large graphs.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -9,15 +9,16 @@ struct GptShape {
     int layers = 12;
     std::int64_t batch = 4, sequence = 1024, width = 768, heads = 12;
     std::int64_t vocabulary = 50257;
-    int encoder_layers = 0;  ///< before them; each of `layers` then attends to the last one's output, too
-    bool fused_attention = false;  ///< one op that keeps no scores, and no dropout in it
-    /// AdamW at the end: an op a parameter, that reads its gradient and updates it and two states of its size.
+    int encoder_layers = 0;  ///< layers of an encoder; if > 0, each of `layers` also attends to its output
+    bool fused_attention = false;  ///< attention is one op, without saved scores and without dropout
+    /// If true, the step ends with AdamW: one op for each parameter reads its gradient and updates the
+    /// parameter and two states of the same size.
     bool adamw = false;
     std::int64_t number_bytes = 2;
     double flops_per_nanosecond = 100'000, bytes_per_nanosecond = 1'000;  ///< of the device
 };
 
-/// GPT-2 XL in single precision with AdamW on 8 sequences, on a device of the speed of an H200.
+/// GPT-2 XL in single precision with AdamW on 8 sequences, for a device with the speed of an H200.
 inline GptShape gpt2_xl_with_adamw() {
     return {.layers = 48,
             .batch = 8,
@@ -30,10 +31,11 @@ inline GptShape gpt2_xl_with_adamw() {
             .bytes_per_nanosecond = 3'840};
 }
 
-/// One training step, if nothing else is said in half precision on a device of 100 TFLOP/s and 1 TB/s: embedding, per layer LayerNorm,
-/// q, k, v, scores, softmax, dropouts, projections and MLP, then the loss and the backward part with separate
-/// ops for the gradients of data and of weights. Parameters are resident, their gradients are results, matrix
-/// products have workspaces. About 81 ops a layer, 126 with attention to an encoder; passes `validate`.
+/// Returns the graph of one training step. The default is half precision on a device of 100 TFLOP/s and 1
+/// TB/s. The forward has an embedding, and for each layer LayerNorm, q, k, v, scores, softmax, dropouts,
+/// projections and MLP. The loss follows, then the backward with separate ops for the gradients of data and
+/// of weights. Parameters are resident, their gradients are results, matrix products have workspaces. About
+/// 81 ops a layer, 126 with attention to an encoder; passes `validate`.
 Graph gpt_graph(const GptShape& shape);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// One small training graph of each kind, with two budgets that call for recomputation.
+// One small training graph of each kind, with two budgets that need recomputation.
 #pragma once
 
 #include <string>
@@ -18,10 +18,11 @@ struct GraphOfAKind {
     std::string name;
     Graph graph;
     FlatGraph flat;
-    std::vector<Bytes> budgets;  ///< between the least that an op needs and the peak without reruns
+    std::vector<Bytes> budgets;  ///< between the largest need of a single op and the peak without reruns
 };
 
-/// From 21 to 200 ops. Tensors of the random ones have a few bytes, so that ties are many.
+/// Returns graphs of 21 to 200 ops. The tensors of the random graphs have only a few bytes, so that many
+/// costs tie.
 inline std::vector<GraphOfAKind> graphs_of_each_kind() {
     std::vector<GraphOfAKind> all;
     const auto add = [&](std::string name, Graph graph) {

@@ -9,10 +9,11 @@
 
 namespace rematlas {
 
-/// A body of one op and a head with its loss: what differs between models is added by the tests.
+/// A body of one op, and functions that add a head and its loss. Tests add the parts in which their models
+/// differ.
 class HeadedStep {
   public:
-    /// Bytes of hidden states, logits and weights.
+    /// Bytes of the hidden states, of the logits and of the weights.
     static constexpr std::int64_t kHidden = 1'000, kLogits = 64'000, kWeights = 4'000;
 
     HeadedStep() {
@@ -45,7 +46,7 @@ class HeadedStep {
         return op(name, Phase::backward, std::move(inputs), bytes);
     }
 
-    /// The cross entropy of these logits, and the gradient of them.
+    /// Adds the cross entropy of the logits and its backward. Returns the gradient of the logits.
     TensorId loss_of(TensorId logits) {
         const TensorId logs = forward("aten::_log_softmax", {logits}, kLogits);
         const TensorId loss = forward("aten::nll_loss_forward", {logs, tokens}, 4);
@@ -54,7 +55,8 @@ class HeadedStep {
         return backward("aten::_log_softmax_backward_data", {of_logs, logs}, kLogits);
     }
 
-    /// The gradients of the head's operands, of which that of the weights is a result.
+    /// Adds the gradients of the head's operands and of the embedding. The sum of the weights' gradients is
+    /// the result.
     void end(TensorId of_logits, TensorId operand) {
         of_weights = backward("aten::mm", {of_logits, hidden}, kWeights);
         of_hidden = backward("aten::mm", {of_logits, operand}, kHidden);

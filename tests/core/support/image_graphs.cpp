@@ -14,7 +14,7 @@ constexpr std::int64_t kImageLaunch = 2'000;  // ns
 constexpr std::int64_t kSingle = 4;           // bytes of a number
 constexpr std::int64_t kConvolutionWorkspace = 4 << 20;
 
-/// Channels of a square image.
+/// A square image with channels.
 struct Feature {
     TensorId tensor;
     std::int64_t channels = 0, side = 0;
@@ -65,16 +65,17 @@ class ImageBuilder {
     }
 
   private:
-    /// A forward op as its gradient needs it.
+    /// A forward op with the facts that its backward needs.
     struct Recorded {
         std::string name, module{};
         std::vector<Feature> data{};    ///< inputs that get a gradient
-        std::vector<TensorId> saved{};  ///< what is read beside the gradient of the output
+        std::vector<TensorId> saved{};  ///< tensors that the backward reads besides the gradient of the
+                                        ///< output
         Feature output{};
-        std::int64_t weights = 0;  ///< numbers, whose gradient is a result
+        std::int64_t weights = 0;  ///< count of numbers; their gradient is a result
         double flops = 0;
         bool in_place = false;
-        bool gradients_are_views = false;  ///< of the gradient of the output: no op makes them
+        bool gradients_are_views = false;  ///< views of the output's gradient, so that no op makes them
     };
 
     static int depth(const DensenetShape& shape) {
@@ -201,7 +202,7 @@ class ImageBuilder {
         for (std::size_t i = 0; i < forward.data.size(); ++i) accumulate(forward.data[i], outputs[i]);
     }
 
-    // In place where the sum so far is no view of something larger.
+    // The sum is made in place unless the previous sum is a view of a larger tensor.
     void accumulate(const Feature& x, TensorId gradient) {
         const TensorId sum = gradient_of(x.tensor);
         if (sum.valid()) {

@@ -1,5 +1,5 @@
-// Synthetic training graphs of networks for images: a DenseNet, many cheap ops whose activations are read
-// again and again, and a U-Net, whose skips reach from its first levels to its last.
+// Synthetic training graphs of networks for images. A DenseNet has many cheap ops whose activations are read
+// again and again. A U-Net has skips from its first levels to its last.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 namespace rematlas {
 
 struct DensenetShape {
-    std::vector<int> layers = {6, 12, 24, 16};  ///< of each dense block; these are DenseNet-121
+    std::vector<int> layers = {6, 12, 24, 16};  ///< layers of each dense block; the default is DenseNet-121
     std::int64_t batch = 8, image = 224, growth = 32;
 };
 
-/// One training step in single precision on a device of 20 TFLOP/s and 1 TB/s (Huang et al., CVPR 2017). A
-/// layer concatenates all that its block made before: batch norm, relu, 1x1 convolution, batch norm, relu,
-/// 3x3 convolution. Gradients of what was concatenated are views of one tensor, added up layer by layer.
-/// Parameters are resident, their gradients are results, convolutions have workspaces, relus and sums may run
-/// in place. 1,385 ops for DenseNet-121, 3,210 for DenseNet-201; passes `validate`.
+/// Returns one training step in single precision on a device of 20 TFLOP/s and 1 TB/s (Huang et al., CVPR
+/// 2017). A layer concatenates all earlier outputs of its block: batch norm, relu, 1x1 convolution, batch
+/// norm, relu, 3x3 convolution. The gradients of the concatenated tensors are views of one tensor, and are
+/// added up layer by layer. Parameters are resident, their gradients are results, convolutions have
+/// workspaces, relus and sums may run in place. 1,385 ops for DenseNet-121, 3,210 for DenseNet-201; passes
+/// `validate`.
 Graph densenet_graph(const DensenetShape& shape = {});
 
 struct UnetShape {
-    int depth = 6;  ///< levels that halve the image
+    int depth = 6;  ///< levels, each of which halves the image
     std::int64_t batch = 8, image = 256, channels = 64;
 };
 
-/// One training step on the same device (Ronneberger et al., MICCAI 2015): at each level two convolutions
-/// with batch norm and relu, on the way up behind an upsampling convolution and the concatenation with the
-/// level's own image of the way down. Channels double with each level up to 16 times `channels`. 215 ops at
-/// depth 6; passes `validate`.
+/// Returns one training step on the same device (Ronneberger et al., MICCAI 2015). Each level has two
+/// convolutions with batch norm and relu. On the way up, an upsampling convolution and the concatenation with
+/// the level's image from the way down come first. Channels double with each level up to 16 times `channels`.
+/// 215 ops at depth 6; passes `validate`.
 Graph unet_graph(const UnetShape& shape = {});
 
 }  // namespace rematlas

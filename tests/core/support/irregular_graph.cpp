@@ -31,11 +31,11 @@ class IrregularBuilder {
 
   private:
     struct Forward {
-        std::vector<std::size_t> inputs;  ///< indices of made_
+        std::vector<std::size_t> inputs;  ///< indices into made_
         std::int64_t time;
     };
 
-    // Not the distributions of the standard library: they differ between implementations.
+    // The standard library's distributions are not used, because they differ between implementations.
     double unit() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(unit() * static_cast<double>(n)); }
     std::int64_t between(std::int64_t least, std::int64_t most) {
@@ -76,7 +76,7 @@ class IrregularBuilder {
         forward_.push_back(std::move(made));
     }
 
-    // Of all that nothing reads, so that every op gets a gradient.
+    // The loss reads all tensors that no other op reads, so that every op gets a gradient.
     void loss() {
         std::vector<TensorId> read, scores;
         for (std::size_t i = 1; i < made_.size(); ++i)
@@ -119,7 +119,7 @@ class IrregularBuilder {
         gradients_[input] = sum;
     }
 
-    // The gradient of the first op, so that the whole backward part is needed.
+    // Adds the weight gradient of the first op, so that the whole backward is needed.
     void finish(TensorId gradient) {
         const TensorId first = tensor("dw0", kWeightBytes, TensorKind::gradient);
         op("dw0", Phase::backward, {made_[0], gradient}, first, kShortest);
@@ -129,8 +129,8 @@ class IrregularBuilder {
     const IrregularShape& shape_;
     std::mt19937_64 random_;
     Graph graph_;
-    std::vector<TensorId> made_;  ///< the input and what each forward op makes
-    std::vector<bool> unread_;    ///< the same
+    std::vector<TensorId> made_;  ///< the input, and the output of each forward op
+    std::vector<bool> unread_;    ///< whether no op has read this element of made_
     std::vector<TensorId> gradients_;
     std::vector<Forward> forward_;
 };

@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// Of one layer, in bytes and nanoseconds.
+/// Costs of one layer, in bytes and nanoseconds.
 struct Layer {
     std::int64_t output = 4 << 20, inner = 6 << 20, workspace = 1 << 20;
     std::int64_t forward = 5000, backward = 10000;

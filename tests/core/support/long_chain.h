@@ -1,4 +1,4 @@
-// Training chains of any length, for benches and tests of solvers that are made for chains.
+// Training chains of any length, for benches and tests of solvers for chains.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,20 @@
 namespace rematlas {
 
 enum class ChainKind {
-    equal,   ///< every layer as the others
-    blocks,  ///< four layers over and over, as the parts of a block
-    uneven,  ///< no two layers need be equal in bytes or times
+    equal,   ///< all layers are equal
+    blocks,  ///< four different layers repeat, like the parts of a block
+    uneven,  ///< layers differ in bytes and times
 };
 
-/// Layer i makes its output and what only its backward op reads, out of the output of layer i - 1; the loss
-/// reads the last output; the backward op of a layer reads the incoming gradient, the layer's input, its
-/// output and what it saved. Sizes are some MiB, workspaces included, times some microseconds. Passes
-/// `validate`. Equal seeds give equal graphs; the seed matters where layers differ.
+/// Layer i reads the output of layer i - 1. It makes its own output, and a saved tensor that only its
+/// backward op reads. The loss reads the last output. The backward op of a layer reads the incoming gradient,
+/// the layer's input and output, and the saved tensor. Sizes, workspaces included, are some MiB; times are
+/// some microseconds. Passes `validate`. Equal seeds give equal graphs; the seed matters only if layers
+/// differ.
 Graph long_chain(ChainKind kind, int layers, std::uint64_t seed = 1);
 
-/// A chain of n unit ops and its backward part, which reads the incoming gradient and the forward op's input.
+/// A chain of n ops with unit costs, and their backward ops, each of which reads the incoming gradient and
+/// the forward op's input.
 Graph unit_chain(int n);
 
 }  // namespace rematlas

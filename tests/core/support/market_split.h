@@ -1,4 +1,4 @@
-// A programme of which points are found at once, and proofs take very long.
+// An integer program for which feasible points are found at once, but a proof takes very long.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Four equalities over thirty columns of 0 and 1, with a price on what each is missed by (market split:
-/// Cornuejols and Dawande 1998).
+/// Four equations over thirty columns of 0 and 1, with a price on the difference of each equation (market
+/// split: Cornuejols and Dawande 1998).
 inline MilpModel market_split() {
     std::mt19937 random(4);
     MilpModel model;

@@ -59,7 +59,7 @@ class PickleWriter {
         remember("text " + text);
     }
 
-    /// Asks the memo for what was written before.
+    /// Says whether the memo has `what`; if so, writes the opcode that fetches it.
     bool known(const std::string& what) {
         const auto found = memo_.find(what);
         if (found == memo_.end() || !style_.memo) return false;
@@ -80,7 +80,8 @@ class PickleWriter {
         ++next_;
     }
 
-    /// `write_one(i)` writes the i-th of `count` items, which go into what lies below them in batches.
+    /// Writes `count` items in batches; `write_one(i)` writes item i. Each batch ends with the opcode that
+    /// adds its items to the container below them on the stack.
     template <class WriteOne>
     void fill(std::size_t count, std::size_t batch, const char* codes, const WriteOne& write_one) {
         for (std::size_t begin = 0; begin < count; begin += batch) {

@@ -1,5 +1,5 @@
-// Writes plain values as pickles, in the ways of the writers that there are: Python's own at each
-// protocol, and torch's, which knows protocol 2 alone and numbers lists when they are full.
+// Writes plain values as pickles in the ways of existing writers: Python's own writer with each protocol, and
+// torch's writer, which uses only protocol 2 and memoizes lists after they are filled.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@ namespace rematlas {
 
 struct PickleStyle {
     int protocol = 4;
-    std::size_t batch = 1000;  ///< so many items go into a list at a time
-    bool memo_after = false;   ///< a list or dictionary gets its number when it is full
+    std::size_t batch = 1000;  ///< most items that are added to a list at a time
+    bool memo_after = false;   ///< a list or dictionary gets its memo number after it is filled
     bool memo = true;
 };
 
 constexpr PickleStyle kTorchsOwn{.protocol = 2, .batch = 1'000'000, .memo_after = true};
 
-/// Equal texts, and equal lists and frames below a key "frames", are written once. A list below a key
-/// that ends with "_id" is a tuple.
+/// Equal texts are written once, and so are equal lists and frames below a key "frames". A list below a key
+/// that ends with "_id" is written as a tuple.
 std::string pickled(const nlohmann::ordered_json& value, const PickleStyle& style = {});
 
-/// A list also where there is one item, which braces alone would not make one.
+/// Returns a JSON list even if `items` has one item. (With braces, nlohmann::json would not make a list of
+/// one item.)
 nlohmann::ordered_json json_list(const std::vector<nlohmann::ordered_json>& items);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// The shared problem set, where it is present: training graphs with proven bounds and the figures of
-// published methods.
+// The shared problem set, if it is present: training graphs with proven bounds and the results of published
+// methods.
 #pragma once
 
 #include <filesystem>
@@ -17,22 +17,23 @@ inline constexpr const char* kNoProblemFiles = "no problem files: set REMATLAS_P
 struct ProblemFile {
     struct Reference {
         double fraction =
-            0;  ///< of the way from the largest footprint of one op to the peak without recomputation
+            0;  ///< fraction of the way from the largest footprint of one op to the peak without
+                ///< recomputation
         Bytes budget;
         double best_known = 0;
         double lower_bound = 1;
         std::optional<double> chen_sqrt, chen_greedy;
-        std::map<std::string, double> dtr;  ///< by the published names of the heuristics
+        std::map<std::string, double> dtr;  ///< overheads by the published names of the heuristics
     };
     Graph graph;
     std::vector<Reference> references;
 };
 
-/// The folder named by REMATLAS_PROBLEMS, else `../shared/problems` beside the source tree; it need not be
-/// there.
+/// Returns the folder in REMATLAS_PROBLEMS, or `../shared/problems` next to the source tree. The folder need
+/// not exist.
 std::filesystem::path problem_folder();
 
-/// The graphs in that folder and their figures; empty when there are none.
+/// Returns the graphs in `problem_folder()` with their references; empty if the folder has none.
 std::vector<ProblemFile> read_problem_files();
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Random blocks of memory, and what a packing of them must be.
+// Random blocks of memory, and reference packings for them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 
 namespace rematlas {
 
-/// Blocks at random moments; with `parts` above one, of widths that change while they live.
+/// Returns blocks with random lifetimes. If `parts` is above one, the width of a block changes during its
+/// life.
 inline MemoryBlocks random_blocks(std::mt19937& random, int count, int moments, int widest, int parts) {
     const auto below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(n)); };
     MemoryBlocks blocks;
@@ -32,7 +33,7 @@ inline std::int64_t widest(const MemoryBlocks& blocks, std::size_t block) {
     return width;
 }
 
-/// Each block on top of the one before.
+/// Puts each block on top of the block before.
 inline Packing stacked(const MemoryBlocks& blocks) {
     Packing packing;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -63,7 +64,7 @@ inline void expect_sound(const MemoryBlocks& blocks, const Packing& packing) {
     EXPECT_EQ(packing.top, top);
 }
 
-/// Whether the blocks from `next` on fit below `top`, tried at every offset.
+/// Says whether the blocks from `next` on fit below `top`. Tries every offset.
 inline bool fit(const MemoryBlocks& blocks, std::vector<std::int64_t>& offsets, std::size_t next,
                 std::int64_t top) {
     if (next == blocks.size()) return true;
@@ -75,7 +76,7 @@ inline bool fit(const MemoryBlocks& blocks, std::vector<std::int64_t>& offsets, 
     return false;
 }
 
-/// The least arena, by exhaustive search: for a handful of blocks of a few bytes.
+/// Returns the size of the smallest arena, by exhaustive search. Only for a few blocks of a few bytes.
 inline std::int64_t least_top(const MemoryBlocks& blocks) {
     std::vector<std::int64_t> offsets(blocks.size(), 0);
     std::int64_t top = live_peak(blocks);

@@ -18,7 +18,8 @@ class Draw {
     std::mt19937_64 random_;
 };
 
-/// Keeps in mind what is where, roughly as the format says; what is possible the players decide.
+/// Writes random steps. Keeps track of where tensors are, roughly by the rules of the format; the simulators
+/// decide whether a step is possible.
 class StepWriter {
   public:
     StepWriter(const Graph& graph, std::uint64_t seed)
@@ -110,7 +111,7 @@ class StepWriter {
     void run(OpId id, bool in_place) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs) bring(t);  // what was written over to make another
+        for (TensorId t : op.inputs) bring(t);  // again, as making one input may overwrite another
         if (!ran_[id]) {
             for (TensorId t : op.mutates) {
                 bring(t);
@@ -182,7 +183,7 @@ class StepWriter {
     Schedule schedule_;
 };
 
-/// Speeds at which a byte takes a few nanoseconds.
+/// Returns links with which a byte takes a few nanoseconds.
 Device random_links(Draw& draw) {
     const auto speed = [&](double most) { return 1e9 / (0.3 + most * draw.upto(8) / 8.0); };
     Device device{.name = "links",

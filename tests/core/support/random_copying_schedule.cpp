@@ -33,7 +33,8 @@ class RandomPlay {
         lag_ = static_cast<int>(random_() % 4);
     }
 
-    /// Nothing where an op would have to make again what may be arriving, as no step waits for that alone.
+    /// Returns nullopt if an op would have to overwrite or update a tensor whose copy may still be running,
+    /// because no step waits only for that.
     std::optional<std::vector<Step>> run() {
         for (OpId op : graph_.ops.ids()) {
             now_ = op.value;
@@ -73,7 +74,7 @@ class RandomPlay {
         steps_.push_back(Step::offload(t));
         host_[t.index()] = leaving_[t.index()] = 1;
     }
-    /// Waits for the copy to the host.
+    /// A free waits for the copy to the host.
     void free(TensorId t) {
         steps_.push_back(Step::free(t));
         device_[t.index()] = leaving_[t.index()] = 0;
@@ -82,7 +83,7 @@ class RandomPlay {
     void make(OpId id) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs) bring(t);  // what a run in place of another input's maker wrote over
+        for (TensorId t : op.inputs) bring(t);  // again, as making one input may overwrite another
         if (id.value == now_) {
             for (TensorId t : op.mutates) {
                 if (leaving_[t.index()] && !arriving_[t.index()]) free(t);
@@ -137,7 +138,8 @@ class RandomPlay {
         if (!only_copy && !arriving_[t.index()] && can_lose(t, now_)) free(t);
     }
 
-    /// Whether all that is needed later, of what ops up to that one made, can be had without the tensor.
+    /// Says whether all tensors that are needed later can be had without `t`. Counts only tensors of the ops
+    /// up to `last_op`.
     bool can_lose(TensorId t, int last_op) {
         device_[t.index()] = 0;
         bool can = true;
@@ -160,10 +162,10 @@ class RandomPlay {
     std::mt19937_64 random_;
     IdVector<TensorId, OpId> producer_;
     std::vector<std::uint8_t> device_, host_, ran_;
-    std::vector<std::uint8_t> leaving_, arriving_;  ///< a copy has begun that nothing has waited for
+    std::vector<std::uint8_t> leaving_, arriving_;  ///< a copy has begun, and no later step has waited for it
     bool stuck_ = false;
-    std::vector<int> last_use_;  ///< op, or the end
-    std::vector<int> habit_;     ///< kept, copied, made again
+    std::vector<int> last_use_;  ///< index of the last op that uses the tensor, or kEnd
+    std::vector<int> habit_;     ///< 0: kept, 1: copied, 2: recomputed
     int now_ = 0, lag_ = 0;
     std::vector<Step> steps_;
 };

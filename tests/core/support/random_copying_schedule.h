@@ -1,4 +1,5 @@
-// Valid schedules made at random, with reruns and copies to the host: none may take less time than a bound says.
+// Valid random schedules with reruns and copies to the host. No schedule may take less time than a lower
+// bound.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,10 @@
 
 namespace rematlas {
 
-/// The graph's order, in which each tensor is at random kept, copied out and fetched, or freed and made again,
-/// some of them several times; residents leave and return, too. Copies out start at once, fetches some steps
-/// ahead, ops run in place where nobody needs what they write over. Equal seeds give equal schedules.
+/// Returns a schedule in the graph's order. Each tensor is kept, copied to the host and fetched, or freed and
+/// recomputed, at random and some tensors several times; residents also leave and return. Copies to the host
+/// start at once, and fetches some steps ahead. Ops run in place if the overwritten tensor is not needed.
+/// Equal seeds give equal schedules.
 std::vector<Step> random_copying_schedule(const Graph& graph, std::uint64_t seed);
 
 }  // namespace rematlas

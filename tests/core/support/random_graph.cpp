@@ -46,7 +46,8 @@ class Builder {
     std::mt19937_64 random_;
 };
 
-/// At times lets an op's outputs, as far as there are inputs that some op made, write over one each.
+/// In about a third of the calls, lets the outputs of an op overwrite its inputs in place: each output one
+/// input that an op has made.
 void maybe_inplace(Builder& b, Op& op, const std::vector<TensorId>& made) {
     if (op.outputs.empty() || !b.chance(0.35)) return;
     for (TensorId in : op.inputs) {

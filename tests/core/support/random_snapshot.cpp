@@ -21,9 +21,9 @@ struct SimSegment {
     std::vector<SimBlock> blocks;
 };
 
-/// What happened, for the truth: an allocation or the end of one.
+/// An event for the expected values: an allocation begins or ends.
 struct SimChange {
-    std::int64_t address = 0, bytes = 0;  ///< negative: it ends
+    std::int64_t address = 0, bytes = 0;  ///< negative bytes: the allocation ends
     int place = 0;
 };
 
@@ -123,7 +123,7 @@ class SimAllocator {
         reserved_.push_back(reserved_.back());
     }
 
-    /// The first block that is free and large enough; a new segment where there is none.
+    /// Returns the first free block that is large enough. Adds a new segment if there is none.
     std::pair<SimSegment*, std::size_t> room_for(std::int64_t bytes) {
         for (SimSegment& segment : segments_)
             for (std::size_t i = 0; i < segment.blocks.size(); ++i)
@@ -196,10 +196,10 @@ class SimAllocator {
         }
     }
 
-    /// A block that began before the events that are kept has a place only where it is still there at
-    /// the end.
+    /// A block that began before the recorded events has a place only if it still exists at the end.
     std::map<std::string, std::int64_t> alive_by_place(std::size_t moment, std::size_t begin) const {
-        std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // by address, with the event
+        std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // by address: allocation and its
+                                                                          // index among the changes
         for (std::size_t i = 0; i < moment; ++i) {
             if (changes_[i].bytes > 0) alive[changes_[i].address] = {changes_[i], i};
             if (changes_[i].bytes < 0) alive.erase(changes_[i].address);

@@ -1,4 +1,4 @@
-// Memory snapshots of an allocator that is played here, with what is true of them.
+// Memory snapshots of a simulated allocator, with the expected values for them.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 namespace rematlas {
 
 struct DeviceTruth {
-    std::vector<std::int64_t> allocated, reserved;  ///< for each moment of the events that were kept
-    /// At the first moment with the most bytes allocated: bytes by place, "?" where a snapshot cannot
-    /// tell.
+    std::vector<std::int64_t> allocated, reserved;  ///< for each moment of the recorded events
+    /// The bytes by place at the first moment with the most allocated bytes. The place is "?" if a snapshot
+    /// cannot show it.
     std::map<std::string, std::int64_t> at_peak;
     std::int64_t largest_free = 0, inactive = 0;  ///< at the end
 };
 
 struct RandomSnapshot {
-    nlohmann::ordered_json snapshot;  ///< as torch.cuda.memory._snapshot() returns it
+    nlohmann::ordered_json snapshot;  ///< in the form of torch.cuda.memory._snapshot()
     std::vector<DeviceTruth> devices;
 };
 
 struct SnapshotOptions {
-    int events = 400;  ///< about so many happen on each device
-    int kept = 150;    ///< the last ones, which the snapshot has
+    int events = 400;  ///< approximate number of events on each device
+    int kept = 150;    ///< number of the last events that the snapshot contains
     int devices = 2;
 };
 

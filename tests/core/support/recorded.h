@@ -1,12 +1,12 @@
-// Answers as they were when somebody last looked at them, in a text file beside the test: a line each.
+// Compares answers with those recorded in a text file next to the test, one answer per line.
 //
 //     Recorded recorded(__FILE__, "bounds");
 //     recorded.expect("a GPT at 40 %, one moment", bound.time, "ns");
 //
-// What an answer must be is said by other tests. These say that it did not change unnoticed: equal arguments
-// give equal answers on every machine, so a change of a search, of a tie or of a rounding shows here, and how
-// much better or worse it made the answers. Where a change is meant, run the tests with REMATLAS_RECORD=1,
-// which writes the files anew, and look at the difference before it is committed.
+// Other tests check that an answer is right. These tests check that no answer changes unnoticed. Equal
+// arguments give equal answers on every machine, so a change of a search, of a tie or of a rounding appears
+// here, with the amount by which it made the answers better or worse. If a change is intended, run the tests
+// with REMATLAS_RECORD=1, which writes the files anew, and review the difference before the commit.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ namespace rematlas {
 
 class Recorded {
   public:
-    /// Of the file `name`.txt in the folder of `test`, a source file.
+    /// Reads the file `name`.txt in the folder of `test`, which is the path of a source file.
     Recorded(const char* test, std::string_view name);
-    /// Where it was asked for: writes the file.
+    /// Writes the file if REMATLAS_RECORD is set.
     ~Recorded();
     Recorded(const Recorded&) = delete;
     Recorded& operator=(const Recorded&) = delete;
 
-    /// The parts of the answer, with spaces between, must be what stands in the file under this name.
+    /// Checks that the file has this answer under `name`. `parts` are the parts of the answer; they are
+    /// joined by spaces.
     template <class... Parts>
     void expect(const std::string& name, const Parts&... parts) {
         std::ostringstream text;
@@ -46,7 +47,7 @@ class Recorded {
     std::map<std::string, std::string> known_, seen_;
 };
 
-/// A few letters that differ when the numbers do.
+/// Returns a short text that almost certainly differs for different numbers.
 std::string digest(std::span<const std::int64_t> numbers);
 std::string digest(std::span<const std::int32_t> numbers);
 std::string digest(std::span<const Step> steps);

@@ -1,4 +1,4 @@
-// The same training step with other ids.
+// Returns the same training step with other ids.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rematlas {
 
-/// Tensors have other ids at random, ops run in another order that respects what they read. Passes `validate`
-/// where `graph` does.
+/// Renumbers the tensors at random, and orders the ops at random such that each runs after the makers of its
+/// inputs. The result passes `validate` if `graph` does.
 Graph shuffled(const Graph& graph, std::uint64_t seed);
 
 }  // namespace rematlas

@@ -1,5 +1,5 @@
-// Copies and ops of the host played nanosecond by nanosecond: the plainest reading of
-// docs/concepts/schedules.md, for tests of what jumps from event to event.
+// Simulates copies and host ops nanosecond by nanosecond, directly by the rules of
+// docs/concepts/schedules.md. Tests compare simulators that jump from event to event with it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace rematlas {
 
-/// What waits in queue 0 (to the host), 1 (to the device) or 2 (ops of the host).
+/// A copy or op that waits in queue 0 (to the host), 1 (to the device) or 2 (ops on the host).
 struct TickWork {
     int queue = 0;
     std::int64_t alone = 0, contended = 0, latency = 0;
@@ -39,7 +39,7 @@ class TickQueues {
     }
 
   private:
-    /// The first of a queue that is not done.
+    /// Returns the first work of a queue that is not done, or nullptr.
     TickWork* head(int queue) {
         for (TickWork& work : works)
             if (work.queue == queue && !work.done) return &work;

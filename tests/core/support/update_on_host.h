@@ -1,4 +1,4 @@
-// A training graph written by hand, with an update that can run on the host, and two schedules of it.
+// A training graph written by hand, with an update that can run on the host, and two schedules for it.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -6,8 +6,8 @@
 
 namespace rematlas {
 
-/// Three ops, of 10 ns each. The last one updates the weight, which lives on the host, and can do so there in 30 ns. Each
-/// tensor has 100 bytes, and is 100 ns away.
+/// Three ops of 10 ns each. The last op updates the weight, whose home is the host; the update can run on the
+/// host in 30 ns. Each tensor has 100 bytes, and a copy of it takes 100 ns.
 inline Graph graph_with_update() {
     Graph graph;
     graph.name = "update";
@@ -34,7 +34,7 @@ inline Graph graph_with_update() {
     return graph;
 }
 
-/// What was made goes to the host and comes back; the update runs there.
+/// The activation is offloaded and fetched, and the update runs on the host.
 inline Schedule with_update_on_host() {
     const TensorId held(2), gradient(3);
     Schedule schedule;
@@ -45,7 +45,7 @@ inline Schedule with_update_on_host() {
     return schedule;
 }
 
-/// The same, but the weight comes to the device for its update.
+/// The activation is only freed, and the weight is fetched to the device for its update.
 inline Schedule with_update_on_device() {
     const TensorId weight(1), held(2);
     Schedule schedule;

@@ -1,4 +1,4 @@
-"""The models of the table, by library. Each file registers its own as `case.ENTRIES`."""
+"""The models of the table, by library. Each file registers its models in `case.ENTRIES`."""
 
 import modules
 
@@ -12,5 +12,5 @@ FILES = ESSENTIAL_FILES + ["peft_adapters", "diffusers_denoisers", "geometric_gr
 
 
 def load(essential: bool = False) -> list[str]:
-    """Registers the models of every library that is installed; returns a line for each that is not."""
+    """Registers the models of every installed library. Returns a line for each library that is missing."""
     return modules.load(__name__, ESSENTIAL_FILES if essential else FILES)

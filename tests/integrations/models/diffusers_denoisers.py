@@ -1,4 +1,4 @@
-"""Models of diffusers, trained as in its examples: the loop draws noise, and the model predicts it."""
+"""Models of diffusers, trained as in its examples: the loop draws noise, which the model predicts."""
 
 import diffusers
 import torch
@@ -69,13 +69,13 @@ def noisy_latents(step: int) -> Batch:
 
 @entry("unet_condition")
 def unet_condition():
-    """As in Stable Diffusion, with the text's embeddings by keyword."""
+    """The U-Net of Stable Diffusion. The text's embeddings are passed by keyword."""
     return Case(condition_unet(), noisy_latents, denoise)
 
 
 @entry("unet_condition_tuple")
 def unet_condition_tuple():
-    """In bfloat16 by autocast, returning a tuple, as the training scripts call it."""
+    """The U-Net in bfloat16 by autocast. It returns a tuple, as in the training scripts."""
 
     def batch(step):
         made = noisy_latents(step)
@@ -93,7 +93,7 @@ def unet_condition_tuple():
 
 @entry("autoencoder")
 def autoencoder():
-    """Samples its latents from torch's generator."""
+    """An autoencoder that samples its latents from torch's generator."""
     model = diffusers.AutoencoderKL(
         block_out_channels=(8, 16),
         layers_per_block=1,
@@ -113,7 +113,7 @@ def autoencoder():
 
 @entry("vector_quantizer")
 def vector_quantizer():
-    """Its latents are rounded to the nearest of a table of vectors."""
+    """An autoencoder that replaces its latents by the nearest vectors of a table."""
     model = diffusers.VQModel(
         block_out_channels=(8, 16),
         layers_per_block=1,
@@ -136,7 +136,7 @@ def vector_quantizer():
 
 @entry("dit")
 def dit():
-    """Conditioned on a class, which is dropped at random."""
+    """A diffusion transformer conditioned on a class, which is dropped at random."""
     model = diffusers.DiTTransformer2DModel(
         num_attention_heads=4,
         attention_head_dim=16,
@@ -161,7 +161,7 @@ def dit():
 
 @entry("stable_diffusion_3")
 def stable_diffusion_3():
-    """Images and texts attend to each other."""
+    """The transformer of Stable Diffusion 3, in which images and texts attend to each other."""
     model = diffusers.SD3Transformer2DModel(
         sample_size=16,
         patch_size=2,

@@ -1,4 +1,4 @@
-"""Networks of PyTorch Geometric on fixed graphs whose features change from step to step."""
+"""Networks of PyTorch Geometric on fixed graphs. The features of the nodes differ from step to step."""
 
 import torch
 import torch_geometric.nn as geometric
@@ -12,7 +12,7 @@ NODES, FEATURES = 200, 16
 
 
 def edges() -> torch.Tensor:
-    """A ring with random chords, in both directions."""
+    """Returns the edges of a ring with random chords, in both directions."""
     ring = torch.stack([torch.arange(NODES), (torch.arange(NODES) + 1) % NODES])
     chords = torch.randint(NODES, (2, 3 * NODES), generator=generator(0))
     one_way = torch.cat([ring, chords], dim=1)
@@ -36,7 +36,7 @@ def gcn():
 
 @entry("gcn_cached", expected="either", reason="its weights leave little to save")
 def gcn_cached():
-    """The first step normalises the graph and keeps it; later steps take it from there."""
+    """The first step normalizes the graph and caches it; later steps read the cache."""
     return Case(geometric.GCN(**SMALL, cached=True), node_class, cross_entropy)
 
 
@@ -51,7 +51,7 @@ def graphsage():
 
 
 class GraphClassifier(nn.Module):
-    """Sums the features of each graph of a batch, as the examples of the library do."""
+    """A classifier that sums the features of each graph of a batch, as in the library's examples."""
 
     def __init__(self):
         super().__init__()
@@ -65,7 +65,7 @@ class GraphClassifier(nn.Module):
 
 @entry("gin")
 def gin():
-    """Graph classification; the number of graphs is read from the batch's indices."""
+    """Classification of graphs. The model reads the number of graphs from the batch's indices."""
     graph_of_node = torch.arange(NODES) // 20
 
     def batch(step):
@@ -78,7 +78,7 @@ def gin():
 
 
 class EdgeTransformer(nn.Module):
-    """Attention along edges that have features, with gates and norms."""
+    """A network with attention along edges that have features, with gates and norms."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Adapters of PEFT on small models of transformers: most parameters are frozen, a few small ones are
+"""Adapters of PEFT on small models of transformers. Most parameters are frozen, and a few small ones are
 trained."""
 
 import peft
@@ -33,7 +33,7 @@ def llama_lora():
 
 @entry("llama_lora_checkpointed")
 def llama_lora_checkpointed():
-    """Inputs of the layers require gradients by a hook on the embeddings, as reentrant checkpoints of frozen
+    """A hook on the embeddings makes the layers' inputs require gradients, as reentrant checkpoints of frozen
     models need."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
@@ -43,21 +43,21 @@ def llama_lora_checkpointed():
 
 @entry("gpt2_lora")
 def gpt2_lora():
-    """On layers whose weights are stored transposed."""
+    """LoRA on layers whose weights are stored transposed."""
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2))
     return Case(peft.get_peft_model(model, lora(["c_attn"], "CAUSAL_LM", fan_in_fan_out=True)), next_word)
 
 
 @entry("bert_lora_classifier")
 def bert_lora_classifier():
-    """The classifier itself is trained in a copy."""
+    """LoRA with a classifier, which PEFT trains in a copy."""
     model = transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3))
     return Case(peft.get_peft_model(model, lora(["query", "value"], "SEQ_CLS")), text_class)
 
 
 @entry("llama_dora")
 def llama_dora():
-    """Norms of whole weights are taken in every forward."""
+    """DoRA, which computes norms of whole weights in every forward."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
     return Case(peft.get_peft_model(model, lora(["q_proj", "v_proj"], "CAUSAL_LM", use_dora=True)), next_word)
 
@@ -75,7 +75,7 @@ def t5_ia3():
 
 @entry("llama_prompt_tuning")
 def llama_prompt_tuning():
-    """Trained embeddings are put before the words, and labels are lengthened to match."""
+    """Trained embeddings are put before the words, and the labels are lengthened accordingly."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
     adapter = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
     return Case(peft.get_peft_model(model, adapter), next_word_padded)

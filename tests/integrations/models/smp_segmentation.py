@@ -34,13 +34,13 @@ def fpn():
 
 @entry("smp_deeplab")
 def deeplab():
-    """Dilated convolutions; its pooled branch has BatchNorm of one pixel per image."""
+    """A model with dilated convolutions. Its pooled branch has BatchNorm over one pixel per image."""
     return masks(smp.DeepLabV3Plus(**ENCODER, decoder_channels=32))
 
 
 @entry("smp_unet_with_class")
 def unet_with_class():
-    """A second output: the class of the whole image."""
+    """A U-Net with a second output, the class of the whole image."""
     model = smp.Unet(**ENCODER, decoder_channels=(32, 24, 16, 8, 8), aux_params=dict(classes=4, dropout=0.2))
     mask_loss, class_loss = smp.losses.JaccardLoss("binary"), smp.losses.FocalLoss("multiclass")
 

@@ -1,5 +1,4 @@
-"""Image classifiers of timm, as `create_model` makes them: full architectures with fewer layers and
-channels."""
+"""Image classifiers of timm, made by `create_model`: full architectures with fewer layers and channels."""
 
 import timm
 from torch.nn.functional import cross_entropy
@@ -17,7 +16,7 @@ def image_case(model, size: int = 32, batch: int = 8) -> Case:
 
 @entry("timm_convnext", essential=True)
 def convnext():
-    """Layer scale and drop path."""
+    """ConvNeXt, with layer scale and drop path."""
     return image_case(
         timm.create_model(
             "convnext_atto", num_classes=10, depths=(1, 1, 2, 1), dims=(16, 24, 32, 48), drop_path_rate=0.2
@@ -28,7 +27,7 @@ def convnext():
 
 @entry("timm_resnet", expected="either", reason="its weights leave little to save")
 def resnet():
-    """BatchNorm and drop path."""
+    """ResNet, with BatchNorm and drop path."""
     model = timm.create_model(
         "resnet18", num_classes=10, layers=(2, 1, 1, 1), channels=(16, 24, 32, 48), drop_path_rate=0.2
     )
@@ -37,7 +36,7 @@ def resnet():
 
 @entry("timm_efficientnet")
 def efficientnet():
-    """Squeeze and excitation, depthwise convolutions."""
+    """EfficientNet, with squeeze-and-excitation and depthwise convolutions."""
     return image_case(
         timm.create_model("test_efficientnet", num_classes=10, drop_rate=0.2, drop_path_rate=0.2), size=64
     )
@@ -57,7 +56,7 @@ def densenet():
 
 @entry("timm_densenet_checkpointed", expected="either", reason="a BatchNorm within its checkpoints")
 def densenet_checkpointed():
-    """Its layers are recomputed by the model itself."""
+    """A DenseNet that recomputes its layers itself."""
     model = timm.create_model(
         "densenet121", num_classes=10, growth_rate=8, block_config=(2, 2, 2), memory_efficient=True
     )
@@ -66,7 +65,7 @@ def densenet_checkpointed():
 
 @entry("timm_nfnet")
 def nfnet():
-    """Weights are standardised in every forward."""
+    """NFNet, which standardizes its weights in every forward."""
     return image_case(timm.create_model("test_nfnet", num_classes=10, drop_path_rate=0.1), size=64)
 
 
@@ -98,7 +97,7 @@ def vit():
 
 @entry("timm_vit_patch_dropout")
 def vit_patch_dropout():
-    """A random half of the patches goes on."""
+    """A ViT that keeps a random half of the patches."""
     return image_case(timm.create_model("vit_tiny_patch16_224", **SMALL_VIT, patch_drop_rate=0.5))
 
 

@@ -1,4 +1,4 @@
-"""Models of torchvision: full architectures with fewer layers and channels where their classes allow it."""
+"""Models of torchvision: full architectures, with fewer layers and channels if their classes allow it."""
 
 import functools
 
@@ -21,7 +21,7 @@ def image_case(model, size: int = 64, batch: int = 8, loss=cross_entropy) -> Cas
 
 
 class NarrowBottleneck(torchvision.models.resnet.Bottleneck):
-    """Blocks whose outputs are not four times as wide."""
+    """A block whose output is not four times as wide."""
 
     expansion = 1
 
@@ -35,7 +35,7 @@ def resnet():
 
 @entry("torchvision_mobilenet_v2")
 def mobilenet_v2():
-    """ReLU6 in place, BatchNorm, dropout before the classifier."""
+    """MobileNetV2, with in-place ReLU6, BatchNorm, and dropout before the classifier."""
     settings = [[1, 8, 1, 1], [6, 16, 2, 2], [6, 24, 2, 2], [6, 32, 2, 2]]
     return image_case(
         torchvision.models.MobileNetV2(num_classes=10, width_mult=0.5, inverted_residual_setting=settings)
@@ -64,7 +64,7 @@ def densenet():
 
 @entry("torchvision_efficientnet")
 def efficientnet():
-    """Stochastic depth."""
+    """EfficientNet, with stochastic depth."""
     layer = functools.partial(torchvision.models.efficientnet.MBConvConfig, width_mult=0.5, depth_mult=0.5)
     settings = [
         layer(1, 3, 1, 32, 16, 1),
@@ -79,7 +79,7 @@ def efficientnet():
 
 @entry("torchvision_swin")
 def swin():
-    """Shifted windows, with masks made in the forward."""
+    """Swin, with shifted windows and masks that are made in the forward."""
     model = torchvision.models.SwinTransformer(
         patch_size=[2, 2],
         embed_dim=24,
@@ -94,7 +94,7 @@ def swin():
 
 @entry("torchvision_vit")
 def vit():
-    """`nn.MultiheadAttention` with dropout."""
+    """A ViT, which uses `nn.MultiheadAttention` with dropout."""
     model = torchvision.models.VisionTransformer(
         image_size=32,
         patch_size=4,
@@ -111,7 +111,7 @@ def vit():
 
 @entry("torchvision_googlenet")
 def googlenet():
-    """In training it returns a named tuple: the logits and those of two auxiliary heads."""
+    """GoogLeNet. In training it returns a named tuple: the logits, and those of two auxiliary heads."""
 
     def loss(output, target):
         return cross_entropy(output.logits, target) + 0.3 * (
@@ -124,7 +124,7 @@ def googlenet():
 
 @entry("torchvision_segmentation")
 def segmentation():
-    """A dictionary of outputs."""
+    """A segmentation network that returns a dictionary."""
     model = torchvision.models.segmentation.lraspp_mobilenet_v3_large(
         weights=None, weights_backbone=None, num_classes=5
     )
@@ -137,7 +137,7 @@ def segmentation():
 
 @entry("torchvision_video")
 def video():
-    """Attention over space and time, pooled by convolutions in three dimensions."""
+    """A video network with attention over space and time, pooled by three-dimensional convolutions."""
 
     def layer(heads, before, after, stride):
         return MSBlockConfig(
@@ -174,10 +174,10 @@ def video():
     reason="the loss indexes with booleans those predicted boxes that overlap their targets",
 )
 def fcos():
-    """Detection: lists of images and of dictionaries go in, a dictionary of losses comes out.
+    """A detector. It takes lists of images and of dictionaries, and returns a dictionary of losses.
 
-    Boxes stay where they are, so that the same anchors lie in them; which of the sizes an image is scaled to
-    is drawn at random, of one size here.
+    The boxes stay the same, so that the same anchors match them. The model draws the size to which it scales
+    an image at random from a list, which has one size here.
     """
     backbone = nn.Sequential(
         *(

@@ -1,10 +1,10 @@
 """Language models of Hugging Face transformers: small configurations, called with the keywords that a
-tokenizer and a collator give."""
+tokenizer and a collator produce."""
 
 import torch
 import transformers
 
-# Transformers imports it when it is first used, which would be in every child anew
+# Transformers imports this module at its first use, which would happen again in every child process
 import transformers.modeling_utils
 
 from case import Batch, Case, entry
@@ -12,8 +12,8 @@ from inputs import classes, padded, tokens
 
 VOCABULARY, LENGTH = 128, 48
 
-# Most configurations take these names; the sizes make activations several times as large as parameters, so
-# that a budget has something to save.
+# Most configurations take these names. With these sizes the activations are several times as large as the
+# parameters, so that a plan can save memory.
 SMALL = dict(
     vocab_size=VOCABULARY,
     hidden_size=64,
@@ -57,7 +57,7 @@ def next_word_padded(step: int) -> Batch:
 
 
 def masked_word(step: int) -> Batch:
-    """Every seventh word is masked and has a label."""
+    """Returns texts in which every seventh word is masked and has a label."""
     ids, mask, labels = padded(tokens(step), step)
     chosen = torch.arange(LENGTH) % 7 == step % 7
     return Batch(
@@ -75,7 +75,7 @@ def text_class(step: int) -> Batch:
 
 
 def translation(step: int) -> Batch:
-    """Source and target are padded; decoder inputs are made of the labels by the model."""
+    """Returns padded sources and padded labels. The model makes the decoder's inputs from the labels."""
     source, mask, _ = padded(tokens(step), step)
     _, _, labels = padded(tokens(step + 100, length=32), step)
     return Batch(kwargs={"input_ids": source, "attention_mask": mask, "labels": labels})
@@ -86,13 +86,13 @@ def translation(step: int) -> Batch:
 
 @entry("gpt2", essential=True)
 def gpt2():
-    """Tied weights, dropout, and keys and values of the past among the outputs, as is the default."""
+    """GPT-2 with tied weights and dropout. By default its outputs contain the cached keys and values."""
     return Case(transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2)), next_word)
 
 
 @entry("gpt2_all_outputs")
 def gpt2_all_outputs():
-    """Attention written out, with the hidden states and attentions of each layer returned."""
+    """GPT-2 with attention as separate ops. It returns the hidden states and attentions of each layer."""
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2, attn_implementation="eager"))
 
     def batch(step):
@@ -104,7 +104,7 @@ def gpt2_all_outputs():
 
 @entry("gpt2_tuple_outputs")
 def gpt2_tuple_outputs():
-    """Positional ids, and a plain tuple returned: loss, logits, past."""
+    """GPT-2 with positional arguments. It returns a plain tuple: loss, logits, cache."""
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2))
 
     def batch(step):
@@ -116,7 +116,7 @@ def gpt2_tuple_outputs():
 
 @entry("gpt2_checkpointed_reentrant")
 def gpt2_checkpointed_reentrant():
-    """Recomputes its layers by a nested backward. The embeddings must require gradients for that."""
+    """Recomputes its layers by a nested backward. For this the embeddings must require gradients."""
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2))
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
     return Case(model, next_word)
@@ -140,7 +140,7 @@ def llama_bfloat16():
 
 @entry("llama_weights_in_bfloat16")
 def llama_weights_in_bfloat16():
-    """Parameters and gradients of two bytes, without autocast."""
+    """Parameters and gradients have two bytes per number, without autocast."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED)).to(torch.bfloat16)
     return Case(model, next_word)
 
@@ -155,7 +155,7 @@ def llama_checkpointed():
 
 @entry("llama_from_embeddings")
 def llama_from_embeddings():
-    """The model is given embeddings that the caller made, and leaves its own table unused."""
+    """The caller passes embeddings, so the model's own table is unused."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
 
     def batch(step):
@@ -177,7 +177,7 @@ def gemma():
 
 @entry("gemma3")
 def gemma3():
-    """Every second layer sees a sliding window only."""
+    """Every second layer attends only within a sliding window."""
     config = transformers.Gemma3TextConfig(
         **SMALL_GROUPED, sliding_window=16, layer_types=["sliding_attention", "full_attention"]
     )
@@ -219,7 +219,7 @@ def gpt_neox():
 
 @entry("bloom")
 def bloom():
-    """Positions by a bias of the attention; a fused dropout and add."""
+    """BLOOM, with positions as a bias of the attention, and a fused dropout and add."""
     config = transformers.BloomConfig(
         vocab_size=VOCABULARY, hidden_size=64, n_layer=2, n_head=4, hidden_dropout=0.1, attention_dropout=0.1
     )
@@ -241,7 +241,7 @@ def falcon():
 
 @entry("mamba")
 def mamba():
-    """The scan over the words is a loop of small operations where no kernel of its own is installed."""
+    """The scan over the words is a loop of small ops if the special kernel is not installed."""
     config = transformers.MambaConfig(
         vocab_size=VOCABULARY,
         hidden_size=32,
@@ -264,14 +264,14 @@ SMALL_MIXTURE = SMALL_GROUPED | dict(num_local_experts=4, num_experts_per_tok=2,
 
 @entry("mixtral")
 def mixtral():
-    """By default words are sorted by expert and multiplied in groups by one operation: shapes do not follow
+    """By default words are sorted by expert, and one op multiplies them in groups. So shapes do not depend on
     the routing."""
     return Case(transformers.MixtralForCausalLM(transformers.MixtralConfig(**SMALL_MIXTURE)), next_word)
 
 
 @entry("mixtral_batched")
 def mixtral_batched():
-    """Every word is multiplied with copies of its experts' weights."""
+    """Every word is multiplied with copies of the weights of its experts."""
     return Case(
         transformers.MixtralForCausalLM(
             transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="batched_mm")
@@ -334,8 +334,8 @@ def bert_classifier():
     reason="transformers reads the mask, and takes another path in the steps that have no padding",
 )
 def bert_without_padding_at_times():
-    """Steps 5 and 7 have no padding: a plan that was made of the others does not fit them, and must not be
-    used for them."""
+    """Steps 5 and 7 have no padding. A plan that was made from the other steps does not fit them and must not
+    run them."""
 
     def batch(step):
         made = text_class(step)
@@ -358,7 +358,7 @@ def bert_bfloat16():
 
 @entry("bert_answers")
 def bert_answers():
-    """Begin and end of the answer to a question, with segments of the text."""
+    """The model predicts the first and last word of an answer; its inputs have segments."""
 
     def batch(step):
         ids, mask, _ = padded(tokens(step), step)
@@ -379,7 +379,7 @@ def bert_answers():
 
 @entry("bert_frozen_below")
 def bert_frozen_below():
-    """Embeddings and the first layer are frozen, as in fine-tuning of the top alone."""
+    """The embeddings and the first layer are frozen, as if only the top is fine-tuned."""
     model = transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3))
     model.bert.embeddings.requires_grad_(False)
     model.bert.encoder.layer[0].requires_grad_(False)
@@ -418,7 +418,7 @@ def distilbert():
     reason="the loss indexes with booleans the words that are no padding: shapes change from step to step",
 )
 def electra():
-    """Tells replaced words from real ones."""
+    """ELECTRA, which says for each word whether it was replaced."""
 
     def batch(step):
         ids, mask, _ = padded(tokens(step), step)
@@ -443,7 +443,7 @@ def electra_unpadded():
 
 @entry("albert")
 def albert():
-    """All layers share their parameters."""
+    """All layers of ALBERT share their parameters."""
     config = transformers.AlbertConfig(
         **SMALL | dict(num_hidden_layers=3), embedding_size=32, num_labels=3, hidden_dropout_prob=0.1
     )
@@ -465,7 +465,7 @@ def deberta():
 
 @entry("fnet")
 def fnet():
-    """Mixes words by a Fourier transform, in complex numbers."""
+    """FNet mixes words by a Fourier transform, with complex numbers."""
     config = transformers.FNetConfig(
         vocab_size=VOCABULARY,
         hidden_size=64,
@@ -483,7 +483,7 @@ def fnet():
 
 @entry("longformer")
 def longformer():
-    """Reads from the mask whether any word has global attention."""
+    """Longformer reads from the mask whether any word has global attention."""
     config = transformers.LongformerConfig(
         **SMALL,
         attention_window=[8, 8],

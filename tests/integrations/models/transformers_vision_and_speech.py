@@ -33,8 +33,8 @@ def vit_bfloat16():
 
 @entry("vit_masked_autoencoder")
 def vit_masked_autoencoder():
-    """Keeps a random quarter of the patches, drawn from torch's generator and sorted: fixed shapes, random
-    places."""
+    """The model keeps a random quarter of the patches. It draws and sorts numbers, so shapes are fixed but
+    positions are random."""
     config = transformers.ViTMAEConfig(
         **SMALL_IMAGES,
         decoder_hidden_size=32,
@@ -52,7 +52,7 @@ def vit_masked_autoencoder():
 
 @entry("dinov2")
 def dinov2():
-    """Drops whole paths of a layer at random."""
+    """DINOv2 drops whole paths of a layer at random."""
     config = transformers.Dinov2Config(
         **{k: v for k, v in SMALL_IMAGES.items() if k != "intermediate_size"},
         num_labels=10,
@@ -91,7 +91,7 @@ def transformers_resnet():
 
 @entry("segformer")
 def segformer():
-    """BatchNorm in its head; the logits are scaled up to the labels' size."""
+    """SegFormer has BatchNorm in its head; the logits are scaled up to the labels' size."""
     config = transformers.SegformerConfig(
         num_encoder_blocks=2,
         depths=[1, 1],
@@ -115,8 +115,8 @@ def segformer():
 
 @entry("videomae")
 def videomae():
-    """The caller chooses the hidden patches, the same number in each video: the model indexes with
-    booleans."""
+    """The caller chooses the hidden patches, the same number in each video. The model selects them by a
+    Boolean mask."""
     config = transformers.VideoMAEConfig(
         **SMALL | dict(image_size=16, patch_size=4, num_frames=4, tubelet_size=2),
         decoder_num_attention_heads=4,
@@ -139,7 +139,7 @@ def videomae():
 
 @entry("clip", essential=True)
 def clip():
-    """Two towers; the loss compares every text with every image."""
+    """CLIP has two towers; its loss compares every text with every image."""
     config = transformers.CLIPConfig(text_config=SMALL_TEXTS, vision_config=SMALL_IMAGES, projection_dim=32)
 
     def batch(step):
@@ -159,7 +159,7 @@ def clip():
 
 @entry("siglip")
 def siglip():
-    """Pools images by attention."""
+    """SigLIP pools images by attention."""
     config = transformers.SiglipConfig(text_config=SMALL_TEXTS, vision_config=SMALL_IMAGES)
 
     def batch(step):
@@ -219,7 +219,7 @@ SMALL_SPEECH = SMALL | dict(
 
 
 def speech(step: int) -> Batch:
-    """Sound of one length and its letters."""
+    """Returns sounds of one length, and their letters."""
     return Batch(kwargs={"input_values": normal(step, 4, 2000), "labels": tokens(step, 4, 12, 32)})
 
 
@@ -262,7 +262,7 @@ def wav2vec2_unmasked():
     reason="the loss copies the lengths of the sounds into plain numbers, which change from step to step",
 )
 def wav2vec2_padded():
-    """`ctc_loss` reads its tensors of lengths in memory, without an operation that would show it."""
+    """`ctc_loss` reads tensors of lengths directly from memory, and no op shows this."""
     return Case(
         transformers.Wav2Vec2ForCTC(transformers.Wav2Vec2Config(**SMALL_SPEECH, apply_spec_augment=False)),
         padded_speech,

@@ -1,4 +1,4 @@
-"""The situations of the table, by theme. Each file registers its own as `situation.SITUATIONS`."""
+"""The situations of the table, by theme. Each file registers its situations in `situation.SITUATIONS`."""
 
 import modules
 
@@ -18,5 +18,6 @@ FILES = [
 
 
 def load() -> list[str]:
-    """Registers the situations of every library that is installed; returns a line for each that is not."""
+    """Registers the situations of every installed library. Returns a line for each library that is
+    missing."""
     return modules.load(__name__, FILES)

@@ -1,4 +1,4 @@
-"""Generators and discriminators, each with an optimizer of its own."""
+"""Generators and discriminators, each with its own optimizer."""
 
 import random
 
@@ -69,7 +69,8 @@ def both(g: nn.Module, d: nn.Module, step_of, **options) -> Situation:
 
 
 def dcgan_step(g, d, optimizers, real, noise):
-    """PyTorch's tutorial: two backwards for the discriminator, then one through it for the generator."""
+    """Runs the step of PyTorch's tutorial: two backwards for the discriminator, then one through the
+    discriminator for the generator."""
     d.zero_grad()
     on_real = says(d(real), True)
     on_real.backward()
@@ -86,13 +87,13 @@ def dcgan_step(g, d, optimizers, real, noise):
 
 @situation("dcgan")
 def dcgan():
-    """The tutorial's loop with a plan for both networks."""
+    """The tutorial's loop, with a plan for each of the two networks."""
     return both(generator(), discriminator(), dcgan_step, steps=14, in_bytes=0.98)
 
 
 @situation("dcgan_of_one_loss")
 def dcgan_of_one_loss():
-    """Both losses of the discriminator are added: two of its forwards are open at a time."""
+    """Both losses of the discriminator are added, so two of its forwards are open at the same time."""
 
     def step(g, d, optimizers, real, noise):
         fake = g(noise)
@@ -111,7 +112,8 @@ def dcgan_of_one_loss():
 
 @situation("wasserstein_clipped")
 def wasserstein_clipped():
-    """Weights of the critic are clipped after each of its steps; the generator steps after every third."""
+    """The critic's weights are clipped after each of its steps. The generator takes a step after every
+    third."""
     count = iter(range(10**6))
 
     def step(g, d, optimizers, real, noise):
@@ -132,8 +134,8 @@ def wasserstein_clipped():
 
 @situation("wasserstein_with_penalty")
 def wasserstein_with_penalty():
-    """WGAN-GP: the norm of the critic's gradient between real and fake images is part of its loss;
-    that forward is the original's."""
+    """WGAN-GP. The norm of the critic's gradient between real and fake images is part of its loss. The
+    original runs this forward of the critic."""
 
     def step(g, d, optimizers, real, noise):
         fake = g(noise).detach()
@@ -153,7 +155,8 @@ def wasserstein_with_penalty():
 
 @situation("spectral_hinge")
 def spectral_hinge():
-    """Spectral norms as parametrizations, and the hinge loss over real and fake images in one batch."""
+    """The discriminator has spectral norms as parametrizations. Its hinge loss takes real and fake images in
+    one batch."""
 
     def step(g, d, optimizers, real, noise):
         optimizers[1].zero_grad()
@@ -177,8 +180,8 @@ def spectral_hinge():
 
 @situation("images_translated")
 def images_translated():
-    """pix2pix: the discriminator sees source and target; the generator also has an L1 loss. The discriminator
-    does not collect gradients while the generator trains."""
+    """pix2pix. The discriminator sees source and target, and the generator also has an L1 loss. While the
+    generator trains, the discriminator does not accumulate gradients."""
 
     class Translator(nn.Module):
         def __init__(self):
@@ -215,7 +218,7 @@ def images_translated():
 
 @situation("pool_of_fakes")
 def pool_of_fakes():
-    """Half of the fakes that the discriminator sees are older ones, drawn by Python's random numbers."""
+    """Half of the fake images that the discriminator sees are older ones, drawn with Python's generator."""
     pool = []
 
     def pooled(fakes):

@@ -1,4 +1,4 @@
-"""Memory saved by other means: checkpoints of all kinds, activations that are offloaded."""
+"""Programs that save memory by other means: checkpoints of all kinds, offloaded activations."""
 
 import torch
 from torch import nn
@@ -18,7 +18,7 @@ from situations.networks import adamw, llama, minimize, next_word_loss
 
 
 class Blocks(nn.Module):
-    """Blocks of a transformer, each of which `through(block, x)` calls."""
+    """Blocks of a transformer. Each block is called by `through(block, x)`."""
 
     def __init__(self, through=lambda block, x: block(x)):
         super().__init__()
@@ -34,7 +34,7 @@ class Blocks(nn.Module):
 
 
 def trained(model: nn.Module, around=lambda call: call(), **options) -> Situation:
-    """Returns a situation. `around` gets a function that computes a forward and its loss, and calls it."""
+    """Returns a situation. `around` gets a function that computes forward and loss, and must call it."""
     optimizer = adamw(model)
 
     def step(number):
@@ -46,7 +46,8 @@ def trained(model: nn.Module, around=lambda call: call(), **options) -> Situatio
 
 @situation("selective_checkpoints")
 def selective_checkpoints():
-    """Results of matrix products are kept, all else of a block is computed again, as torchtitan does."""
+    """The results of matrix products are kept, and the other results of a block are recomputed, as in
+    torchtitan."""
     kept = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default}
 
     def policy(context, op, *args, **kwargs):
@@ -60,7 +61,7 @@ def selective_checkpoints():
 
 @situation("checkpoint_wrappers")
 def checkpoint_wrappers():
-    """Blocks are wrapped by apply_activation_checkpointing, as the tutorials of FSDP do."""
+    """apply_activation_checkpointing wraps the blocks, as in the tutorials of FSDP."""
     model = Blocks()
     apply_activation_checkpointing(
         model, checkpoint_wrapper, lambda module: isinstance(module, nn.TransformerEncoderLayer)
@@ -80,7 +81,7 @@ def checkpoint_around_the_model():
 
 @situation("activations_on_the_host")
 def activations_on_the_host():
-    """save_on_cpu around forward and loss, as its documentation shows."""
+    """save_on_cpu is used around forward and loss, as its documentation shows."""
 
     def around(call):
         with torch.autograd.graph.save_on_cpu():
@@ -91,7 +92,7 @@ def activations_on_the_host():
 
 @situation("language_model_checkpointed")
 def language_model_checkpointed():
-    """gradient_checkpointing_enable of transformers, with the cache switched off."""
+    """gradient_checkpointing_enable of transformers is used, with the cache turned off."""
     model = llama(use_cache=False)
     model.gradient_checkpointing_enable({"use_reentrant": False})
     optimizer = adamw(model)

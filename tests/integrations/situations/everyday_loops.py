@@ -1,4 +1,4 @@
-"""Loops as tutorials of PyTorch and the references of torchvision and timm have them."""
+"""Loops of PyTorch's tutorials and of the training references of torchvision and timm."""
 
 import copy
 import io
@@ -29,7 +29,7 @@ from situations.networks import (
 
 @situation("classifier_with_momentum")
 def classifier_with_momentum():
-    """The tutorial of a classifier: SGD with momentum and a schedule of rates by steps."""
+    """The tutorial of a classifier: SGD with momentum, and learning rates that fall step by step."""
     model = resnet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.1)
@@ -44,7 +44,7 @@ def classifier_with_momentum():
 
 @situation("accumulated_gradients")
 def accumulated_gradients():
-    """Four small batches for each step of the optimizer, the loss divided by four."""
+    """Each step of the optimizer has four small batches, and the loss is divided by four."""
     model = gpt2()
     optimizer = adamw(model)
 
@@ -62,7 +62,7 @@ def accumulated_gradients():
 
 @situation("accumulated_gradients_announced")
 def accumulated_gradients_announced():
-    """As before, with a fused optimizer that is part of the plan."""
+    """Gradients of two batches are accumulated, with a fused optimizer that is part of the plan."""
     model = gpt2()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 
@@ -80,7 +80,7 @@ def accumulated_gradients_announced():
 
 @situation("fused_updates_in_the_plan")
 def fused_updates_in_the_plan():
-    """A fused AdamW with a cosine of rates, whose updates are part of the plan."""
+    """A fused AdamW, whose updates are part of the plan, with a cosine schedule of learning rates."""
     model = gpt2()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 12)
@@ -98,7 +98,7 @@ def fused_updates_in_the_plan():
 
 @situation("sum_of_two_losses")
 def sum_of_two_losses():
-    """A shared body with two heads: one loss for classes and one for regression, one backward."""
+    """A shared body has two heads. The losses for classes and for regression share one backward."""
 
     class TwoHeads(torch.nn.Module):
         def __init__(self):
@@ -127,7 +127,7 @@ def sum_of_two_losses():
 
 @situation("two_backwards_of_one_forward", "refused", "a backward with a retained graph may run twice")
 def two_backwards_of_one_forward():
-    """The graph is retained for the second of two losses, as an error message of autograd suggests."""
+    """The first backward retains the graph for a second loss, as an error message of autograd suggests."""
     model = convolutions()
     optimizer = adamw(model)
 
@@ -146,7 +146,7 @@ def two_backwards_of_one_forward():
 
 @situation("batches_that_are_skipped")
 def batches_that_are_skipped():
-    """Batches whose loss is not finite are left out before their backward."""
+    """If the loss of a batch is not finite, its backward is skipped."""
     model = convolutions()
     optimizer = adamw(model)
 
@@ -167,7 +167,8 @@ def batches_that_are_skipped():
 
 @situation("sharpness_aware")
 def sharpness_aware():
-    """SAM: a step up, another forward and backward there, back, and the optimizer's step."""
+    """SAM: the weights move up along the gradient, another forward and backward run there, the weights move
+    back, and the optimizer takes its step."""
     model = resnet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
@@ -194,7 +195,8 @@ def sharpness_aware():
 
 @situation("average_of_the_references")
 def average_of_the_references():
-    """The exponential average of torchvision's references, buffers too, with label smoothing."""
+    """An exponential average of the weights and buffers is kept, as in torchvision's references. The loss has
+    label smoothing."""
     model = resnet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9), use_buffers=True)
@@ -211,7 +213,8 @@ def average_of_the_references():
 
 @situation("average_of_timm")
 def average_of_timm():
-    """timm's train script in small: its average of weights, its optimizer, its loss, its schedule."""
+    """A small version of timm's training script: its average of weights, its optimizer, its loss, its
+    schedule."""
     model = timm.create_model(
         "vit_tiny_patch16_224",
         img_size=32,
@@ -259,7 +262,8 @@ def second_order_closure():
 
 @situation("body_frozen_then_trained")
 def body_frozen_then_trained():
-    """Transfer learning: the head alone for some steps, then all of the network with two rates."""
+    """Transfer learning: some steps train only the head, and later steps train the whole network with two
+    learning rates."""
     model = resnet()
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name.startswith("fc"))
@@ -278,7 +282,7 @@ def body_frozen_then_trained():
 
 @situation("last_batch_is_smaller")
 def last_batch_is_smaller():
-    """A DataLoader without drop_last: three full batches and a smaller one in each epoch."""
+    """A DataLoader without drop_last: each epoch has three full batches and a smaller one."""
     model = resnet()
     optimizer = adamw(model)
     data = torch.utils.data.TensorDataset(normal(1, 55, 3, 32, 32), classes(1, 55))
@@ -295,7 +299,7 @@ def last_batch_is_smaller():
 
 @situation("validation_after_each_epoch")
 def validation_after_each_epoch():
-    """Evaluation without a graph after every third step, and the best weights kept."""
+    """After every third step the model is evaluated without a graph, and the best weights are kept."""
     model = convolutions(dropout=0.2)
     optimizer = adamw(model)
     best = {"loss": math.inf, "weights": None}
@@ -318,7 +322,7 @@ def validation_after_each_epoch():
 
 @situation("saved_and_resumed")
 def saved_and_resumed():
-    """A checkpoint is written, training goes on for two steps, and then from the checkpoint again."""
+    """A checkpoint is written. Training goes on for two steps, and is then resumed from the checkpoint."""
     model = gpt2()
     optimizer = adamw(model)
     file = io.BytesIO()
@@ -340,7 +344,7 @@ def saved_and_resumed():
 
 @situation("two_passes_with_dropout")
 def two_passes_with_dropout():
-    """R-Drop: the same batch twice, and the divergence of both outputs in the loss."""
+    """R-Drop: the same batch runs twice, and the divergence of the two outputs is part of the loss."""
     model = convolutions(dropout=0.3)
     optimizer = adamw(model)
 
@@ -362,7 +366,8 @@ def two_passes_with_dropout():
 
 @situation("attacked_images")
 def attacked_images():
-    """Adversarial training: two steps of PGD on the images, then a step on what came out."""
+    """Adversarial training: two steps of PGD change the images, then a training step uses the changed
+    images."""
     model = convolutions()
     optimizer = adamw(model)
 
@@ -381,7 +386,8 @@ def attacked_images():
 
 @situation("gradients_projected", "refused", "a backward with a retained graph may run twice")
 def gradients_projected():
-    """PCGrad: a backward for each of two tasks, gradients that conflict are projected, and set."""
+    """PCGrad: each of two tasks has a backward. Conflicting gradients are projected, and the results are set
+    as gradients."""
     model = perceptron(32, 64, 64, 2)
     optimizer = adamw(model)
     parameters = list(model.parameters())

@@ -13,7 +13,7 @@ from situations.networks import adamw, minimize, perceptron
 
 @situation("variational_autoencoder")
 def variational_autoencoder():
-    """PyTorch's example: reconstruction and divergence, noise drawn within the forward."""
+    """PyTorch's example: the loss is reconstruction and divergence, and the forward draws noise."""
 
     class Autoencoder(nn.Module):
         def __init__(self):
@@ -43,7 +43,8 @@ def variational_autoencoder():
 
 @situation("codebook_by_averages")
 def codebook_by_averages():
-    """VQ-VAE: the codebook follows its encodings by averages in buffers, in the forward."""
+    """VQ-VAE: in the forward, the codebook is updated by averages of its encodings, which are kept in
+    buffers."""
 
     class Codebook(nn.Module):
         def __init__(self, count=32, width=16):
@@ -100,7 +101,8 @@ def codebook_by_averages():
 
 @situation("denoising_diffusion")
 def denoising_diffusion():
-    """The training example of diffusers: noise and times drawn in the loop, an average of weights."""
+    """The training example of diffusers: the loop draws noise and times, and keeps an average of the
+    weights."""
     model = UNet2DModel(
         sample_size=16,
         in_channels=3,

@@ -1,4 +1,4 @@
-"""PyTorch Geometric."""
+"""Programs that train networks of PyTorch Geometric."""
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -16,7 +16,7 @@ def edges(number: int, nodes: int, count: int) -> torch.Tensor:
 
 @situation("one_graph_with_a_mask")
 def one_graph_with_a_mask():
-    """The introduction: attention over one graph, a loss over the nodes that are for training."""
+    """The introduction of the library: attention over one graph, and a loss over the training nodes."""
     model = GAT(32, 16, num_layers=2, out_channels=5, heads=4, dropout=0.3)
     optimizer = adamw(model)
     x, links, target = normal(0, 300, 32), edges(0, 300, 1500), classes(0, 300, 5)
@@ -30,7 +30,7 @@ def one_graph_with_a_mask():
 
 @situation("batches_of_small_graphs", "either", "batches have other numbers of nodes and edges each time")
 def batches_of_small_graphs():
-    """Graphs of random sizes in batches, pooled by a sum."""
+    """Batches of graphs of random sizes. Each graph is pooled by a sum."""
 
     class Pooled(torch.nn.Module):
         def __init__(self):

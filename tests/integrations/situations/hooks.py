@@ -14,7 +14,8 @@ from situations.networks import adamw, convolutions, images, minimize, perceptro
 
 @situation("features_by_hooks")
 def features_by_hooks():
-    """A perceptual loss: hooks on a frozen network collect features of the image that another one makes."""
+    """A perceptual loss: a network makes an image, and hooks on a second, frozen network collect features of
+    this image."""
     model = nn.Sequential(
         nn.Conv2d(3, 12, 3, 1, 1), nn.ReLU(), nn.Conv2d(12, 12, 3, 1, 1), nn.ReLU(), nn.Conv2d(12, 3, 3, 1, 1)
     )
@@ -40,7 +41,7 @@ def features_by_hooks():
 
 @situation("gradient_reversed")
 def gradient_reversed():
-    """DANN: domains are to be told apart through a layer that turns the gradient around."""
+    """DANN: a classifier of domains is trained through a layer that negates the gradient."""
 
     class Reverse(torch.autograd.Function):
         @staticmethod
@@ -77,7 +78,7 @@ def gradient_reversed():
 
 @situation("loss_in_a_log_of_the_module")
 def loss_in_a_log_of_the_module():
-    """The module returns its loss, counts its steps and appends the number to a list for a plot."""
+    """The module returns its loss, counts its steps, and appends the loss to a list for a plot."""
 
     class Logging(nn.Module):
         def __init__(self):
@@ -111,7 +112,7 @@ def batches_from_a_thread():
         ready = queue.Queue(maxsize=2)
 
         def prepare():
-            torch.set_num_threads(1)  # each thread has a number of its own, and pools do not survive a fork
+            torch.set_num_threads(1)  # each thread has its own number, and pools do not survive a fork
             for number in range(steps):
                 x, target = images(number)
                 ready.put(((x - x.mean()) / x.std(), target))

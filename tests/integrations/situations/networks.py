@@ -1,4 +1,4 @@
-"""Small networks that many situations train, and their data."""
+"""Small networks that several situations train, and their data."""
 
 import torch
 import torchvision
@@ -16,7 +16,7 @@ def resnet(outputs: int = 10) -> nn.Module:
 
 
 def images(step: int, batch: int = 16, size: int = 32) -> tuple[torch.Tensor, torch.Tensor]:
-    """Images and their classes."""
+    """Returns images and their classes."""
     return normal(step, batch, 3, size, size), classes(step, batch)
 
 

@@ -1,4 +1,4 @@
-"""Lower precision, and modes that look at what is computed."""
+"""Lower precision, and modes that watch the ops."""
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -10,7 +10,7 @@ from situations.networks import adamw, class_loss, convolutions, gpt2, images, m
 
 @situation("mixed_precision")
 def mixed_precision():
-    """The recipe: autocast around forward and loss, a scaler, clipping after unscaling."""
+    """The usual recipe: autocast around forward and loss, a scaler, and clipping after unscaling."""
     model = gpt2()
     optimizer = adamw(model)
     scaler = torch.amp.GradScaler("cpu", init_scale=128.0, growth_interval=4)
@@ -31,7 +31,7 @@ def mixed_precision():
 
 @situation("half_weights_with_a_master_copy")
 def half_weights_with_a_master_copy():
-    """The model is bfloat16; the optimizer moves a copy in float32, which is cast back."""
+    """The model is in bfloat16. The optimizer updates a float32 copy, which is cast back."""
     model = gpt2().to(torch.bfloat16)
     master = [parameter.detach().float().requires_grad_() for parameter in model.parameters()]
     optimizer = torch.optim.AdamW(master, lr=1e-3)
@@ -53,7 +53,7 @@ def half_weights_with_a_master_copy():
 
 @situation("channels_last")
 def channels_last():
-    """The tutorial of memory formats, with bfloat16 autocast around the forward alone."""
+    """The tutorial of memory formats, with bfloat16 autocast around the forward only."""
     model = convolutions().to(memory_format=torch.channels_last)
     optimizer = adamw(model)
 
@@ -68,7 +68,7 @@ def channels_last():
 
 @situation("anomalies_detected", "refused", "anomaly mode looks at each node of the backward")
 def anomalies_detected():
-    """set_detect_anomaly was left on, under a budget in bytes."""
+    """set_detect_anomaly is left on, and the budget is in bytes."""
     model = convolutions()
     optimizer = adamw(model)
 
@@ -81,7 +81,7 @@ def anomalies_detected():
 
 @situation("operations_counted")
 def operations_counted():
-    """FlopCounterMode around the first and the seventh step."""
+    """A FlopCounterMode is active around the first and the seventh step."""
     model = convolutions()
     optimizer = adamw(model)
     counted = []
@@ -102,7 +102,7 @@ def operations_counted():
 
 @situation("profiled_steps")
 def profiled_steps():
-    """torch.profiler with a schedule of steps."""
+    """The training runs under torch.profiler with a schedule of steps."""
     model = convolutions()
     optimizer = adamw(model)
 

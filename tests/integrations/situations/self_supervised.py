@@ -18,7 +18,7 @@ def views(number: int, batch: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
 
 @situation("simclr")
 def simclr():
-    """Both views in one batch, and the loss over all pairs."""
+    """SimCLR: both views are in one batch, and the loss compares all pairs."""
     model = nn.Sequential(resnet(64), nn.ReLU(), nn.Linear(64, 32))
     optimizer = adamw(model)
 
@@ -34,7 +34,8 @@ def simclr():
 
 
 class MomentumContrast(nn.Module):
-    """MoCo as its repository has it: keys by an encoder that follows by `.data`, a queue in a buffer."""
+    """MoCo as in its repository: a second encoder, which is updated through `.data`, makes the keys, and a
+    buffer holds the queue."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +74,7 @@ def moco():
 
 @situation("moco_in_the_loop")
 def moco_in_the_loop():
-    """The key encoder and the queue belong to the loop; only the query encoder is planned."""
+    """The loop owns the key encoder and the queue; only the query encoder is planned."""
     model = MomentumContrast()
     optimizer = torch.optim.SGD(model.q.parameters(), lr=0.03, momentum=0.9)
 
@@ -92,7 +93,7 @@ def moco_in_the_loop():
 
 @situation("byol")
 def byol():
-    """The online network sees both views, one after the other; the target follows it in place."""
+    """BYOL: the online network sees one view after the other; the target network is updated in place."""
     online = nn.Sequential(convolutions(outputs=32), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32))
     target = copy.deepcopy(online[0]).requires_grad_(False)
     optimizer = adamw(online)
@@ -117,7 +118,7 @@ def byol():
 
 @situation("simsiam")
 def simsiam():
-    """Both views within one forward, which gives predictions and detached projections."""
+    """SimSiam: one forward takes both views and returns predictions and detached projections."""
 
     class SimSiam(nn.Module):
         def __init__(self):
@@ -146,7 +147,7 @@ def simsiam():
 
 @situation("dino")
 def dino():
-    """A teacher with a centre that moves, two large views and two small ones, a planned student."""
+    """DINO: a teacher with a moving centre, two large and two small views, and a planned student."""
     student = convolutions(outputs=32)
     teacher = copy.deepcopy(student).requires_grad_(False)
     centre = torch.zeros(1, 32)
@@ -181,7 +182,7 @@ def dino():
 
 @situation("masked_autoencoder")
 def masked_autoencoder():
-    """MAE: a random part of the patches, chosen by sorting noise, goes through the encoder."""
+    """MAE: the encoder sees a random part of the patches, which is chosen by sorting noise."""
 
     class Masked(nn.Module):
         def __init__(self, width=48, patches=64):
@@ -219,7 +220,7 @@ def masked_autoencoder():
 
 @situation("triplets")
 def triplets():
-    """Anchor, positive and negative by three forwards of one network, and a triplet loss."""
+    """Three forwards of one network make anchor, positive and negative for a triplet loss."""
     model = perceptron(64, 128, 128, 32)
     optimizer = adamw(model)
     margin = nn.TripletMarginLoss()
@@ -233,7 +234,7 @@ def triplets():
 
 @situation("teacher_and_student")
 def teacher_and_student():
-    """Distillation: soft targets of a frozen teacher."""
+    """Distillation: the targets are the soft outputs of a frozen teacher."""
     teacher, student = convolutions(16).eval().requires_grad_(False), convolutions(8)
     optimizer = adamw(student)
 

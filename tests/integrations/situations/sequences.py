@@ -1,4 +1,4 @@
-"""Speech and text: recurrent networks with kept states, lengths that vary, CTC."""
+"""Speech and text: recurrent networks with kept states, varying lengths, CTC."""
 
 import torch
 from torch import nn
@@ -12,7 +12,7 @@ from situations.networks import adamw, gpt2, minimize, next_word_loss
 
 
 class WordModel(nn.Module):
-    """PyTorch's example of a language model: an LSTM whose state goes from batch to batch."""
+    """PyTorch's example of a language model: an LSTM whose state is carried from batch to batch."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class WordModel(nn.Module):
 
 @situation("state_from_batch_to_batch")
 def state_from_batch_to_batch():
-    """Truncated backpropagation: the loop detaches the state and gives it to the next forward."""
+    """Truncated backpropagation: the loop detaches the state and passes it to the next forward."""
     model = WordModel()
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     state = [(torch.zeros(2, 8, 64), torch.zeros(2, 8, 64))]
@@ -48,7 +48,8 @@ def state_from_batch_to_batch():
 
 @situation("state_kept_by_the_module")
 def state_kept_by_the_module():
-    """The same, with the state as a tuple in an attribute of the module, which the loop resets once."""
+    """Truncated backpropagation with the state as a tuple in an attribute of the module. The loop resets it
+    once."""
 
     class Stateful(WordModel):
         state = None
@@ -72,7 +73,7 @@ def state_kept_by_the_module():
 
 @situation("packed_sequences", "refused", "the sizes of packed sequences are other ones in each batch")
 def packed_sequences():
-    """Sentences of other lengths in each batch, packed for a GRU."""
+    """The sentences of each batch have other lengths, and are packed for a GRU."""
 
     class Classifier(nn.Module):
         def __init__(self):
@@ -97,7 +98,7 @@ def packed_sequences():
 
 
 class Listener(nn.Module):
-    """Convolutions and a bidirectional LSTM over frames of sound."""
+    """A network of convolutions and a bidirectional LSTM over frames of sound."""
 
     def __init__(self):
         super().__init__()
@@ -117,7 +118,7 @@ def transcripts(number: int):
 
 @situation("ctc_in_the_loop")
 def ctc_in_the_loop():
-    """torchaudio's way: log-probabilities from the model, the CTC loss in the loop."""
+    """As in torchaudio, the model returns log-probabilities, and the loop computes the CTC loss."""
     model = Listener()
     optimizer = adamw(model)
 
@@ -131,7 +132,7 @@ def ctc_in_the_loop():
     "ctc_in_the_model", "refused", "the CTC loss reads the lengths, which are other ones in each batch"
 )
 def ctc_in_the_model():
-    """The model returns the CTC loss of targets that it is given."""
+    """The model gets the targets and returns the CTC loss."""
 
     class WithLoss(Listener):
         def forward(self, x, targets, frames, sizes):
@@ -148,7 +149,7 @@ def ctc_in_the_model():
 
 @situation("lengths_in_buckets")
 def lengths_in_buckets():
-    """Batches of four lengths take turns."""
+    """Batches with four different lengths alternate."""
     model = gpt2()
     optimizer = adamw(model)
 
@@ -160,7 +161,7 @@ def lengths_in_buckets():
 
 @situation("padded_texts")
 def padded_texts():
-    """A collator pads to one length; masks differ in each batch."""
+    """A collator pads to one length; the masks differ from batch to batch."""
     model = gpt2()
     optimizer = adamw(model)
 
@@ -172,7 +173,7 @@ def padded_texts():
 
 @situation("decoder_with_its_own_words", "refused", "a random number of Python says in each step what is fed")
 def decoder_with_its_own_words():
-    """The tutorial of translation: with teacher forcing or without, drawn for each batch."""
+    """The tutorial of translation: a random number decides for each batch whether teacher forcing is used."""
     import random
 
     class Translator(nn.Module):

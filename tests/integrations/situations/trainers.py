@@ -1,4 +1,4 @@
-"""Loops that are not the user's: Trainer, Lightning, Accelerate."""
+"""Training loops of libraries: Trainer, Lightning, Accelerate."""
 
 import tempfile
 
@@ -20,7 +20,7 @@ def texts(count: int = 160) -> list[dict]:
 
 
 def with_trainer(model, steps: int = 10, **options) -> Situation:
-    """A whole run of the Trainer of transformers; `options` are its arguments."""
+    """Returns a whole run of the Trainer of transformers; `options` are its arguments."""
     situation = Situation(model, steps=steps, in_bytes=0.9)
 
     class AfterStep(transformers.TrainerCallback):
@@ -59,7 +59,8 @@ def with_trainer(model, steps: int = 10, **options) -> Situation:
 
 @situation("trainer_that_accumulates")
 def trainer_that_accumulates():
-    """Two batches for each step, clipping, a cosine of rates, and an evaluation on the way."""
+    """The Trainer accumulates two batches for each step, clips, uses a cosine schedule of learning rates, and
+    evaluates in between."""
     return with_trainer(
         gpt2(),
         gradient_accumulation_steps=2,
@@ -71,19 +72,19 @@ def trainer_that_accumulates():
 
 @situation("trainer_in_bfloat16_with_checkpoints")
 def trainer_in_bfloat16_with_checkpoints():
-    """bf16 and gradient_checkpointing of the Trainer, with label smoothing."""
+    """The Trainer uses bf16, gradient checkpointing and label smoothing."""
     return with_trainer(llama(), bf16=True, gradient_checkpointing=True, label_smoothing_factor=0.1)
 
 
 @situation("trainer_of_adapters")
 def trainer_of_adapters():
-    """LoRA by PEFT, whose wrapped model the Trainer is given."""
+    """The Trainer gets a model that PEFT has wrapped for LoRA."""
     return with_trainer(peft.get_peft_model(llama(), lora(["q_proj", "v_proj"], "CAUSAL_LM")))
 
 
 @situation("accelerate_accumulates")
 def accelerate_accumulates():
-    """Accelerate's accumulate() context, which clips when gradients are complete."""
+    """The loop uses the context accumulate() of Accelerate, and clips when the gradients are complete."""
     accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
     data = torch.utils.data.TensorDataset(normal(0, 256, 3, 32, 32), classes(0, 256))
     network = convolutions()
@@ -148,7 +149,7 @@ def with_lightning(model, planned=None, **options) -> Situation:
 
 @situation("lightning_of_the_network")
 def lightning_of_the_network():
-    """What is planned is the network within the LightningModule; gradients are clipped by value."""
+    """The network within the LightningModule is planned; gradients are clipped by value."""
     network = convolutions()
     options = {"gradient_clip_val": 0.5, "gradient_clip_algorithm": "value"}
     return with_lightning(Classifier(network), [network], **options)
@@ -156,5 +157,5 @@ def lightning_of_the_network():
 
 @situation("lightning_of_the_module", "refused", "Lightning calls training_step, not the module")
 def lightning_of_the_module():
-    """The LightningModule itself is given to rematlas, whose forward nobody calls."""
+    """The LightningModule itself is given to rematlas, but no code calls its forward."""
     return with_lightning(Classifier(convolutions()))

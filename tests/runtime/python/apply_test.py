@@ -83,7 +83,7 @@ class Training(TrainingCase):
         self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%", accumulate=2)
 
     def test_bytes_bound_all_tensors_of_the_process(self):
-        kept = torch.zeros(1 << 20)  # 4 MiB that live beside the step
+        kept = torch.zeros(1 << 20)  # 4 MiB that are alive besides the step
         whole = models.resnet()
         rematlas.apply(whole, "100%", solver="keep-all")
         models.train(whole, models.images, models.image_loss, models.sgd(whole), 4, after=wait)
@@ -111,8 +111,8 @@ class Training(TrainingCase):
 
 
 class Mean(torch.autograd.Function):
-    """A loss written in Python, as the fused losses of libraries are. Its gradient is a tensor that Python
-    has made."""
+    """A loss whose backward is written in Python, as in fused losses of libraries. Its gradient is a tensor
+    that Python code makes."""
 
     @staticmethod
     def forward(ctx, output):
@@ -138,7 +138,7 @@ class GradientsOfOutputs(TrainingCase):
 
 
 class InPlace(TrainingCase):
-    """The module stays the same for all other code."""
+    """`apply` does not change how other code sees the module."""
 
     def test_names_signature_and_class_stay(self):
         module = models.gpt()
@@ -163,7 +163,8 @@ class InPlace(TrainingCase):
                 self.assertTrue(torch.equal(a.grad, b.grad))
 
     def test_copies_of_recurrent_networks_are_plain(self):
-        """Torch copies and pickles the whole dictionary of such a module."""
+        """Copies of a recurrent network have no plan. Torch copies and pickles the whole `__dict__` of such a
+        module."""
         for network in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
             for module in (network(8, 8), torch.nn.Sequential(network(8, 8))):
                 rematlas.apply(module, "80%")
@@ -252,7 +253,7 @@ class Threads(unittest.TestCase):
                 wait(module)
 
     def train_side_by_side(self, modules):
-        """Trains each module for ten steps in a thread of its own. Returns the losses of each module."""
+        """Trains each module for ten steps in its own thread. Returns the losses of each module."""
         found = [[] for _ in modules]
         threads = [threading.Thread(target=self.train, args=(m, 10, f)) for m, f in zip(modules, found)]
         for thread in threads:
@@ -262,7 +263,8 @@ class Threads(unittest.TestCase):
         return found
 
     def test_two_models_train_in_two_threads(self):
-        """The modules may be planned or not, because a recording counts the memory of both."""
+        """The status of the modules is not checked: a recording counts the memory of both threads, so a plan
+        may or may not be made."""
         plain = []
         self.train(models.resnet(), 10, plain)
         modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]
@@ -337,8 +339,8 @@ class PlanFiles(TrainingCase):
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
 
     def tells_what_tensors_are(self, graph):
-        """Checks that the graph has, for each matrix product, the line of the model's own source, and the
-        class of the module."""
+        """Checks that each matrix product of the graph names its line in the model's source and the class of
+        its module."""
         products = [op for op in graph["ops"] if op["name"] in ("aten::addmm", "aten::mm")]
         self.assertTrue(products)
         for op in products:
@@ -412,7 +414,7 @@ class PlanFiles(TrainingCase):
 
 
 class RunsOfPlans(unittest.TestCase):
-    """`python -m rematlas run`, and `rematlas run` for plans made from Python."""
+    """Tests `python -m rematlas run`, and `rematlas run` on plans made from Python."""
 
     def run_of(self, *words):
         path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
@@ -446,7 +448,7 @@ class RunsOfPlans(unittest.TestCase):
             self.assertLess(report["measured_peak_bytes"], report["original_peak_bytes"])
 
     def test_steps_that_take_another_course_are_counted(self):
-        """`one_hot` reads its smallest and its largest code on the host. If one of these differs from the
+        """`one_hot` reads its smallest and its largest code on the host. If one of the two differs from the
         recorded value, the original runs the step."""
         *_, plan = planned_by_the_command_line("sample_with_a_codebook")
         run = [*COMMAND, "run", "apply_test:sample_with_a_codebook", plan, "--steps", "4", "--verify"]
@@ -608,7 +610,7 @@ class Body(nn.Module):
 
 
 class Remembers(Body):
-    """Returns a dictionary, and keeps a tensor."""
+    """A model that returns a dictionary and keeps a tensor as an attribute."""
 
     without_gradients = False
 
@@ -636,8 +638,8 @@ def sample_that_remembers():
 
 
 class Codebook(nn.Module):
-    """Replaces each row by the nearest code. The codes follow the rows (van den Oord et al., NeurIPS 2017,
-    appendix A.1)."""
+    """Replaces each row by the nearest code. The codes follow averages of their rows (van den Oord et al.,
+    NeurIPS 2017, appendix A.1)."""
 
     def __init__(self, codes: int = 16, width: int = 32, decay: float = 0.9):
         super().__init__()

@@ -1,4 +1,5 @@
-"""The error for a budget that no plan keeps names budgets that work, also later in the training."""
+"""The error for a budget that no plan keeps names budgets that work. It does so later in the training,
+too."""
 
 import gc
 import re
@@ -14,13 +15,13 @@ from rematlas.library import ops
 
 
 class BudgetsThatWork(unittest.TestCase):
-    """Runs in a process of its own, because a budget counts all tensors of the process."""
+    """These tests run in their own process, because a budget counts all tensors of the process."""
 
     def setUp(self):
-        gc.collect()  # tensors of a failed training would live beside the next one
+        gc.collect()  # otherwise tensors of a failed training stay alive
 
     def refused(self, trained, budget):
-        """Returns the error, without the frames that hold the training."""
+        """Returns the error without its traceback, whose frames hold the training's tensors."""
         with self.assertRaises(rematlas.Infeasible) as caught:
             trained(budget)
         error = caught.exception

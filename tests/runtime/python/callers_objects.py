@@ -1,8 +1,8 @@
-"""Programs whose forward changes objects of the caller or beside the module: arguments, attributes, globals,
-defaults, classes. Each program is a class of modules; `PROGRAMS` has all.
+"""Programs whose forward changes objects outside the module's parameters and buffers: arguments, attributes,
+globals, defaults, classes. Each program is a class of modules; `PROGRAMS` contains all of them.
 
 `batch(step)` makes the arguments of a step. `seen(args)` describes the objects that the forward could change,
-in the state that plain Python leaves them in.
+in the state in which plain Python leaves them.
 """
 
 import collections
@@ -23,7 +23,7 @@ from torch.nn import functional
 
 ROWS, WIDTH = 256, 64
 PROGRAMS = {}
-BUDGET = 2_200_000  # bytes in which no plain step fits
+BUDGET = 2_200_000  # a budget in bytes that no plain step keeps
 
 
 def rows(number, **how):
@@ -31,7 +31,7 @@ def rows(number, **how):
 
 
 class Program(nn.Module):
-    state = "refused"  # the final state in `status`; None: any state
+    state = "refused"  # the expected final state in `status`; None: any state
 
     def __init_subclass__(cls):
         PROGRAMS[cls.__name__] = cls
@@ -259,7 +259,7 @@ class SetOfNames(Program):
 
 
 class SharedWithModule(Program):
-    """The caller's dictionary is an attribute too. Each call is of another kind."""
+    """The caller's dictionary is also an attribute of the module. Each call is of another kind."""
 
     state = None
 
@@ -282,7 +282,7 @@ class ReturnsItsBatch(Program):
 
 
 class Fills(Program):
-    """Changes an argument only if an entry is missing in it. That is so only in the first step."""
+    """Changes an argument only if the argument lacks an entry. That is so only in the first step."""
 
     state = "planned"
 
@@ -300,7 +300,7 @@ class Fills(Program):
         return self.loss(batch["x"] * batch["scale"], batch["y"])
 
 
-# Containers with tensors that need gradients, which are cut off from the caller's graph.
+# Containers of tensors that need gradients. The plan detaches the tensors from the caller's graph.
 
 
 class Features(Program):
@@ -334,7 +334,7 @@ class FeaturesTaken(Program):
 
 
 class FeaturesKept(Program):
-    """Changes nothing, and returns the same containers."""
+    """Changes nothing, and returns the containers that it was given."""
 
     state = "planned"
 
@@ -346,7 +346,7 @@ class FeaturesKept(Program):
 
 
 class InASet(Program):
-    """Tensors that need gradients lie where they cannot be exchanged in order."""
+    """The tensors that need gradients are in a set, which has no order in which they could be replaced."""
 
     def batch(self, step):
         return (frozenset([rows(step, requires_grad=True)]), rows(step + 100))
@@ -355,7 +355,7 @@ class InASet(Program):
         return self.loss(next(iter(xs)), y)
 
 
-# What cannot be copied.
+# Objects that cannot be copied.
 
 
 class FromGenerator(Program):
@@ -391,7 +391,7 @@ class GlobalCounter(Program):
         return self.loss(batch["x"] * next(COUNTER), batch["y"])
 
 
-# Attributes.
+# Attributes of the module.
 
 
 class CountsItsCalls(Program):
@@ -447,7 +447,7 @@ class CountsInItsClass(Program):
         return described(args) + str(self.calls) + str(getattr(type(self), "last", None))
 
 
-# Globals and what functions keep.
+# Globals, and objects that functions hold.
 
 NUMBER = 0
 HISTORY = []
@@ -640,7 +640,7 @@ class Closure(Program):
 
 
 class KnownByIdentity(Program):
-    """Compares a value with a global by identity, so a copy of the value would not be equal."""
+    """Compares a value with a global by identity, so a copy of the value would not match."""
 
     state = "planned"
 

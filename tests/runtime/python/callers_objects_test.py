@@ -1,5 +1,5 @@
-"""A forward that changes its caller's objects changes them once, as without a plan, whatever is tried,
-recorded or evicted on the way."""
+"""A forward that changes its caller's objects changes them exactly once, as without a plan, even if the
+forward is tried on shapes, recorded or evicted."""
 
 import contextlib
 import unittest
@@ -16,7 +16,7 @@ EVICTED = ("Scales", "Pops", "FeaturesTaken", "FromIterator", "CountsItsCalls", 
 
 
 class Beside:
-    """A context. At its end all objects that programs change beside their modules have their former state."""
+    """A context manager that restores all objects besides the module that the programs change."""
 
     def __init__(self):
         self.history = list(callers_objects.HISTORY)
@@ -52,7 +52,7 @@ def loss_of(output):
 
 
 def train(kind, budget=None, **options):
-    """Returns what a caller sees of each step, and the state at the end."""
+    """Returns the results that a caller sees after each step, and the final state in `status`."""
     with Beside(), warnings.catch_warnings():
         warnings.simplefilter("ignore", rematlas.RefusedWarning)
         module = kind()
@@ -90,8 +90,8 @@ class CallersObjects(unittest.TestCase):
             self.assertTrue(status.reason)
 
     def expect_left_alone(self, name):
-        """Checks that planning ahead, or a refusal, leaves all objects that the program changes as they
-        were."""
+        """Checks that planning ahead, whether it succeeds or is refused, leaves all objects that the program
+        changes as they were."""
         with Beside():
             module = PROGRAMS[name]()
             args = module.batch(1)
@@ -102,7 +102,7 @@ class CallersObjects(unittest.TestCase):
 
 
 def state_of(module, args):
-    """Returns all state that the programs change, as text."""
+    """Returns a text that describes all state that the programs change."""
     attributes = [
         {name: value for name, value in part.__dict__.items() if name[0] != "_"} for part in module.modules()
     ]
@@ -144,10 +144,11 @@ for _name in EVICTED:
 
 
 class RunAgain(unittest.TestCase):
-    """Forwards that begin a second time, or run a second time."""
+    """Forwards that are started a second time."""
 
     def test_the_original_of_an_earlier_forward_gets_its_arguments_as_they_were(self):
-        """The caller empties its dictionary before a backward that the plan cannot run."""
+        """The caller empties its dictionary before a backward that the plan cannot run. Then the original
+        forward runs again with the former contents."""
         losses = []
         for budget in (None, "70% of activations"):
             module = PROGRAMS["FeaturesKept"]()
@@ -161,7 +162,7 @@ class RunAgain(unittest.TestCase):
                 batch.clear()
                 is_last = step == STEPS - 1
                 (slope,) = torch.autograd.grad(loss, x, create_graph=is_last, retain_graph=is_last)
-                if is_last:  # a second derivative, which no plan has
+                if is_last:  # a second derivative, which no plan can compute
                     (slope,) = torch.autograd.grad(slope.square().sum(), x)
                 losses.append((loss.item(), slope.double().sum().item()))
                 if budget:

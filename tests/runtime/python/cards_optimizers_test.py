@@ -1,5 +1,5 @@
-"""Optimizers of steps for an absent card: their states, the temporaries of their updates, and how they
-run."""
+"""Optimizers in steps for a card that is not installed: their states, the temporaries of their updates, and
+the way they run."""
 
 import importlib.util
 import json
@@ -65,7 +65,7 @@ class OfTorch(unittest.TestCase):
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
                     )
                     found = plan.answer().whole_peak_bytes
-                    if name == "muon":  # its products of 16 bits take a workspace that no shape tells
+                    if name == "muon":  # its 16-bit products take a workspace that shapes do not determine
                         self.assertLessEqual(found, most + FEW_BYTES)
                         self.assertGreater(found, 0.95 * most)
                     else:
@@ -109,8 +109,8 @@ class OfTorch(unittest.TestCase):
         others = [one for one in model.parameters() if one.ndim != 2 or any(one is edge for edge in edges)]
         whole = sum(one.nbytes for one in model.parameters())
         states = held(found, "optimizer_state") - whole - sum(one.nbytes for one in others)
-        self.assertGreaterEqual(states, 0)  # a matrix has one state, any other parameter has two
-        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # pieces of the card's allocator
+        self.assertGreaterEqual(states, 0)  # a matrix has one state; any other parameter has two
+        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # rounding of the card's allocator
 
         net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 64))
         matrices = [one for one in net.parameters() if one.ndim == 2]
@@ -195,7 +195,7 @@ class FrozenParts(unittest.TestCase):
             (some, adapter),
         ):
             found = graph(model, rows(), optimizer, "h100")
-            numbers = 512  # the learning rate of a fused one, which is a resident
+            numbers = 512  # the learning rate of a fused optimizer, which is a resident
             states = held(found, "optimizer_state")
             self.assertLessEqual(states - expected, numbers)
             self.assertGreaterEqual(states, expected)
@@ -292,7 +292,7 @@ class Instances(unittest.TestCase):
     def test_that_cannot_be_are_refused(self):
         model, x = Net(), rows()
         for optimizer, why in (
-            (("adamw", {"capturable": True}), "capturable=True"),  # not on the CPU
+            (("adamw", {"capturable": True}), "capturable=True"),  # not possible on the CPU
             (torch.optim.LBFGS(model.parameters()), "LBFGS.*closure"),
             (MakesStatesAnew(model.parameters()), r"makes its state .*sum anew.*copy_"),
             (torch.optim.Adagrad(Net().parameters()), "none of the model's parameters"),

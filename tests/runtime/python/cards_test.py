@@ -1,4 +1,5 @@
-"""Steps for an absent card: recorded from shapes and planned; model and arguments stay as they were."""
+"""Steps for a card that is not installed are recorded from shapes and planned. Model and arguments stay as
+they were."""
 
 import json
 import os
@@ -41,7 +42,7 @@ class Attention(nn.Module):
 
 
 class LooksAtMask(nn.Module):
-    """Takes another course if the mask hides nothing."""
+    """A model that runs other ops if the mask hides nothing."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +59,7 @@ class Total(nn.Module):
 
 
 class Checkpoints(nn.Module):
-    """A model whose backward draws the masks of dropout once more."""
+    """A model whose backward draws the dropout masks again."""
 
     def __init__(self, reentrant=False):
         super().__init__()
@@ -74,7 +75,7 @@ class Checkpoints(nn.Module):
 
 
 class Casts(nn.Module):
-    """A model with a region of autocast within its forward."""
+    """A model with an autocast region within its forward."""
 
     def __init__(self):
         super().__init__()
@@ -87,8 +88,8 @@ class Casts(nn.Module):
 
 
 class DecidesOnce(nn.Module):
-    """Its first forward sets an attribute that later forwards read, as the problem_type of classifiers of
-    transformers."""
+    """A model whose first forward sets an attribute that later forwards read, like `problem_type` of the
+    classifiers in transformers."""
 
     def __init__(self):
         super().__init__()
@@ -140,7 +141,7 @@ class Steps(unittest.TestCase):
     def test_of_small_models_are_those_that_really_run(self):
         for function in large.MODELS:
             if function is large.qwen3_30b_a3b and minor_of(torch.__version__) == "2.11":
-                continue  # its shapes of grouped products are of bf16 alone
+                continue  # its shape function for grouped products takes bf16 only
             with self.subTest(function.__name__):
                 torch.manual_seed(0)
                 model, args, kwargs = function(batch=2, length=16, small=True)
@@ -239,7 +240,7 @@ class Steps(unittest.TestCase):
         for name, tensor in model.state_dict().items():
             self.assertTrue(torch.equal(tensor, before[name]) and tensor.device.type == "cpu", name)
         y = model(torch.ones(1, 8)).sum()
-        y.backward()  # autograd and the host are in order
+        y.backward()  # autograd and the host still work after the capture
         self.assertIsNotNone(model[0].weight.grad)
 
     def test_differ_with_the_card(self):
@@ -261,7 +262,7 @@ class Steps(unittest.TestCase):
             found = graph(nn.Sequential(*model, Total()), x, card=card)
             kinds = {tensor["id"]: tensor["kind"] for tensor in found["tensors"]}
             (norm,) = [op for op in found["ops"] if op["name"].endswith("_batch_norm")]
-            if not torch.cuda.is_available():  # with CUDA its own libraries decide
+            if not torch.cuda.is_available():  # with CUDA, CUDA's own libraries decide
                 self.assertEqual(norm["name"], f"aten::{library}_batch_norm")
             self.assertTrue(norm.get("recomputable", True), card)
             self.assertEqual([kinds[tensor] for tensor in norm["mutates"]], ["buffer", "buffer"], card)

@@ -1,5 +1,5 @@
-"""Functions that make models, for the command line: the module imports nothing but torch, so that a process
-starts fast."""
+"""Functions that make models for the command line. The module imports only torch, so that a process starts
+fast."""
 
 import torch
 from torch import nn
@@ -13,7 +13,7 @@ def wide(batch=256, width=256):
 
 
 def limited(batch=16):
-    """A model that takes batches up to 100."""
+    """A model that fails for batches over 100."""
     if batch > 100:
         raise IndexError(f"{batch} is too many")
     return wide(batch)

@@ -1,4 +1,4 @@
-"""Five models that return their loss, each with a batch, for the tests of selective checkpointing."""
+"""Five models that return their loss, each with a batch. The tests of selective checkpointing use them."""
 
 import timm
 import torch
@@ -74,7 +74,7 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """A Llama without dropout, with RMSNorm made of small ops, rotary positions and a gated MLP."""
+    """A Llama without dropout: RMSNorm as small ops, rotary positions and a gated MLP."""
 
     def __init__(self, layers=6):
         super().__init__()
@@ -128,7 +128,7 @@ def llama():
 
 
 def resnet():
-    """With BatchNorm and ReLU in place."""
+    """A ResNet with BatchNorm and in-place ReLU."""
     return WithLoss(models.resnet(), models.image_loss), images()
 
 
@@ -141,7 +141,7 @@ def vit():
 
 
 def gpt2():
-    """That of transformers, with its dropout."""
+    """The GPT-2 of transformers, with its dropout."""
     torch.manual_seed(0)
     config = transformers.GPT2Config(
         vocab_size=WORDS,

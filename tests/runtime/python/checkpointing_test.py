@@ -1,5 +1,5 @@
-"""Models in plain torch that are checkpointed by a plan have the gradients of plain checkpointing and the
-predicted peak."""
+"""Plain torch models that are checkpointed according to a plan have the gradients of plain checkpointing, and
+the predicted peak."""
 
 import contextlib
 import functools
@@ -29,7 +29,7 @@ def planned(name):
 
 
 class Trained:
-    """One step: its gradients, and its peak beyond the bytes before the step."""
+    """Runs one step. Holds its gradients, and its peak beyond the bytes before the step."""
 
     def __init__(self, model, batch, seed=3):
         model.zero_grad()
@@ -60,8 +60,7 @@ def wrapped(policy, model):
 
 @contextlib.contextmanager
 def plainly(paths, model, **options):
-    """A context in which the same modules are checkpointed as PyTorch does by itself, or with these
-    options."""
+    """A context manager in which PyTorch checkpoints these modules by itself, with `options`."""
     modules = [model.get_submodule(path) for path in paths]
     for module in modules:
         module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False, **options)
@@ -120,7 +119,7 @@ class Models(Case):
 
 
 class Regions(Case):
-    """Without a path, the policy finds the region of a call."""
+    """If the caller gives no path, the policy finds out which region a call belongs to."""
 
     def setUp(self):
         super().setUp()
@@ -147,7 +146,7 @@ class Regions(Case):
         self.check()
 
     def test_by_the_ops(self):
-        """The call does not run the ops of the region whose turn it is."""
+        """The call runs other ops than the next region in the policy's order has."""
         first = self.policy.file.regions[0]
         other = type(first)("other", first.ops[::-1])
         self.policy.regions = {"other": other, **self.policy.regions}
@@ -174,12 +173,12 @@ class OtherSteps(Case):
             return Trained(self.model, batch)
 
     def check(self, do):
-        """Checks steps of another kind. `do` runs such a step; its argument is the function that trains a
-        step."""
+        """Checks steps of another kind than planned. `do` runs such a step; its argument is the function that
+        trains a step."""
         plain = do(self.plain_step)
         with self.assertWarnsRegex(rematlas.RefusedWarning, "recompute all"):
             steps = [do(self.step)]
-        steps += [do(self.step) for _ in range(2)]  # no further warning, or it would be raised
+        steps += [do(self.step) for _ in range(2)]  # a further warning would be raised as an error here
         for step in steps:
             self.assertTrue(step.same_as(plain))
         rng = 64 * 1024  # bytes of the policy itself and of the generator's states

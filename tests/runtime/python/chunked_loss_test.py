@@ -1,5 +1,5 @@
-"""Head and loss by chunks of tokens give the results of the plain computation, in less memory, also under
-plans."""
+"""Computing head and loss in chunks of tokens gives the results of the plain computation in less memory, also
+under plans."""
 
 import copy
 import itertools
@@ -19,7 +19,7 @@ ROUNDED = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0*
 
 
 def rows(dtype=torch.float32, ignored=-100):
-    """Returns hidden states and targets of two texts. Some targets are ignored."""
+    """Returns hidden states and targets of two texts. Some of the targets are ignored."""
     generator = torch.Generator(models.DEVICE).manual_seed(3)
     hidden = torch.randn(2, TOKENS // 2, WIDTH, generator=generator, device=models.DEVICE)
     targets = torch.randint(VOCABULARY, (2, TOKENS // 2), generator=generator, device=models.DEVICE)
@@ -78,7 +78,7 @@ def batch(step, vocabulary=2000):
 
 
 def trained(model, steps=6, forwards=1, dtype=None):
-    """Returns the losses and the parameters after these steps."""
+    """Returns the losses and the parameters after training `steps` steps."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     losses = []
     torch.manual_seed(2)
@@ -215,7 +215,8 @@ class AsPlain(unittest.TestCase):
             (taken(chunked, head, 20 * hidden[:, 10:12], targets[:, 10:12], scale, cast)[2] == 0).sum()
             for scale in (1.0, 2.0**16)
         ]
-        # Of the rows of classes that are unlikely: what is scaled after it was rounded has as many.
+        # Zeros in the rows of unlikely classes. Scaling after rounding would leave as many zeros in these
+        # rows.
         self.assertGreater(zeros[0], 2 * zeros[1] + 100)
 
     def test_several_calls_before_a_backward_and_several_backwards_add_up(self):
@@ -323,7 +324,7 @@ class Refused(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     def peak_of(self, model) -> int:
-        """Returns the peak bytes of a second step."""
+        """Returns the peak bytes of the second of two steps."""
         for step in range(2):
             model.zero_grad()
             before = models.reset_peak()
@@ -337,7 +338,8 @@ class Memory(unittest.TestCase):
             for chunks in (2, 4, 8):
                 found = self.peak_of(Language(chunks, wrapped=is_wrapped))
                 saved = head_bytes(tokens, 2000) - head_bytes(tokens // chunks, 2000)
-                # The sum of the weights' gradients is there too; any head makes that of each chunk beside it.
+                # The sum of the weights' gradients is alive, too, and a wrapped head adds each chunk's weight
+                # gradient.
                 self.assertLessEqual(found, plain - saved + (1 + is_wrapped) * weights + 100_000)
 
     def test_auto_takes_the_fewest_chunks_that_need_no_more_than_the_head(self):
@@ -357,7 +359,7 @@ class Memory(unittest.TestCase):
         peak, told, status = planned(Language())
         self.assertIn(told["text"], status)
         self.assertEqual(told["peak_bytes"], peak)
-        # The log of the softmax, and the gradients on both sides of it.
+        # The step also holds the log-softmax, and the gradients with respect to its input and output.
         self.assertLess(told["bytes"] - head_bytes(4 * 64, 2000), 1000)
         self.assertTrue(told["loss_is_inside"])
         self.assertEqual(told["module"], "head")

@@ -1,5 +1,5 @@
-"""Parts of a model, and modules beside it, that run by torch.compile train as without `apply`, and dynamo
-says nothing that it does not say without `apply`.
+"""If parts of a model, or modules next to it, run by torch.compile, then the model trains as without `apply`,
+and dynamo writes no additional messages.
 
     python -m unittest compiled_parts_test
 """
@@ -26,7 +26,7 @@ def layers(count=3):
 
 
 class Counted:
-    """A backend that counts how often dynamo has compiled something."""
+    """A backend that counts compilations by dynamo."""
 
     def __init__(self):
         self.count = 0
@@ -60,7 +60,7 @@ class WithPartUnderTwoNames(WithPart):
 
 
 class WithFunction(WithPart):
-    """The function calls layers of the model."""
+    """The compiled function calls layers of the model."""
 
     def __init__(self, backend):
         super().__init__(backend)
@@ -79,7 +79,7 @@ class Plain(WithPart):
 
 class CompiledParts(unittest.TestCase):
     def train(self, kind, apply, beside=False):
-        """Returns digests, the number of compilations, and the messages. `beside`: another, compiled module
+        """Returns digests, the number of compilations, and the messages. `beside`: another compiled module
         stands between the model and its loss."""
         torch._dynamo.reset()
         torch.manual_seed(0)
@@ -144,7 +144,7 @@ class Block(nn.Module):
 
 
 class Wave(nn.Module):
-    """A module whose gradient lies in the memory of the tensor that it has saved."""
+    """A module whose backward writes the gradient into the memory of its saved tensor."""
 
     def __init__(self):
         super().__init__()
@@ -234,7 +234,8 @@ class Regions(unittest.TestCase):
     steps, block = STEPS, Block
 
     def train(self, compiled, budget=None, **options):
-        """Returns digests of each step. With a budget, `self.applied` is the module that it is applied to."""
+        """Returns digests of each step. If `budget` is set, `self.applied` becomes the module to which it was
+        applied."""
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         torch.manual_seed(0)
@@ -259,8 +260,7 @@ class Regions(unittest.TestCase):
         return found
 
     def expect_planned(self, compiled, regions):
-        """Checks that the module is planned. `regions`: the number of calls of compiled code within its
-        step."""
+        """Checks that the module is planned. `regions`: how many calls of compiled code its step contains."""
         plain = self.train(compiled)
         with warnings.catch_warnings():
             warnings.simplefilter("error", rematlas.RefusedWarning)
@@ -308,7 +308,7 @@ class Regions(unittest.TestCase):
             self.train(in_place, "90%")
 
     def test_no_region_runs_on_shapes(self):
-        """The budget is smaller than the step, so that the step is recorded from shapes before it has run."""
+        """The budget is smaller than the step, so the first attempt is to record the step from shapes."""
         self.steps = 2
         plain = self.train(in_place)
         with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING") as logs:
@@ -330,7 +330,7 @@ class Regions(unittest.TestCase):
 
 
 class WholeModules(unittest.TestCase):
-    """`apply` and torch.compile of the same module."""
+    """Both `apply` and torch.compile are used on the same module."""
 
     def setUp(self):
         torch._dynamo.reset()

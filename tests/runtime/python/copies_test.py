@@ -1,4 +1,4 @@
-"""Plans with copies to the host, from a file, train as the plain model does."""
+"""Plans with copies to the host, read from a file, train as the plain model does."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ LINK = {"to_host_bytes_per_second": 1e10, "to_device_bytes_per_second": 1e10}
 
 
 def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
-    """Makes a plan file of the same step in which its largest tensors lie on the host while they are idle
+    """Makes a plan file of the same step in which its largest tensors are offloaded while they are idle
     longest."""
     graph, schedule = json.loads(graph_file.read_text()), json.loads(schedule_file.read_text())
     graph["device"] = {"name": "cpu", "kind": "cpu", **graph.get("device", {}), **LINK}
@@ -80,7 +80,7 @@ class Copies(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.graph, *_ = planned_by_the_command_line("sample")
-        # In another schedule the idle tensors would depend on measured times.
+        # The schedule is keep-all: in other schedules the idle tensors would depend on measured times.
         self.schedule = pathlib.Path(self.folder.name) / "keep_all.schedule.json"
         solve = [program("rematlas"), "solve", self.graph, "--solver", "keep-all", "--budget", "100%"]
         subprocess.run([*solve, "--quiet", "-o", self.schedule], check=True, stdout=subprocess.DEVNULL)

@@ -1,8 +1,8 @@
-"""Counts of a training step's memory that use no graph: the sizes of the tensors that a module holds, and of
+"""Counts the memory of a training step without a graph: the bytes of the tensors that a module holds, and of
 those that autograd keeps for the backward.
 
-The counts run on the fake tensors of torch, whose shapes, strides and devices come from the formulas of torch
-itself, so that they share nothing with the shapes of a captured step. All numbers are bytes.
+The counts use torch's fake tensors, whose shapes, strides and devices come from torch's own formulas. So they
+share no code with the shapes of a captured step. All numbers are bytes.
 """
 
 import contextlib
@@ -19,19 +19,19 @@ from rematlas.cards.absent_device import AbsentDevice
 
 
 def rounded(size: int) -> int:
-    """Returns the bytes that the allocator of CUDA takes for so many: it gives out multiples of 512."""
+    """Returns the bytes that CUDA's allocator takes for `size` bytes: the next multiple of 512."""
     return -(-size // 512) * 512
 
 
 def total(tensors) -> int:
-    """Returns the bytes of these tensors. A tensor that comes several times counts once."""
+    """Returns the bytes of these tensors. A tensor that occurs several times counts once."""
     return sum(rounded(tensor.nbytes) for tensor in {id(tensor): tensor for tensor in tensors}.values())
 
 
 class Counted(NamedTuple):
-    """The counts of a step. `kept`: the bytes of activations that autograd keeps, either when the forward has
-    returned, or when the gradient of a module's output exists. `trained`: the names of parameters with a
-    gradient. `output`: the output of the model."""
+    """The counts of a step. `kept`: the bytes of activations that autograd keeps, counted either when the
+    forward has returned or when the gradient of a module's output exists. `trained`: the names of parameters
+    with a gradient. `output`: the output of the model."""
 
     kept: int
     trained: frozenset
@@ -39,15 +39,16 @@ class Counted(NamedTuple):
 
 
 class Kept:
-    """Stands in autograd for a tensor that is kept for the backward, and is freed when autograd frees that
-    tensor."""
+    """Takes the place of a tensor that autograd keeps for the backward. Autograd frees the object when it
+    would free the tensor."""
 
     def __init__(self, tensor):
         self.tensor = tensor
 
 
 class Keeper:
-    """Its hooks let autograd keep a Kept for each tensor. `given`: tensors whose memory does not count."""
+    """Has hooks with which autograd keeps a `Kept` in place of each tensor. `given`: tensors whose memory
+    does not count."""
 
     def __init__(self, given):
         self.given = {tensor.untyped_storage()._cdata for tensor in given}
@@ -69,11 +70,11 @@ class Keeper:
 
 @contextlib.contextmanager
 def fake_card(card: str):
-    """A context in which torch makes fake tensors on the card.
+    """A context manager in which torch makes fake tensors on the card.
 
-    With fake tensors, transformers assumes a trace: it makes an attention mask of its own, and repeats keys
-    and values for each head. In this context it takes the course of an eager step, because it is told that
-    there is no trace, and that each row is one text.
+    With fake tensors, transformers assumes that it is traced. It then makes its own attention mask, and
+    repeats keys and values for each head. In this context transformers is told that it is not traced and that
+    each row is one text, so it runs the ops of an eager step.
     """
     eager = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
     with mock.patch.multiple(transformers.masking_utils, **eager):
@@ -82,15 +83,16 @@ def fake_card(card: str):
 
 
 def faked(tensor):
-    """Returns a fake tensor of the card like this tensor of the meta device."""
+    """Returns a fake tensor on the card with the geometry of this tensor of the meta device."""
     made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda:0")
     return nn.Parameter(made, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else made
 
 
 def count(model, args, kwargs, card="h100", at=None) -> Counted:
-    """Runs the model, which lies on the meta device, and its backward with fake tensors of the card; they
-    take the places of its parameters and buffers. `at`: the path of the module whose output's gradient must
-    be there when the kept bytes are counted; None: they are counted when the forward has returned."""
+    """Runs the model and its backward with fake tensors of the card. These replace the parameters and buffers
+    of the model, which must be on the meta device. `at`: the path of a module; the kept bytes are counted
+    when the gradient of this module's output exists. If None, they are counted when the forward has
+    returned."""
     found = []
     with fake_card(card):
         made = {}

@@ -1,6 +1,6 @@
-"""Online eviction on a GPU that has no more memory than the budget. The stand-in for a GPU enforces that.
+"""Online eviction on a GPU whose whole memory is the budget. The stand-in for a GPU enforces this limit.
 
-Each case is a process of its own; this process does not touch the device."""
+Each case is its own process; this process does not touch the device."""
 
 import unittest
 
@@ -8,8 +8,8 @@ from cuda_process_test import ProcessCase
 
 
 class Capacity(ProcessCase):
-    """The device has exactly the budget. Eager training fails; with eviction the training is the same as with
-    enough memory."""
+    """The memory of the device is exactly the budget. Eager training fails; training with eviction gives the
+    results of training with enough memory."""
 
     TEXT = """
     import sys
@@ -103,8 +103,9 @@ class Capacity(ProcessCase):
         self.expect_training_in_half("gpt")
 
     def expect_a_plan_after_eviction(self, run, on_a_small_device, **environment):
-        """Checks that the first steps run under eviction and are recorded, and that the plan made from them
-        takes over. The bytes that libtorch's allocator counts keep the budget in all steps."""
+        """Checks that the first steps run under eviction and are recorded, and that the plan made from the
+        recording runs the later steps. In all steps the bytes that libtorch's allocator counts must stay
+        within the budget."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("gpt", STEPS="8")
         half = before + (peak - before) // 2
@@ -132,7 +133,7 @@ class Capacity(ProcessCase):
             **environment,
         )
         most, how, same = out.split("\n")
-        # If gaps between blocks leave no room for the comparison, it is left out.
+        # The comparison is skipped if gaps between blocks leave too little room for it.
         self.assertIn(how, ["planned 4 4 4 2", "planned 3 5 3 0"])
         self.assertEqual(same, losses)
         self.assertLessEqual(int(most), half)
@@ -150,7 +151,7 @@ class Capacity(ProcessCase):
         self.expect_a_plan_after_eviction(self.run_process, on_a_small_device=False)
 
     def test_a_device_that_has_less_than_the_budget(self):
-        """The allocator runs out of memory first; eviction frees as much as the allocator needs."""
+        """The device's memory runs out before the budget; eviction frees as much as the allocator needs."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("conv")
         _, ours = self.on_a_small_device("conv", peak + (1 << 30), device - (peak - before) // 2)

@@ -1,5 +1,5 @@
 """Online eviction on a GPU, or on the stand-in for a GPU, trains as plain training does, bit by bit and
-within the budget, whatever the order in which the device does its work."""
+within the budget, in whatever order the device does its work."""
 
 import threading
 import unittest
@@ -44,7 +44,7 @@ class Trained:
     """The results of a training, and its peak in bytes."""
 
     def __init__(self, module, batches, loss_of, optimizer, after=lambda: None):
-        """Trains. `after` is called after each step."""
+        """Trains for `STEPS` steps. `after` is called after each step."""
         torch.manual_seed(1)
         self.losses = []
         models.reset_peak()
@@ -90,13 +90,13 @@ class EvictionCase(unittest.TestCase):
             del module, its_optimizer, eviction
             self.assertEqual(models.reset_peak(), alive, "all is given back")
         self.assertGreater(evictions[0], 0)
-        if options.get("costs_from_bytes"):  # by measured costs the first run may evict more, smaller tensors
+        if options.get("costs_from_bytes"):  # with measured costs the first run may evict smaller tensors
             self.assertGreater(evictions[-1], evictions[0])
 
 
 class Training(EvictionCase):
     def test_a_convolutional_network(self):
-        """With measured costs the budgets are larger, because eviction may thrash under smaller ones."""
+        """With measured costs the budgets are larger, because small budgets may lead to thrashing."""
         how = (conv_net, models.images, models.image_loss, models.sgd)
         self.expect_as_plain(*how, (0.9, 0.7))
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
@@ -108,7 +108,8 @@ class Training(EvictionCase):
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
 
     def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
-        """The stand-in orders all work, because no measurement waits for the device in the first steps."""
+        """With costs from bytes no measurement waits for the device in the first steps, so the stand-in may
+        reorder all work."""
         self.expect_as_plain(
             conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True
         )
@@ -117,7 +118,7 @@ class Training(EvictionCase):
         )
 
     def test_a_model_made_within(self):
-        """The parameters and statistics of the model can be evicted, too, until they are written to."""
+        """The model's parameters and statistics can be evicted, too, until an op writes to them."""
         alive = models.reset_peak()
         plain = train(models.resnet, models.images, models.image_loss, models.sgd)
         budget = alive + int(0.5 * (plain.peak - alive))
@@ -128,10 +129,10 @@ class Training(EvictionCase):
 
 
 class Operands(EvictionCase):
-    """Operands on other devices."""
+    """Operands that are on other devices."""
 
     def squeezed(self, chain, budget=4 << 20):
-        """Checks that the results of a chain of ops on a megabyte are the same with and without eviction."""
+        """Checks that a chain of ops on one megabyte has the same results with and without eviction."""
         x = torch.randn(1 << 18)
         alive = models.reset_peak()
         torch.manual_seed(3)
@@ -152,7 +153,7 @@ class Operands(EvictionCase):
         def chain(x):
             factor = torch.tensor(3.0, device="cpu")
             made = [x * 2.0 + 0.1, x * factor]
-            factor.fill_(7.0)  # earlier results keep the former factor
+            factor.fill_(7.0)  # earlier results were computed with the former factor
             for _ in range(6):
                 made.append(made[-1] * factor - 1)
             return [value.sum() for value in made]
@@ -183,7 +184,7 @@ class Operands(EvictionCase):
             self.assertEqual((x + 1).sum().item(), 2 << 10)
 
     def test_memory_of_the_device_does_not_count_on_the_host(self):
-        torch.ones(1 << 20).sum().item()  # the stand-in learns the shapes from the host's kernels
+        torch.ones(1 << 20).sum().item()  # the stand-in learns shapes by running the kernels of the host
         with rematlas.evict(torch.ops.rematlas.counted_bytes() + (1 << 20), device="cpu"):
             made = [torch.ones(1 << 20) for _ in range(4)]
             self.assertEqual(sum(value.sum().item() for value in made), 4 << 20)
@@ -212,7 +213,7 @@ class Operands(EvictionCase):
 
 
 class Streams(EvictionCase):
-    """Another stream than the one under eviction. On the stand-in, a race ends the process."""
+    """Work on a second stream while the first is under eviction. On the stand-in, a race ends the process."""
 
     def test_what_another_stream_reads_stays_until_it_has_read(self):
         x = torch.randn(1 << 18)
@@ -220,7 +221,7 @@ class Streams(EvictionCase):
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (6 << 20), costs_from_bytes=True):
             y = x * 2
-            made = [y + i for i in range(7)]  # y is gone by now
+            made = [y + i for i in range(7)]  # these evict y
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 z = y.clone()
@@ -233,7 +234,8 @@ class Streams(EvictionCase):
             z.record_stream(torch.cuda.current_stream())
 
     def test_memory_that_is_recorded_for_another_stream_is_not_used_before(self):
-        """record_stream works as in PyTorch: eviction's own pointer keeps the allocator of the memory."""
+        """`record_stream` works as in PyTorch: eviction leaves the memory with the allocator that it came
+        from."""
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (64 << 20), costs_from_bytes=True):
             for _ in range(4):
@@ -242,7 +244,7 @@ class Streams(EvictionCase):
                 batch.record_stream(side)
                 copies = []
 
-                def read(batch=batch):  # on a thread whose ops eviction does not see
+                def read(batch=batch):  # runs on a thread whose ops eviction does not see
                     with torch.cuda.stream(side):
                         copies.append(torch.mul(batch, 2))  # noqa: F821
 
@@ -251,7 +253,7 @@ class Streams(EvictionCase):
                 thread.join()
                 (copy,) = copies
                 del batch, read, thread, copies
-                torch.full((1 << 18,), 5.0)  # may not lie where the side stream still reads
+                torch.full((1 << 18,), 5.0)  # must not reuse memory that the side stream still reads
                 torch.cuda.current_stream().wait_stream(side)
                 self.assertEqual(copy.sum().item(), 6.0 * (1 << 18))
                 copy.record_stream(torch.cuda.current_stream())

@@ -1,7 +1,7 @@
-"""Trains a model on a device that has only a tenth of the memory of its plain step. The stand-in for a GPU
-enforces that.
+"""Trains a model on a device that has only a tenth of the memory of the model's plain step. The stand-in for
+a GPU enforces this limit.
 
-Each case is a process of its own; this process does not touch the device."""
+Each case is its own process; this process does not touch the device."""
 
 import unittest
 
@@ -55,12 +55,13 @@ TEXT = """
 """
 
 
-SEGMENT = 20 << 20  # bytes that the allocator takes at once; gaps within a segment are no tensors
+SEGMENT = 20 << 20  # bytes of one request of the allocator to the device
 
 
 class HostWeights(ProcessCase):
     def train_within_a_tenth(self, orders, **environment):
-        """Trains within a tenth of the memory. `orders`: the orders in which the stand-in does its work."""
+        """Trains within a tenth of the memory. `orders`: the orders in which the stand-in does its work, one
+        training each."""
         self.needs_the_stand_in()
         out, _ = self.run_process(
             TEXT

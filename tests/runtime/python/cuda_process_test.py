@@ -1,7 +1,7 @@
-"""A plan does nothing that the process which trains on a GPU would notice, and it respects the state of that
+"""A plan changes nothing that the training process would notice on a GPU, and it respects the state of that
 process.
 
-Each case is a process of its own, on the stand-in or on a GPU."""
+Each case is its own process, on the stand-in for a GPU or on a GPU."""
 
 import os
 import pathlib
@@ -12,7 +12,8 @@ import textwrap
 import traceback
 import unittest
 
-# All cases fork from this process after these imports, which take longer than most of the tests.
+# All cases fork from this process after these imports, because the imports take longer than most of the
+# tests.
 import torch  # noqa: F401
 
 import rematlas  # noqa: F401
@@ -65,7 +66,7 @@ class ProcessCase(unittest.TestCase):
         return told
 
     def run_new_process(self, text, status=0, **environment):
-        """Runs the text in a new process, for settings that libtorch reads when it is loaded."""
+        """Runs the text in a new process, for settings that libtorch reads only when it is loaded."""
         done = subprocess.run(
             [sys.executable, "-c", START + textwrap.dedent(text)],
             env={**os.environ, **environment},
@@ -81,7 +82,7 @@ class ProcessCase(unittest.TestCase):
 
 
 def run_and_exit(text, environment, out, err):
-    """Runs the text in a fork of this process, which has not touched the device, and ends the fork."""
+    """Runs the text in a fork of this process, which has not touched the device. Then ends the fork."""
     status = 1
     try:
         os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
@@ -96,8 +97,8 @@ def run_and_exit(text, environment, out, err):
 
 class Budgets(ProcessCase):
     def whole(self, where=""):
-        """Returns the allocated bytes before the first step without a plan, and at the peak of such a
-        step."""
+        """Returns two byte counts of a step without a plan: allocated before the first step, and at the
+        peak."""
         text = f"""
         {where}
         module = build()
@@ -146,7 +147,7 @@ class Budgets(ProcessCase):
 
 
 class Callers(ProcessCase):
-    """The caller's own work on the device beside the plan."""
+    """Work that the caller does on the device besides the plan."""
 
     def test_a_graph_that_the_caller_records(self):
         text = """

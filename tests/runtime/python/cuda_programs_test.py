@@ -1,4 +1,4 @@
-"""The command line with --device cuda on the example models, on a GPU or on the stand-in for a GPU."""
+"""The commands with --device cuda on the example models, on a GPU or on the stand-in for a GPU."""
 
 import json
 import os
@@ -50,7 +50,7 @@ class ProgramCase(unittest.TestCase):
         return json.loads(done.stdout)
 
     def planned(self, path, inputs, budget):
-        """Captures and solves. Returns the answer of `capture`."""
+        """Captures a model and solves. Returns the answer of `capture`."""
         captured = self.expect(
             "capture",
             path,
@@ -64,10 +64,10 @@ class ProgramCase(unittest.TestCase):
         return captured
 
     def plan_within(self, budget):
-        """Returns the overhead of the plan."""
+        """Plans within the budget. Returns the overhead of the plan."""
         solve = ("solve", "g.graph.json", "--time-limit", "3s", "-o", "g.schedule.json", "--budget")
         solved = self.call(*solve, budget)
-        if solved.returncode == 1:  # no schedule keeps the budget; the smallest one found is taken instead
+        if solved.returncode == 1:  # no schedule keeps the budget; plan for the smallest bytes found
             self.expect(*solve, json.loads(solved.stdout)["smallest_found_bytes"])
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
         return json.loads((self.folder / "g.schedule.json").read_text())["predicted"]["overhead"]
@@ -88,13 +88,14 @@ class Examples(ProgramCase):
             with self.subTest(name):
                 inputs = json.loads((MODELS / f"{name}.json").read_text())["inputs"]
                 captured = self.planned(MODELS / f"{name}.pt", inputs, "100%")
-                # Most of the peak is the workspace of the libraries, which is resident.
+                # Most of the peak is the workspace of the device's libraries, which counts as resident.
                 budget = captured["peak_bytes"] - (captured["peak_bytes"] - captured["resident_bytes"]) // 5
                 overheads.append(self.plan_within(budget))
                 ran = self.expect_verified(MODELS / f"{name}.pt")
                 self.assertLessEqual(ran["allocated_peak_bytes"], ran["reserved_peak_bytes"])
                 self.assertLess(ran["reserved_peak_bytes"], ran["device_bytes"])
-                # Beside the step the original holds what it copies its inputs and gradients from.
+                # Besides the step, the original run holds the tensors from which it copies its inputs and
+                # gradients.
                 self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01 + (32 << 10))
                 self.assertGreater(ran["arena_bytes"], 0)
                 self.assertEqual(ran["system_allocations_per_step"], 0)
@@ -125,18 +126,18 @@ class Examples(ProgramCase):
 
 
 class Homes(ProgramCase):
-    """Weights and states of the optimizer live on the host. They pass through the device, or are updated on
-    the host."""
+    """Weights and optimizer states that live on the host. A step copies them to the device, or updates them
+    on the host."""
 
-    ORDERS = ("eager", "lazy", "seeded:7")  # orders of the stand-in's work; a GPU has its own order
+    ORDERS = ("eager", "lazy", "seeded:7")  # the stand-in's orders of its work; a GPU has its own order
     LINKS = ("--offload", "all", "--device-profile", "pcie4")
 
     def planned_gpt(self, layers, budget, *flags, host_time=None):
-        """Plans a GPT with AdamW, each of whose larger matrices is worth a copy. Returns the answers of
+        """Plans a GPT with AdamW. Each of its larger matrices is worth a copy. Returns the answers of
         `capture` and `solve`.
 
-        With `host_time`, an update on the host takes that multiple of its time on the device, whatever this
-        machine has measured. These times decide where updates run.
+        With `host_time`, an update takes that multiple of its device time on the host, whatever was measured.
+        These times decide where the updates run.
         """
         torch.manual_seed(0)
         gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
@@ -171,7 +172,7 @@ class Homes(ProgramCase):
         return captured, solved
 
     def set_costs(self, host_time):
-        """Sets the time of each op to a millisecond."""
+        """Sets the time of each op to a millisecond, and its time on the host to `host_time` milliseconds."""
         path = self.folder / "g.graph.json"
         graph = json.loads(path.read_text())
         for op in graph["ops"]:
@@ -189,7 +190,7 @@ class Homes(ProgramCase):
     def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
         with unittest.mock.patch.dict(
             os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"
-        ):  # memory that libraries hold stays on the device
+        ):  # less workspace of libraries, which stays on the device
             captured, _ = self.planned_gpt(6, "10%")
             for order in self.ORDERS:
                 with self.subTest(order):
@@ -234,7 +235,8 @@ class Pooled(nn.Module):
 
 
 class HostNoise(nn.Module):
-    """Random numbers of the host, and a host tensor that is written to in place, in a step on a device."""
+    """A model that draws random numbers on the host and writes to a host tensor in place, within a step on a
+    device."""
 
     def __init__(self):
         super().__init__()
@@ -248,7 +250,8 @@ class HostNoise(nn.Module):
 
 
 class Strided(nn.Module):
-    """Pooling of a tensor that is not dense. Its backward copies the tensor first, and so reads it."""
+    """A model that pools a tensor that is not dense. The backward reads this tensor, because it makes a dense
+    copy first."""
 
     def __init__(self):
         super().__init__()
@@ -306,7 +309,7 @@ class Kernels(ProgramCase):
     "simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU"
 )
 class OutOfMemory(ProgramCase):
-    """In whatever stage the memory runs out, the error has one line."""
+    """In whatever stage the memory runs out, the error message has one line."""
 
     MIB = 1 << 20
 

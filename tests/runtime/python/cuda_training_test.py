@@ -1,5 +1,5 @@
-"""Training by plans on a GPU, or on the stand-in for a GPU, is plain training bit by bit and keeps the
-budget, whatever the order in which the device does its work."""
+"""Training by plans on a GPU, or on the stand-in for a GPU, gives the bits of plain training and keeps the
+budget, in whatever order the device does its work."""
 
 import unittest
 
@@ -27,7 +27,7 @@ def two_forwards(module, batches, loss_of, step):
 
 
 def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1):
-    """Trains. Returns the losses, and the peak bytes of each forward with its backward."""
+    """Trains for `STEPS` steps. Returns the losses, and the peak bytes of each forward with its backward."""
     torch.manual_seed(1)
     losses, peaks = [], []
     for step in range(STEPS):
@@ -47,7 +47,8 @@ def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1
 
 class TrainingCase(unittest.TestCase):
     def expect_as_plain(self, build, batches, loss_of, optimizer, share, more=0, arena=None, frames=1, **how):
-        """Checks training under a budget that is a share of plain training's peak plus `more` bytes."""
+        """Compares training under a budget with plain training. The budget: a share of the plain peak, plus
+        `more` bytes."""
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
         random, numbers = (
@@ -79,9 +80,9 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The loss frees the outputs, which are large here, and the plan does not keep them either. For the
+        """The plan must not keep the outputs longer than the loss, which frees them; they are large here. For
         tensors of the loss, libtorch may hand out larger blocks than in the plain step; a plan leaves room
-        for these."""
+        for these blocks."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):

@@ -1,5 +1,5 @@
-"""Models whose kernels are not libtorch's: ops of torch.library are planned as other ops are, and so are
-kernels of Triton that Python launches past all ops.
+"""Models with kernels that are not libtorch's are planned: ops of torch.library, and Triton kernels that
+Python launches without any op.
 
     python -m unittest custom_kernels_test
 """
@@ -10,7 +10,7 @@ import os
 import unittest
 import warnings
 
-os.environ["TRITON_INTERPRET"] = "1"  # before anything imports Triton
+os.environ["TRITON_INTERPRET"] = "1"  # must be set before anything imports Triton
 
 import torch
 from torch import nn
@@ -59,7 +59,7 @@ class Halves(torch.autograd.Function):
 
 
 class Model(nn.Module):
-    """`between(a, b)` stands between the layers of each block."""
+    """A model of blocks. Each block calls `between(a, b)` between its two layers."""
 
     def __init__(self, between):
         super().__init__()
@@ -76,7 +76,7 @@ class Model(nn.Module):
 
 class Case(unittest.TestCase):
     def train(self, between, budget=None, steps=STEPS, **options):
-        """Returns digests of each step. With a budget, it is applied to `self.model`."""
+        """Returns digests of each step. If a budget is given, it is applied to `self.model`."""
         torch.manual_seed(0)
         self.model = Model(between)
         if budget is not None:
@@ -94,7 +94,7 @@ class Case(unittest.TestCase):
         return found
 
     def expect_planned(self, between, op, count):
-        """`count` of the step's ops are called `op`."""
+        """Checks that training is planned, and that `count` ops of the step are named `op`."""
         plain = self.train(between)
         with warnings.catch_warnings():
             warnings.simplefilter("error", rematlas.RefusedWarning)
@@ -142,7 +142,7 @@ class KernelsOfTriton(Case):
         self.expect_planned(gate, "rematlas_tests::gate_backward", 3)
 
     def test_launches_past_all_ops(self):
-        """Each of the three forward kernels and three backward kernels is an op."""
+        """Each launch of the three forward kernels and three backward kernels is recorded as an op."""
         self.expect_planned(self.kernels.RawGate.apply, "rematlas::unseen", 6)
 
     def test_a_launch_that_can_be_no_op(self):
@@ -158,7 +158,7 @@ class KernelsOfTriton(Case):
         self.expect_refused(self.kernels.GateInPlace.apply, "gate_forward .* with two tensors in one memory")
 
     def test_no_kernel_runs_on_shapes(self):
-        """The budget is smaller than the step, so that the step is recorded from shapes before it has run."""
+        """The budget is smaller than the step, so the first attempt is to record the step from shapes."""
         apply = self.kernels.RawGate.apply
         plain = self.train(apply, steps=2)
         with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING") as logs:

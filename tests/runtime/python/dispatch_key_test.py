@@ -1,12 +1,12 @@
-"""Another library may use the dispatch key on which we see ops. Each of the two libraries handles its own
-ops."""
+"""Another library may use the dispatch key with which Rematlas sees ops. Each of the two libraries then
+handles its own ops."""
 
 import os
 import subprocess
 import sys
 import unittest
 
-# Registers a fallback on the key before the package is there, and an op of its own afterwards.
+# This program registers a fallback on the key before Rematlas is loaded, and its own op afterwards.
 PROGRAM = """
 import hashlib, sys
 import torch

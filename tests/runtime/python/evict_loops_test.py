@@ -1,5 +1,5 @@
-"""Training loops of many kinds under online eviction: tensors that are kept, copied, saved and looked at
-beside the steps, work past all operators, and steps that are given up."""
+"""Training loops of many kinds under online eviction: tensors that are kept, copied, saved or read outside
+the steps, writes that no op shows, and steps that are given up."""
 
 import copy
 import gc
@@ -51,7 +51,7 @@ def with_workers(course, number):
 
 
 def with_average(course, number):
-    """Keeps averaged weights, and copies of the whole model."""
+    """Keeps averaged weights and copies of the whole model."""
     if number == 0:
         course.average = torch.optim.swa_utils.AveragedModel(
             course.module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
@@ -114,7 +114,7 @@ def packing(course, number):
 
 
 def interrupted(course, number):
-    """Runs half of a backward, and then the whole step again."""
+    """Runs half of a backward, which then fails, and after that the whole step again."""
 
     def fails(gradient):
         raise ValueError("of the program")
@@ -178,8 +178,8 @@ def lazily(course, number):
 
 
 class Gated(nn.Module):
-    """A GRU and an LSTM with flat weights, sparse gradients of an embedding, tied weights, running
-    statistics, complex numbers."""
+    """A model with a GRU and an LSTM with flat weights, sparse embedding gradients, tied weights, running
+    statistics and complex numbers."""
 
     def __init__(self):
         super().__init__()
@@ -225,7 +225,7 @@ def sparse():
 
 
 class Drawn(nn.Module):
-    """Random numbers from a generator of its own."""
+    """A model that draws random numbers from its own generator."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,6 @@
-"""Courses for the tests of online eviction: small models of many kinds, and models whose course changes from
-step to step. Each function builds a course; the weights come from the present state of the generator."""
+"""Courses of training for the tests of online eviction: small models of many kinds, and models whose ops
+differ from step to step. Each function builds a course; the weights are drawn from the generator's present
+state."""
 
 import functools
 import sys
@@ -42,7 +43,7 @@ DYNAMIC = {}
 
 
 def course(fits: float, table=MODELS):
-    """Registers a course. `fits`: the share of the bytes that can be evicted at which all steps fit; under
+    """Registers a course. `fits`: a share of the evictable bytes; with this share all steps must fit, with
     smaller shares steps may fail."""
 
     def register(build):
@@ -74,7 +75,7 @@ def unet():
 
 @course(0.7)
 def tied_lstm():
-    """The state goes from step to step; the weights of the embedding are those of the output."""
+    """The LSTM's state is carried from step to step; the embedding and the output share their weights."""
     module = whole_models.LanguageModel(32, 64, 2)
     states = {0: (torch.zeros(2, 8, 32), torch.zeros(2, 8, 32))}
 
@@ -104,7 +105,7 @@ def mixture_of_experts():
 
 @course(0.7)
 def fourier_operator():
-    """Complex weights; slices of a spectrum are written."""
+    """A model with complex weights, which writes to slices of a spectrum."""
     return Course(
         whole_models.FourierOperator(3, 8, 4, 16), lambda m, n: m(data(n, 8, 1, 16, 16)).square().mean()
     )
@@ -157,12 +158,13 @@ class Checkpointed(nn.Module):
 
 @course(0.7)
 def checkpointed():
-    """Within and without reentering autograd; batch norm and dropout inside."""
+    """Checkpoints with and without reentrant autograd; batch norm and dropout are inside."""
     return predicting(Checkpointed(), 64, 16, 16)
 
 
 class Scattered(nn.Module):
-    """Spectral norm, an attention layer, index_put through views, and chains of writes in place."""
+    """A model with spectral norm, an attention layer, index_put through views, and chains of in-place
+    writes."""
 
     def __init__(self):
         super().__init__()
@@ -239,7 +241,7 @@ dynamic = functools.partial(course, table=DYNAMIC)
 
 
 class TreeLstm(nn.Module):
-    """Tai et al., 2015, binary, on trees that are drawn anew for each step."""
+    """A binary tree LSTM (Tai et al., 2015), on trees that are drawn anew for each step."""
 
     def __init__(self, width: int = 48):
         super().__init__()
@@ -273,7 +275,7 @@ def tree_lstm():
 
 
 class UntilSmall(nn.Module):
-    """The number of times that the layer is applied depends on its results. Dropout comes in between."""
+    """The number of applications of the layer depends on its results. Dropout follows each application."""
 
     def __init__(self):
         super().__init__()
@@ -338,7 +340,7 @@ def variable_lengths():
 
 
 class Routed(nn.Module):
-    """Each token goes to the expert with the highest score, so the number of tokens of an expert depends on
+    """Each token goes to the expert with the highest score, so the number of tokens of each expert depends on
     the data."""
 
     def __init__(self):

@@ -31,11 +31,11 @@ SHARES = (0.9, 0.7, 0.5, 0.4, 0.3)
 
 
 class Models(unittest.TestCase):
-    """Models of many kinds."""
+    """Training of models of many kinds."""
 
 
 class Dynamic(unittest.TestCase):
-    """Models whose course changes from step to step."""
+    """Training of models whose ops differ from step to step."""
 
 
 def method_of(build, fits, steps):
@@ -207,7 +207,8 @@ class Training(unittest.TestCase):
 
 
 class Looks(unittest.TestCase):
-    """Tensors that the program holds have their values, whatever was evicted in between."""
+    """Tensors that the program holds have the right values when it reads them, whatever was evicted
+    before."""
 
     def setUp(self):
         torch.manual_seed(0)
@@ -215,7 +216,7 @@ class Looks(unittest.TestCase):
         self.x = data(1, 256, 64)
 
     def kept(self):
-        """Activations of the first layers, in eager execution."""
+        """Returns activations of the first layers, computed in eager execution."""
         torch.manual_seed(3)
         found, x = [], self.x
         for layer in self.module.layers:
@@ -224,7 +225,7 @@ class Looks(unittest.TestCase):
         return found
 
     def press(self):
-        """Takes so much memory that everything is evicted that can be evicted."""
+        """Takes so much memory that every evictable tensor is evicted."""
         some = [torch.ones(1, 1 << 16) for _ in range(8)]
         return sum(one.sum().item() for one in some)
 
@@ -282,8 +283,8 @@ class Looks(unittest.TestCase):
         found[-1].sum().backward()
 
     def step(self, module, x, change):
-        """Runs a step in which `change` writes past all operators. Returns its loss as a number, and its
-        gradients."""
+        """Runs a step in which `change` writes to memory without any op. Returns the loss as a number, and
+        the gradients."""
         module.zero_grad()
         torch.manual_seed(3)
         doubled = x * 2
@@ -350,7 +351,7 @@ class Looks(unittest.TestCase):
 
         expected = train()
         gc.collect()
-        # All would be 40 times that
+        # All activations would take 40 times these bytes.
         with rematlas.evict(self.module, ops.counted_bytes() + 5 * self.x.nbytes, **SAME):
             self.assertEqual(train(), expected)
 
@@ -461,7 +462,7 @@ class Loops(unittest.TestCase):
         self.assertEqual(
             before, digest(torch.cat([p.detach().flatten() for p in course.module.parameters()]))
         )
-        with rematlas.evict(1 << 40):  # and another context can begin
+        with rematlas.evict(1 << 40):  # another context of eviction can begin
             train_one(course, 1)
 
     def test_too_small_a_budget_is_told_and_training_goes_on_under_a_larger_one(self):
@@ -499,12 +500,13 @@ class Loops(unittest.TestCase):
         self.assertEqual({*found, *ours}, {expected})
 
     def test_an_op_that_waits_for_the_interpreter_holds_up_no_other_thread(self):
-        """`T` calls an op with the interpreter lock held, and waits until the other thread's op is done."""
+        """`T` calls an op while Python holds the interpreter lock, and waits until the other thread's op is
+        done."""
         entered, made = threading.Event(), []
 
         def slow(x: torch.Tensor) -> torch.Tensor:
             entered.set()
-            time.sleep(0.1)  # gives up the interpreter lock, and takes it again
+            time.sleep(0.1)  # gives up the interpreter lock and takes it again
             return x + 1
 
         torch.library.define("rematlas_test::slow", "(Tensor x) -> Tensor")
@@ -573,7 +575,7 @@ class Loops(unittest.TestCase):
                     resident.append(
                         int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
                     )
-        # In each step
+        # The bound holds for each step.
         self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)
         self.assertEqual(set(known[1:]), {known[1]})
         self.assertLess(resident[-1] - resident[4], 1 << 20)

@@ -1,4 +1,4 @@
-"""Each trap of training loops (traps.py) under online eviction trains as plain training does, bit by bit and
+"""Under online eviction, each trap of training loops (traps.py) trains as plain training does, bit by bit and
 within the budget.
 
     python -m unittest evict_traps_test.Loops.test_early_exit
@@ -10,7 +10,7 @@ import unittest
 import warnings
 
 import torch
-import torch._dynamo  # the first optimizer would import it later
+import torch._dynamo  # otherwise the first optimizer would import it later
 
 import rematlas
 import traps
@@ -18,7 +18,7 @@ from evicted import MESSAGE, SAME, THRASHES
 from rematlas.library import ops
 
 torch.set_num_threads(1)
-gc.freeze()  # so that collections do not look at all objects of PyTorch each time
+gc.freeze()  # so that later collections do not visit PyTorch's objects each time
 atexit.register(gc.unfreeze)
 
 SHARES = (0.6, 0.75, 0.9, 1.0)  # shares of the peak of plain training
@@ -26,7 +26,8 @@ SHARES = (0.6, 0.75, 0.9, 1.0)  # shares of the peak of plain training
 
 class TrapCase(unittest.TestCase):
     def expect_same(self, build) -> None:
-        """Checks the training under the smallest budget that is not refused as too small."""
+        """Compares plain training with training under the smallest budget that is not refused as too
+        small."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trap = build()

@@ -1,5 +1,5 @@
-"""Optimizers under online eviction: their states stay from the first step on, and their temporaries are
-evicted tensor by tensor."""
+"""Optimizers under online eviction: their states are kept from the first step on, and their temporaries are
+evicted one by one."""
 
 import unittest
 
@@ -53,10 +53,10 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """Half of the bytes that can be evicted are less than the gradients and one list of a foreach step's
-        temporaries."""
+        """Half of the evictable bytes are fewer than the gradients plus one list of temporaries of a foreach
+        step."""
         for name, optimizer in OPTIMIZERS.items():
-            # In Adadelta two such lists stay, because the tensors that they were made from are overwritten
+            # Adadelta keeps two such lists, because the tensors that they were made from are overwritten
             # before the lists are read.
             fits = 0.9 if name == "adadelta_foreach" else 0.5
             with self.subTest(optimizer=name):
@@ -64,7 +64,7 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[2].evictions, 0)
 
     def test_what_an_optimizer_keeps_is_never_made_again(self):
-        """This holds from the end of the optimizer's first step on, whatever else needs memory."""
+        """After the optimizer's first step its states are never recomputed, whatever else needs memory."""
         for name in ("adamw_foreach", "adam", "sgd"):
             with self.subTest(optimizer=name):
                 course = layers(OPTIMIZERS[name], 64)

@@ -1,4 +1,5 @@
-"""Courses of training. They run with and without online eviction, and are compared bit by bit."""
+"""Courses of training for tests: each runs with and without online eviction, and the results are compared bit
+by bit."""
 
 import contextlib
 import dataclasses
@@ -18,7 +19,7 @@ THRASHES = re.compile(r"rematlas: eviction thrashes at \S")
 MESSAGE = re.compile(
     r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing"
 )
-# Costs follow from bytes, so that each run of a test evicts the same tensors.
+# Costs are computed from bytes, so that each run of a test evicts the same tensors.
 SAME = dict(costs_from_bytes=True)
 
 
@@ -34,21 +35,21 @@ def train_one(course: "Course", number: int) -> torch.Tensor:
 
 @dataclasses.dataclass
 class Course:
-    """A course of training: a module, the loss of a step, and its update."""
+    """A course of training: a module, the loss of each step, and the optimizer that updates the module."""
 
     module: nn.Module
     loss: Callable[[nn.Module, int], torch.Tensor]
     optimizer: Callable = sgd
-    step: Callable[["Course", int], torch.Tensor] = train_one  # forward and backward; returns the loss
+    step: Callable[["Course", int], torch.Tensor] = train_one  # runs forward and backward; returns the loss
     update: Callable[[torch.optim.Optimizer, nn.Module], None] = lambda optimizer, module: optimizer.step()
-    keeps_gradients: bool = False  # zero_grad(set_to_none=False)
+    keeps_gradients: bool = False  # gradients are zeroed, not set to None
 
     def __post_init__(self):
         self.module.train()
         self.trained = self.optimizer([p for p in self.module.parameters() if p.requires_grad])
 
     def run(self, number: int) -> dict:
-        """Runs a step. Returns digests of all tensors that exist afterwards."""
+        """Runs a step. Returns digests of all tensors that exist after the step."""
         self.trained.zero_grad(set_to_none=not self.keeps_gradients)
         loss = self.step(self, number)
         found = {"loss": digest(loss)}
@@ -67,7 +68,7 @@ class Course:
         return found | {"generator": digest(torch.get_rng_state())}
 
     def snapshot(self) -> tuple:
-        """Returns a copy of the state that a step may change, outside of counted memory."""
+        """Returns a copy of all state that a step may change. The copy is not in counted memory."""
         kept = [(value, value.detach().numpy().copy()) for value in self.lasting()]
         return kept, {p: dict(state) for p, state in self.trained.state.items()}, torch.get_rng_state()
 
@@ -92,7 +93,7 @@ class Course:
 @dataclasses.dataclass
 class Eager:
     records: list[dict]
-    lasting: int  # bytes that live between steps, without what lived before the course
+    lasting: int  # bytes that live between steps, without the bytes from before the course
     peak: int
 
 
@@ -122,16 +123,16 @@ class Evicted:
     records: list[dict]
     budget: int
     peak: int
-    # The message of a step for which the budget was too small; the step ran again outside of the context
+    # The error message if the budget was too small for a step; this step was run again without eviction.
     failed: str | None = None
     evictions: int = 0
     reruns: int = 0
 
 
 def evicting(build: Callable[[], Course], eager: Eager, share: float, **options) -> Evicted:
-    """Runs the same steps within that share of the bytes that can be evicted. If all steps fit, the course
-    ends within the context. Otherwise the first step that does not fit, and the steps after it, run
-    outside."""
+    """Runs the same steps within `share` of the evictable bytes. If all steps fit, the course ends within the
+    context of eviction. Otherwise the first step that does not fit, and all later steps, run without
+    eviction."""
     gc.collect()
     before = ops.counted_bytes()
     torch.manual_seed(1)
@@ -141,7 +142,8 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
     found = Evicted([], budget, 0)
     ops.reset_counted_peak()
     saved = course.snapshot()
-    # Closing the context makes all evicted tensors again, even beyond the budget. It is not measured.
+    # When the context is closed, all evicted tensors are recomputed, even beyond the budget. That memory is
+    # not measured.
     context = rematlas.evict(course.module, budget, **(SAME | options))
     with context:
         try:
@@ -164,7 +166,7 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
 
 @contextlib.contextmanager
 def unlimited(model=None, **options):
-    """A context of eviction that never has to evict."""
+    """A context of eviction whose budget is so large that nothing is evicted."""
     with rematlas.evict(model, 1 << 40, **options) as context:
         yield context
 
@@ -178,8 +180,8 @@ def expect_as_eager(
     eager: Eager | None = None,
     **options,
 ):
-    """Checks that the course under eviction is the eager one. `fits`: the least share at which no step may
-    fail."""
+    """Checks that the course has the results of eager training under each share of memory. `fits`: with this
+    share or a larger one no step may fail."""
     eager = eager or eagerly(build, steps)
     found = []
     for share in shares:

@@ -1,5 +1,5 @@
-"""Every plan passes the same checks before it runs a step, whichever way it was made, and is compared with
-the original if a step leaves room for both."""
+"""Every plan passes the same checks before it runs a step, in whichever way it was made. It is compared with
+the original if the budget leaves room for both."""
 
 import gc
 import itertools
@@ -19,7 +19,8 @@ WIDTH, ROWS, WORDS = 64, 128, 200
 
 
 class Tied(nn.Module):
-    """A model whose embedding is also its head. With `three`, the embedding is used a third time."""
+    """A model whose head uses the weight of its embedding. With `three`, the embedding is used a third
+    time."""
 
     def __init__(self, three=False):
         super().__init__()
@@ -138,7 +139,7 @@ def penalty_before(module):
 
 
 def train(module, loss_of, steps=STEPS, done=lambda: None):
-    """Trains. Returns losses and gradients of each step, and the peaks."""
+    """Trains for `steps` steps. Returns losses and gradients of each step, and the peaks."""
     record, peaks = [], []
     optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
     for step in range(steps):
@@ -166,7 +167,8 @@ class GateCase(unittest.TestCase):
             self.assertTrue(all(map(torch.equal, gradients, others)), f"step {step}, {told}")
 
     def check(self, build, loss_of, share):
-        """Trains plainly, and under a budget of this share of a plain step's peak. Returns the status."""
+        """Trains without a plan, and then under a budget that is `share` of a plain step's peak. Returns the
+        status."""
 
         def built():
             torch.manual_seed(0)
@@ -190,7 +192,8 @@ class GateCase(unittest.TestCase):
 
 
 class SharedSums(GateCase):
-    """Gradients of several forwards would be summed in another order than without a plan."""
+    """Models for which a plan of several forwards would sum gradients in another order than plain
+    training."""
 
     def check_at_all_budgets(self, build, loss_of):
         for share in (0.9, 0.6, 0.4):
@@ -238,8 +241,7 @@ class SharedSums(GateCase):
 
 class Effects(GateCase):
     def test_of_steps_that_do_not_fit(self):
-        """A plan runs already the first step. Counters and logs are those of plain training from this step
-        on."""
+        """A plan runs from the first step on. Even so, counters and logs are those of plain training."""
 
         class Counts(SharedNorm):
             def __init__(self):
@@ -266,10 +268,11 @@ class Effects(GateCase):
 
 
 class KeptStates(GateCase):
-    """At times the attribute that a forward leaves for the next one holds no tensor."""
+    """A forward leaves a tensor in an attribute for the next forward. In some steps the attribute holds no
+    tensor."""
 
     def trained(self, build, change, budget):
-        """Returns losses and gradients, and the status."""
+        """Returns losses and gradients of the training, and the status."""
         torch.manual_seed(0)
         module = build()
         if budget is not None:
@@ -280,7 +283,7 @@ class KeptStates(GateCase):
             if next(steps) % 5 == 0:
                 change(module)
             if budget is not None:
-                rematlas.status(module).wait()  # takes a plan while the state is gone
+                rematlas.status(module).wait()  # a plan is taken while the attribute has no tensor
 
         record, _ = train(module, lambda module: module(rows()).square().mean(), 24, done)
         return record, budget and rematlas.status(module)
@@ -341,7 +344,7 @@ class KindsOfCalls(GateCase):
         self.assertEqual(rematlas.status(module).state, "refused")
 
     def reason_of_many(self, budget, call):
-        """Returns the message about a module each of whose calls is of another kind."""
+        """Returns the warning about a module whose calls are all of different kinds."""
 
         class Structured(SharedNorm):
             def forward(self, batch, scale=1.0, name=""):
@@ -380,7 +383,7 @@ class KindsOfCalls(GateCase):
 
 class Budgets(GateCase):
     def test_of_a_module_that_is_refused(self):
-        """Online eviction keeps the budget, and the warning says so."""
+        """Online eviction keeps the budget of the refused module, and the warning says so."""
 
         class WarmsUp(SharedNorm):
             calls = 0
@@ -406,10 +409,11 @@ class Budgets(GateCase):
 
 
 class LossesOutside(unittest.TestCase):
-    """The module is small, and the caller's loss takes more than the module's step."""
+    """The caller's loss takes more memory than the step of the small module."""
 
     def peaks(self, budget):
-        """Returns the peak of each step, and the status of the module; None without a budget."""
+        """Returns the peak of each step, and the status of the module; the status is None without a
+        budget."""
         torch.manual_seed(0)
         model = nn.Linear(16, 64)
         head = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 256), nn.GELU())
@@ -440,7 +444,8 @@ class LossesOutside(unittest.TestCase):
 
 
 class GradientsThatLieOtherwise(unittest.TestCase):
-    """Shapes assume a gradient with the layout of its output, but the loss gives an expanded number."""
+    """Gradients with another layout than planned: shapes assume the layout of the output, but the loss passes
+    an expanded number."""
 
     def trained(self, budget):
         torch.manual_seed(0)
@@ -472,8 +477,8 @@ class GradientsThatLieOtherwise(unittest.TestCase):
 
 class UsedOutputs(unittest.TestCase):
     def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
-        """One output is a single number, as a loss is, but the loss depends on the other outputs, too. As far
-        as shapes tell, the first step fits."""
+        """One output is a single number, like a loss, but the real loss depends on the other outputs, too.
+        Judged from shapes alone, the first step fits."""
 
         class Ranks(nn.Module):
             def __init__(self):
@@ -518,7 +523,8 @@ class Comparisons(GateCase):
         return module(rows(4 * ROWS)).square().mean()
 
     def planned_from_shapes(self):
-        """Returns a planned module whose plain step does not fit beside the tensors that are alive now."""
+        """Returns a planned module whose plain step would exceed the budget, given the tensors that are alive
+        now."""
         gc.collect()
         alive = models.reset_peak()
         _, peaks = train(SharedNorm(), self.mean_square, steps=1)
@@ -557,8 +563,8 @@ class Comparisons(GateCase):
 
 
 class SharedCasts(unittest.TestCase):
-    """A planned forward does not read casts that others have made in its region of autocast. A backward
-    through both is an error, because the gradients would be summed in another order."""
+    """A planned forward does not read casts of weights that other forwards have made in its autocast region.
+    A backward through both forwards is an error, because it would sum the gradients in another order."""
 
     def planned(self):
         torch.manual_seed(0)

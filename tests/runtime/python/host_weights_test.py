@@ -1,5 +1,5 @@
-"""Training with parameters, states and gradients on the host is that of the same fused optimizer without
-limits."""
+"""Training with parameters, states and gradients on the host gives the results of the same fused optimizer
+without a budget."""
 
 import copy
 import gc
@@ -16,7 +16,7 @@ LINKS = {"offload": "all", "links": "pcie4"}
 
 
 class Tied(nn.Module):
-    """A GPT whose head is its embedding."""
+    """A GPT whose head uses the weight of its embedding."""
 
     def __init__(self, width=96, depth=8, words=300):
         super().__init__()
@@ -44,7 +44,8 @@ def texts(number):
 
 
 class Loop:
-    """An ordinary training loop. With `ours`, `apply` hears of the operations before a step."""
+    """An ordinary training loop. If options `ours` are given, it calls `apply` with them, and tells `apply`
+    how gradients are accumulated and clipped."""
 
     def __init__(self, optimizer=OPTIMIZERS["adamw"], micro=1, clip=None, **ours):
         self.module = build()
@@ -62,7 +63,7 @@ class Loop:
         self.losses, self.norms = [], []
 
     def lasting_bytes(self):
-        """Returns the bytes of parameters and states, without counters of steps."""
+        """Returns the bytes of parameters and states. Step counters do not count."""
         states = [value for state in self.optimizer.state.values() for value in state.values()]
         kept = [value for value in states if isinstance(value, torch.Tensor) and value.dim() > 0]
         return sum(value.nbytes for value in [*self.module.parameters(), *kept])
@@ -101,7 +102,7 @@ def step_bytes():
 
 
 def within(share):
-    """Returns a budget: the bytes that are alive now, and that share of the step's bytes."""
+    """Returns a budget: the bytes that are alive now, plus `share` of the step's bytes."""
     gc.collect()
     return ops.counted_bytes() + int(share * step_bytes())
 
@@ -112,7 +113,7 @@ class HostWeights(UpdatesCase):
         self.assertEqual(plain.norms, ours.norms)
 
     def check(self, share, **how):
-        """Trains within that share of the parameters, gradients and states."""
+        """Trains within `share` of the bytes of parameters, gradients and states."""
         plain = Loop(**how).run()
         budget = within(share)
         ours = Loop(**how, budget=budget)
@@ -122,7 +123,7 @@ class HostWeights(UpdatesCase):
         self.expect_same(plain, ours)
         status = rematlas.status(ours.module)
         self.assertEqual((status.updates, status.updated, status.original), ("during backward", STEPS, 0))
-        # Lasting tensors that do not fit in the budget must be on the host.
+        # Tensors that live between steps and do not fit in the budget must be on the host.
         self.assertGreaterEqual(status.plans[0].host_peak_bytes, plain.lasting_bytes() - share * step_bytes())
         return ours
 
@@ -220,8 +221,8 @@ class SeenFromOutside(HostWeights):
             more.module(text[:, :-1].contiguous())
 
     def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
-        """After a forward that fails, a graph that is kept, several forwards at a time, or a closure, the
-        original runs, and the next step is planned as usual."""
+        """After a forward that fails, a backward with `retain_graph`, several open forwards, or a closure,
+        the original runs this step, and the next step is planned as usual."""
 
         def failing(loop):
             with self.assertRaises(IndexError):

@@ -1,5 +1,5 @@
-"""Budgets under torch.compile for models that are not only blocks of one size: image models, sizes that
-change from call to call, checkpoints within the model."""
+"""Budgets under torch.compile for models with more than equal blocks: image models, sizes that differ from
+call to call, checkpoints within the model."""
 
 import json
 import re
@@ -19,8 +19,8 @@ WIDTH = inductor_test.WIDTH
 
 
 class Images(nn.Module):
-    """A model in which inductor lays out the tensors that convolutions read and save with the channels
-    last."""
+    """A model of convolutions. Inductor uses the channels-last layout for the tensors that they read and
+    save."""
 
     def __init__(self):
         super().__init__()
@@ -49,7 +49,7 @@ def images():
 
 
 def trained(compiled, module, x):
-    """Trains a step. Returns the gradients as numpy arrays, and the peak bytes."""
+    """Trains one step. Returns the gradients as numpy arrays, and the peak bytes."""
     ops.reset_counted_peak()
     compiled(x).backward()
     peak = ops.counted_peak_bytes()
@@ -97,7 +97,7 @@ class Weights(inductor_test.Case):
 
 
 class HeldByTheCaller(inductor_test.Case):
-    """The caller holds more than when the step was compiled; a budget in bytes is kept all the same."""
+    """After the compilation the caller holds more memory; a budget in bytes is still kept."""
 
     def peaks(self, compiled, end_step, count=4) -> list[int]:
         found = []
@@ -286,7 +286,7 @@ class Pointwise(nn.Module):
 
 
 class LossesOutside(inductor_test.Case):
-    """Memory of eager code between forward and backward counts for graphs of all sizes, also for graphs that
+    """The bytes of eager code between forward and backward count in graphs of all sizes, also in graphs that
     torch takes from its cache."""
 
     def peaks(self, budget, rows, **options):

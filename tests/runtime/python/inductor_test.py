@@ -1,4 +1,4 @@
-"""A budget in bytes under torch.compile (rematlas.compile): the counted tensors keep the budget, and the
+"""A budget in bytes under torch.compile (rematlas.compile): the counted bytes stay within the budget, and the
 gradients are those of the plainly compiled step."""
 
 import os
@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # the largest relative difference of gradients
+TOLERANCE = 1e-6  # largest relative difference of gradients
 
 
 class Block(nn.Module):
@@ -47,7 +47,7 @@ class Model(nn.Module):
 
 
 class InParts(Model):
-    """A model that dynamo cuts into several graphs. The graph of a block runs once for each block."""
+    """A model that dynamo splits into several graphs. One graph, of a block, runs once for each block."""
 
     def forward(self, x):
         for block in self.blocks:
@@ -71,8 +71,8 @@ def sample():
 
 
 def steps(compiled, module, count=3):
-    """Returns losses, gradients and buffers of some steps as numpy arrays, whose memory is not counted. The
-    random numbers are the same in each run."""
+    """Returns losses, gradients and buffers of `count` steps as numpy arrays, which are not in counted
+    memory. Each call uses the same random numbers."""
     found, x = [], sample()
     for step in range(count):
         torch.manual_seed(step)
@@ -86,7 +86,7 @@ def steps(compiled, module, count=3):
 
 
 class Case(unittest.TestCase):
-    """Each test begins with a cache without graphs. Kernels that earlier tests have compiled stay in the
+    """Each test begins with an empty cache of graphs. Kernels that earlier tests have compiled stay in the
     cache."""
 
     def setUp(self):
@@ -140,7 +140,7 @@ class Budgets(Case):
         plain = in_parts()
         wanted = steps(torch.compile(plain), plain, 4)
         found = []
-        for _ in range(2):  # the second run is like a new process, which takes all graphs from the cache
+        for _ in range(2):  # the second run takes all graphs from the cache, as a new process would
             torch._dynamo.reset()
             module = in_parts()
             compiled = rematlas.compile(module, "90%")
@@ -154,7 +154,7 @@ class Budgets(Case):
         self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
 
     def test_several_graphs_are_refused_with_the_bytes_that_work(self):
-        """The second call knows the memory of eager code between the graphs, too."""
+        """At the second call the memory of eager code between the graphs is known, too."""
         module = in_parts()
         with self.assertRaisesRegex(rematlas.Infeasible, "graphs of the compiled step") as refused:
             rematlas.compile(module, "20%")(sample())
@@ -192,7 +192,7 @@ class Budgets(Case):
 
 @torch.library.custom_op("inductor_test::drifting", mutates_args=())
 def drifting(x: torch.Tensor) -> torch.Tensor:
-    """Gives another result in each call, and nothing can put it back."""
+    """Returns another result in each call. Its state cannot be restored."""
     drifting.runs = getattr(drifting, "runs", 0) + 1
     return x * drifting.runs
 
@@ -202,7 +202,7 @@ drifting.register_autograd(lambda context, gradient: gradient)
 
 
 class Compared(Case):
-    """Steps that are compared with the plainly compiled step."""
+    """The planned steps are compared with steps that are only compiled."""
 
     def test_outputs_and_gradients_are_near(self):
         plain, module = (model(dropout=0.2, buffers=True) for _ in range(2))
@@ -210,7 +210,7 @@ class Compared(Case):
         torch._dynamo.reset()
         compiled = rematlas.compile(module, "75%", compare=True)
         self.assertIsNone(rematlas.status(compiled).difference)
-        self.expect_close(steps(compiled, module), wanted)  # neither buffers nor random numbers have moved
+        self.expect_close(steps(compiled, module), wanted)  # the comparison changed no state
         difference = rematlas.status(compiled).difference
         self.assertLessEqual(difference.outputs, TOLERANCE)
         self.assertLessEqual(difference.gradients, TOLERANCE)
@@ -224,7 +224,7 @@ class Compared(Case):
         compiled(sample()).backward()
         with self.assertRaisesRegex(rematlas.Refused, "output 0 .* apart from what torch.compile alone"):
             compiled(sample())
-        compiled(sample()).backward()  # the caller may go on
+        compiled(sample()).backward()  # training can go on after the error
 
 
 class Calls(Case):
@@ -265,7 +265,7 @@ class Calls(Case):
 
     def test_each_graph_that_keeps_the_budget_is_lowered_once(self):
         budget, codegen = 1 << 30, GraphLowering.codegen
-        for _ in range(2):  # first torch's own cut, then a schedule
+        for _ in range(2):  # first with torch's own partition, then with a schedule
             torch._dynamo.reset()
             module, lowered = model(), []
 
@@ -323,8 +323,8 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """Sizes for a text written by hand. Each buffer has a hundred bytes. The kernels that make the buffers in
-    `with_workspace` have a workspace of seven bytes."""
+    """Sizes for a code text written by hand. Each buffer has a hundred bytes. The kernels that make the
+    buffers in `with_workspace` have a workspace of seven bytes."""
 
     with_workspace = ()
     not_measured = ()

@@ -1,5 +1,5 @@
-"""An error that is raised below a planned step (an interrupt, say) reaches the training loop as Python's own
-exception, and training goes on."""
+"""An exception that is raised inside a planned step, an interrupt for example, reaches the training loop as
+Python's own exception, and training can go on."""
 
 import contextlib
 import itertools
@@ -15,10 +15,10 @@ from torch import nn
 
 import rematlas
 
-torch.set_num_threads(1)  # two tests run at a time
+torch.set_num_threads(1)  # two tests run at the same time
 
-raises = {"forward": None, "backward": None}  # the error that the next op below raises
-asks_for_signal = {"forward": None, "backward": None}  # the event that the next op below sets
+raises = {"forward": None, "backward": None}  # the error that the next op `through` or `back` raises
+asks_for_signal = {"forward": None, "backward": None}  # the event that these ops set
 
 
 def run_of_an_op(where):
@@ -47,7 +47,8 @@ through.register_autograd(lambda context, gradient: back(gradient))
 
 
 def is_in_an_op_of_python(thread):
-    """Says whether the thread runs an op written in Python, where Python itself raises the interrupt."""
+    """Says whether the thread runs an op written in Python. In such an op Python itself raises the
+    interrupt."""
     frame = sys._current_frames()[thread.ident]
     while frame is not None:
         if "_library" in frame.f_code.co_filename:
@@ -116,7 +117,8 @@ class Interrupts(unittest.TestCase):
         self.assertTrue(all(map(torch.equal, ours, plain)))
 
     def states(self, loop, where, error):
-        """Returns two states: after a step in which the op raises, and after the steps that follow."""
+        """Returns two states of the loop: after the step in which the op raises, and after the later
+        steps."""
         loop.run(0, 10)
         raises[where] = error
         with self.assertRaises(type(error)) as raised:
@@ -137,7 +139,7 @@ class Interrupts(unittest.TestCase):
                 self.assertGreater(rematlas.status(ours.module).replayed, 8)
 
     def test_what_the_original_raises_within_a_backward(self):
-        """The original runs if a backward is asked for twice."""
+        """If a backward keeps its graph, the original runs this backward."""
         ours = Loop(True, between=Through()).run(0, 10)
         loss = ours.module(ours.batch(10)).square().mean()
         raises["forward"] = KeyboardInterrupt()
@@ -155,7 +157,7 @@ class Interrupts(unittest.TestCase):
                 ops = self.ops_of(lambda: self.interrupted(loop, 10 + number, half), KeyboardInterrupt)
                 loop.optimizer.zero_grad()
                 if ops < 0.9 * whole:
-                    break  # or the signal came late
+                    break  # otherwise the signal came late
             self.assertLess(ops, 0.9 * whole)
             replayed = rematlas.status(loop.module).replayed
             loop.run(31, 33)
@@ -170,14 +172,14 @@ class Interrupts(unittest.TestCase):
         return len(profiled.function_events)
 
     def run_half(self, loop, number, half):
-        """Runs a forward, and its backward if `half` is the backward. Otherwise no backward comes."""
+        """Runs a forward, and also its backward if `half` is "backward"."""
         loop.loss = None
         loop.loss = loop.module(loop.batch(number)).square().mean()
         if half == "backward":
             loop.loss.backward()
 
     def test_signals_at_any_time_are_keyboard_interrupts(self):
-        """This holds also for signals that come when the loop itself frees a step."""
+        """Signals that come while the loop frees the tensors of a step are keyboard interrupts, too."""
         loop = Loop(True, width=64, depth=6, rows=512).run(0, 9)
         began = time.perf_counter()
         loop.run(9, 12)
@@ -195,7 +197,7 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(interrupted, 40)
 
     def interrupted(self, loop, number, half):
-        """Runs a step in which a signal comes in that half, after the op in the middle."""
+        """Runs a step. In the given half a signal is sent once the op in the middle has run."""
         asked = threading.Event()
 
         def send():
@@ -210,7 +212,7 @@ class Interrupts(unittest.TestCase):
         try:
             self.run_half(loop, number, half)
             sender.join()
-            time.sleep(60)  # where it comes at the latest
+            time.sleep(60)  # the interrupt ends this sleep at the latest
         finally:
             asks_for_signal[half] = None
             sender.join(60)

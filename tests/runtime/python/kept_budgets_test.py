@@ -1,5 +1,6 @@
-"""Steps that differ from the steps before them keep a budget in bytes, and a plan is found if there is one:
-several open forwards, another course, losses by turns, autocast, outputs that the caller frees.
+"""A budget in bytes is kept in steps that differ from the steps before them, and if such steps can be
+planned, they are: several open forwards, other ops, alternating losses, autocast, outputs that the caller
+frees.
 """
 
 import gc
@@ -30,8 +31,8 @@ class Steps(unittest.TestCase):
         gc.collect()
 
     def trained(self, build, step, count, budget=None, **options):
-        """Trains. Returns the module, the weights, the peak bytes of each step, and the bytes between the
-        steps."""
+        """Trains for `count` steps. Returns the module, the weights, the peak bytes of each step, and the
+        bytes between steps."""
         torch.manual_seed(0)
         module = build()
         optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
@@ -51,16 +52,16 @@ class Steps(unittest.TestCase):
         return module, [parameter.detach().clone() for parameter in module.parameters()], peaks, kept
 
     def between(self, build, step, percent):
-        """Returns a budget `percent` of the way from the bytes between steps to the peak of plain
-        training."""
+        """Returns a budget: the bytes between steps, plus `percent` of the further bytes up to the peak of
+        plain training."""
         _, weights, peaks, kept = self.trained(build, step, 4)
         del weights
         gc.collect()
         return kept + (max(peaks) - kept) * percent // 100
 
     def expect_kept(self, build, step, percent, count=10, first=4, **options):
-        """Checks that all steps from `first` on keep the budget, and that the weights are those of plain
-        training."""
+        """Checks that all steps from number `first` on keep the budget, and that the weights are those of
+        plain training."""
         budget = self.between(build, step, percent)
         module, weights, peaks, _ = self.trained(build, step, count, budget, **options)
         self.assertTrue(all(peak <= budget for peak in peaks[first:]), (budget, peaks))
@@ -79,7 +80,7 @@ class Steps(unittest.TestCase):
                 self.expect_kept(lambda: layers(4), step, percent, **options)
 
     def test_kinds_of_calls_are_open_together_under_eviction(self):
-        """The rays of a radiance field come in chunks, the last of which is smaller."""
+        """The model is called on chunks of rows, as in radiance fields. The last chunk is smaller."""
 
         def step(module, number):
             rows = torch.randn(ROWS * 9 // 4, WIDTH).split(ROWS)
@@ -139,8 +140,7 @@ class Steps(unittest.TestCase):
         self.assertLessEqual(len(planned), 8, logged.output)
 
     def test_half_precision(self):
-        """Casts of weights live to the end of the region of autocast, and a loss of numbers of 16 bits is
-        computed in 32."""
+        """Casts of weights live until the autocast region ends, and a 16-bit loss is computed in 32 bits."""
 
         class Blocks(nn.Module):
             def __init__(self):
@@ -165,7 +165,8 @@ class Steps(unittest.TestCase):
 
 class Shares(unittest.TestCase):
     def test_outputs_that_the_caller_lets_go_are_not_counted_while_it_is_compared(self):
-        """The model is like a language model that returns the cache of its attention."""
+        """Like many language models, the model also returns a cache of its layers. The caller frees the cache
+        before the backward."""
 
         class Caching(nn.Module):
             def __init__(self):

@@ -1,5 +1,5 @@
-"""Plans from steps, from shapes and from files keep containers of tensors that a forward leaves for the next
-one, and the module stays an ordinary module.
+"""Plans from steps, from shapes and from files can keep containers of tensors that one forward leaves for the
+next. The module stays an ordinary module.
 
     python kept_tensors_test.py KIND PLAN    # trains a model of this kind by the plan, and prints the result
 """
@@ -28,7 +28,7 @@ State = collections.namedtuple("State", "hidden cell")
 
 
 class Recurrent(nn.Module):
-    """Keeps the state of its recurrent layer as a tuple."""
+    """A model that keeps the state of its recurrent layer as a tuple."""
 
     state = None
 
@@ -59,7 +59,7 @@ class WithNamedTuple(Recurrent):
 
 
 class OfCells(Recurrent):
-    """A model whose state is a tuple of tuples, from the beginning on."""
+    """A model whose state is a tuple of tuples from the first step on."""
 
     def __init__(self):
         super().__init__()
@@ -77,7 +77,7 @@ class OfCells(Recurrent):
 
 
 class Logs(nn.Module):
-    """Leaves tensors that it never reads."""
+    """A model that sets attributes to tensors that it never reads."""
 
     state = None
 
@@ -116,8 +116,8 @@ def step_of(module, step) -> float:
 
 
 def train(module, change=lambda module, step: None, steps=STEPS, done=lambda: None):
-    """Trains. Returns for each step the loss, the kind of the state, and digests of the state's tensors and
-    of a gradient; and the peaks."""
+    """Trains for `steps` steps. Returns a record and the peaks. For each step the record has the loss, the
+    kind of the state, and digests of the state's tensors and of a gradient."""
     optimizer = torch.optim.SGD(module.parameters(), 0.05)
     record, peaks = [], []
     for step in range(steps):
@@ -135,7 +135,7 @@ def train(module, change=lambda module, step: None, steps=STEPS, done=lambda: No
 
 
 def needs(kind) -> int:
-    """Returns the peak bytes of plain training, without the module."""
+    """Returns the peak bytes of plain training, less the bytes of the module."""
     module = built(kind)
     gc.collect()
     alive = models.reset_peak()
@@ -150,7 +150,8 @@ def reset_once(module, step):
 
 class KeptCase(unittest.TestCase):
     def expect_planned(self, kind, budget, change=lambda module, step: None, **options):
-        """Returns the module, its status and the peaks."""
+        """Checks that training is planned and has the results of plain training. Returns the module, its
+        status and the peaks."""
         plain, _ = train(built(kind), change)
         module = rematlas.apply(built(kind), budget, config=models.by_moves(), **options)
         ours, peaks = train(module, change, done=lambda: rematlas.status(module).wait())
@@ -246,7 +247,7 @@ class PlanFiles(KeptCase):
             with self.subTest(kind=kind.__name__), tempfile.TemporaryDirectory() as folder:
                 module = rematlas.apply(built(kind), plan=self.saved(kind, folder))
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # there is no plan for the first step without a state
+                    warnings.simplefilter("ignore")  # the first step has no state yet, and no plan
                     ours, _ = train(module, steps=8)
                 plain, _ = train(built(kind), steps=8)
                 status = rematlas.status(module)

@@ -1,4 +1,5 @@
-"""chunk_loss of `apply`, `plan` and `fits`: language models of transformers, and models that are refused."""
+"""The option chunk_loss of `apply`, `plan` and `fits`, on language models of transformers and on models that
+are refused."""
 
 import copy
 import io
@@ -43,7 +44,7 @@ def llama(**options):
 
 
 def gpt2():
-    """A model whose head is tied to the embedding, and that draws masks of dropout."""
+    """A model whose head is tied to the embedding, and which uses dropout."""
     ends = {"bos_token_id": 0, "eos_token_id": 0}
     return made(
         transformers.GPT2Config(
@@ -53,7 +54,7 @@ def gpt2():
 
 
 def gemma2():
-    """A model that computes with its logits before the loss."""
+    """A model that computes with its logits before it computes the loss."""
     return made(
         transformers.Gemma2Config(
             hidden_size=32,
@@ -77,7 +78,8 @@ def batch(step):
 
 
 def in_chunks(model, chunks):
-    """Returns the model, which computes by the same chunks without a plan."""
+    """Makes the model compute its loss in this number of chunks, as under a plan but without a plan. Returns
+    the model."""
     model.__dict__["forward"] = found_forward(model, chunks)
     return model
 
@@ -149,7 +151,7 @@ class Applied(unittest.TestCase):
         self.assertEqual(status.chunk_loss_saves_bytes, saved)
         self.assertIn(f"head and loss of {tokens} tokens are computed in 8 chunks", status.chunk_loss)
         self.assertIn(status.chunk_loss, repr(status))
-        # The sum of the gradients of the head's weights is alive beside the gradient of a chunk.
+        # The step holds the sum of the gradients of the head's weights as well as the gradient of one chunk.
         self.assertLessEqual(found, plain - saved + 4 * 32 * VOCABULARY + 100_000)
 
     def test_outputs_have_logits_where_no_loss_takes_their_place(self):
@@ -261,7 +263,7 @@ class Refused(unittest.TestCase):
         ):
             with self.assertRaisesRegex(rematlas.Refused, says):
                 rematlas.apply(kind(config), "100%", chunk_loss=4, on_refuse="raise")
-        model = Penalized(config).train()  # terms that a model adds to its loss stay
+        model = Penalized(config).train()  # a term that the model adds to its loss is kept
         plain = model(**batch(0)).loss
         rematlas.apply(model, "100%", chunk_loss=4, on_refuse="raise")
         torch.testing.assert_close(model(**batch(0)).loss, plain, rtol=1e-5, atol=0)

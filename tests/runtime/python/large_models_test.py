@@ -1,8 +1,9 @@
-"""Compares the memory of large models on an absent card with counts that use no graph.
+"""Compares the memory of large models, planned for a card that is not installed, with counts that use no
+graph.
 
 The eight models are those of resources/models/large.py, trained in bf16 with AdamW on an H100. The peak of a
-step consists of its residents, the tensors that autograd keeps for the backward at that moment, and the other
-tensors that are alive then.
+step is the sum of three parts: the residents, the tensors that autograd keeps for the backward at that
+moment, and all other tensors that are alive at that moment.
 """
 
 import base64
@@ -29,32 +30,34 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
 import large  # noqa: E402
 
-NUMBER = 512  # bytes of a tensor of one number
-WORKSPACE = 32 << 20  # bytes that the library of matrix products holds on Hopper, by the documents of cuBLAS
+NUMBER = 512  # bytes of a tensor with one element
+WORKSPACE = 32 << 20  # bytes that cuBLAS holds on Hopper, according to its documentation
 
 
 def beside_log_softmax(_, output) -> int:
-    """Returns the bytes beside the kept tensors at the backward of the log-softmax. The loss is computed in
-    f32 and from logits of all words, so it outweighs any layer. Alive are the gradients of the log-softmax's
-    result and of its input, and the logits in bf16, which the model returns."""
+    """Returns the bytes alive besides the kept tensors at the backward of the log-softmax. The loss is
+    computed in f32 from logits of all words, so it is larger than any layer. The bytes are those of the
+    gradients of the log-softmax's output and input, and of the bf16 logits, which the model returns."""
     logits = output.logits
     return 2 * rounded(4 * logits.numel()) + rounded(logits.nbytes)
 
 
 def beside_head(model, output) -> int:
-    """Returns the bytes beside the kept tensors at the products of the head. The loss is computed in bf16 and
-    of few words, so the gradient of the head's weights outweighs it. Alive are the logits, which the model
-    returns, and their gradient; the gradient of the weights, which waits for its part from the embedding,
-    because the weights are shared; and the gradient of the head's input."""
+    """Returns the bytes alive besides the kept tensors at the matrix products of the head. The loss is
+    computed in bf16 from few words, so the gradient of the head's weights is larger than the loss. The bytes
+    are those of the logits, which the model returns, and of three gradients: of the logits, of the head's
+    input, and of the weights, which the embedding shares; this last gradient waits for the embedding's part
+    of it."""
     weights, logits = model.proj_out.weight, output.logits
     inputs = rounded(logits.numel() // weights.shape[0] * weights.shape[1] * logits.itemsize)
     return 2 * rounded(logits.nbytes) + rounded(weights.nbytes) + inputs
 
 
 def beside_last_layer(model, _) -> int:
-    """Returns the bytes beside the kept tensors where the backward first meets the widest layer. The loss is
-    computed from a small image, so the peak lies there. Alive are the gradients of the stream and of the
-    layer's output, of its input, which is four times as wide, and of its weights."""
+    """Returns the bytes alive besides the kept tensors when the backward reaches the first of the widest
+    layers. The loss is computed from a small image, so the peak is at this moment. The bytes are those of
+    four gradients: of the residual stream, of the layer's output, of its input, which is four times as wide,
+    and of its weights."""
     weights = model.blocks[-1].layers[0][2].weight
     width, inner = weights.shape
     places = model.places.shape[1]
@@ -63,8 +66,9 @@ def beside_last_layer(model, _) -> int:
 
 
 class Place(NamedTuple):
-    """Where a model's peak lies. `op`, `module`: the op at the peak. `counted_at`: see `count`. `beside`:
-    tells from (model, output) the bytes that are alive there beside what autograd keeps."""
+    """Where a model's peak is. `op`, `module`: the op at the peak. `counted_at`: the argument `at` of
+    `count`. `beside`: a function of (model, output) that returns the bytes alive at the peak besides the
+    tensors that autograd keeps."""
 
     op: str
     module: str
@@ -77,28 +81,29 @@ HEAD = Place("aten::mm", "proj_out", "proj_out", beside_head)
 LAYER = Place("aten::mm", "blocks.23.layers.0.2", "blocks.23.layers.0.2", beside_last_layer)
 PLACES = {large.whisper_large: HEAD, large.sd3_like: LAYER}
 
-# The numbers that a model's program computes with, each of which a graph holds as a tensor.
+# The Python numbers that each model's code computes with. A graph has a constant tensor for each of them.
 NUMBERS = {
-    large.llama3_8b: {0, 1.0, 1e-6},  # first position, scale of the rotations, epsilon
+    large.llama3_8b: {0, 1.0, 1e-6},  # first position, scale of rotations, epsilon
     large.qwen3_8b: {0, 1.0, 1e-6},
-    large.gemma2_9b: {0, 4096, 1.0, 1e-6, 256**-0.5, 50.0, 30.0},  # window, scale of scores, two caps beside
-    large.qwen3_30b_a3b: {0, 1.0, 1e-6, 8},  # experts of a token beside
+    large.gemma2_9b: {0, 4096, 1.0, 1e-6, 256**-0.5, 50.0, 30.0},  # also window, scale of scores, two caps
+    large.qwen3_30b_a3b: {0, 1.0, 1e-6, 8},  # also the experts per token
     large.phi4_mini: {0, 1.0, 1e-5},
-    large.gpt2_xl: {0, 0.5, 0.044715, (2 / torch.pi) ** 0.5, 1.0},  # the numbers of its GELU
+    large.gpt2_xl: {0, 0.5, 0.044715, (2 / torch.pi) ** 0.5, 1.0},  # numbers of its GELU
     large.whisper_large: {0, 64**-0.5},  # scale of queries
     large.sd3_like: {1},
 }
 
-# The allowed difference between count and graph, as a share of the bytes beyond the residents.
+# The allowed difference between count and graph, as a share of the bytes above the residents.
 NEAR = 0.0005
 
 
 class Step(NamedTuple):
-    """The memory of a step by its graph, and by the count; bytes by kind."""
+    """The bytes of a step according to its graph and according to the count. `residents` and
+    `counted_residents` have bytes by kind."""
 
     residents: dict
     counted_residents: dict
-    numbers: dict  # the bytes of the constants, by their values in eight bytes
+    numbers: dict  # bytes of the program's constants, by their eight-byte values
     peak: int
     op: dict  # the op at the peak
     counted_peak: int
@@ -109,7 +114,8 @@ def made_by_ops(graph) -> set:
 
 
 def residents_of(graph) -> dict:
-    """Returns the bytes of the tensors that no op makes, by kind. Only constants of libraries count."""
+    """Returns the bytes of the tensors that no op makes, by kind. Constants count only if they belong to
+    libraries."""
     made, of_program = made_by_ops(graph), {one["tensor"] for one in graph["replay"]["constants"]}
     found = {}
     for tensor in graph["tensors"]:
@@ -119,8 +125,8 @@ def residents_of(graph) -> dict:
 
 
 def peak_of(graph) -> tuple[int, dict]:
-    """Returns the peak bytes, and the op at the peak, if each tensor lives from the op that makes it to the
-    last op that reads it."""
+    """Returns the peak bytes and the op at the peak, given that each tensor lives from the op that makes it
+    to the last op that reads it."""
     sizes = {tensor["id"]: tensor["bytes"] for tensor in graph["tensors"]}
     made, last = made_by_ops(graph), {}
     for index, op in enumerate(graph["ops"]):
@@ -142,7 +148,8 @@ def peak_of(graph) -> tuple[int, dict]:
 
 
 def graph_of(model, args, kwargs) -> dict:
-    """Returns the graph of a step with AdamW on an H100. Checks that its peak is that of the plan."""
+    """Returns the graph of a step with AdamW on an H100. Checks that the peak computed from the graph is the
+    plan's."""
     plan = graph_of_step(model, args, kwargs, AbsentDevice("h100"), optimizer=("adamw", {}))
     graph = json.loads(plan.graph_text())
     peak, whole = peak_of(graph)[0], plan.answer().whole_peak_bytes
@@ -152,8 +159,8 @@ def graph_of(model, args, kwargs) -> dict:
 
 
 def counted_residents(model, given, trained) -> dict:
-    """Returns the residents of a step with AdamW. The optimizer's states are two tensors and the number of
-    steps for each parameter with a gradient, and the learning rate. `trained`: the names of those
+    """Returns the residents of a step with AdamW, as bytes by kind. The optimizer has a learning rate, and
+    two tensors and a step count for each parameter with a gradient. `trained`: the names of these
     parameters."""
     of = dict(model.named_parameters())
     states = total(of[name] for name in trained)
@@ -222,8 +229,8 @@ class LargeModels(Silent):
 
 
 class UnitLayer(nn.Module):
-    """The layer whose activations Korthikanti et al. count (2022, section 4.1), with flash attention, which
-    keeps no scores."""
+    """The layer whose activations Korthikanti et al. count (2022, section 4.1). It uses flash attention,
+    which keeps no scores."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -254,8 +261,8 @@ class Chain(nn.Module):
 
 
 class Formulas(Silent):
-    """Published formulas. They count in units of s (length) x b (batch) x h (width) numbers, and leave out
-    tensors whose size is no multiple of h."""
+    """Compares activations with published formulas. The formulas count in units of s (length) x b (batch) x h
+    (width) numbers. They omit tensors whose size is no multiple of h."""
 
     def test_of_korthikanti_et_al(self):
         batch, length, width = 2, 2048, 2048
@@ -273,7 +280,8 @@ class Formulas(Silent):
             self.assertAlmostEqual((big - small) / 4 / (length * batch * width), 34, delta=0.1)
 
     def test_of_a_gelu_that_is_several_ops(self):
-        # GPT-2 writes its GELU out in ops that keep four results of 4 h in place of one: 24 s b h above 34.
+        # GPT-2 computes its GELU by separate ops, which keep four results of size 4 h in place of one: 24 s b
+        # h more than the 34.
         layers, length, width = 48, 1024, 1600
         step, counted = step_of(large.gpt2_xl), count(*large.gpt2_xl())
         beyond = step.peak - sum(step.residents.values())

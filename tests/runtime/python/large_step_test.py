@@ -1,4 +1,4 @@
-"""Steps that do not fit in the budget without a plan: no step goes beyond it, not even the first ones."""
+"""Steps that do not fit in the budget without a plan. No step exceeds the budget, not even the first ones."""
 
 import gc
 import logging
@@ -40,7 +40,7 @@ class Blocks(nn.Module):
 
 
 class Scaled(Blocks):
-    """A model whose buffer is a part of a longer tensor."""
+    """A model whose buffer is a slice of a longer tensor."""
 
     def __init__(self):
         super().__init__()
@@ -57,7 +57,7 @@ class Remembers(Blocks):
 
 
 class Lists(Blocks):
-    """Changes a list of its own in each forward, which no plan can repeat."""
+    """A model that appends to its own list in each forward, which no plan can repeat."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class Lists(Blocks):
 
 
 class Counts(Blocks):
-    """A model each of whose steps differs, because of values that Python keeps or draws."""
+    """A model whose steps all differ, because of values that Python counts or draws."""
 
     kind = "counter"
 
@@ -89,7 +89,8 @@ class Counts(Blocks):
 
 
 class Reads(Blocks):
-    """Skips a layer depending on a number that it has just drawn, so shapes do not tell its course."""
+    """A model that skips a layer depending on a number that it has just drawn, so its ops cannot be known
+    from shapes."""
 
     def forward(self, x):
         for layer in self.layers:
@@ -107,7 +108,8 @@ def rows(step):
 
 
 def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=lambda: None):
-    """Trains. Returns losses, and the peak bytes of each step. `after` is called after each step."""
+    """Trains for `steps` steps. Returns losses, and the peak bytes of each step. `after` is called after each
+    step."""
     torch.manual_seed(1)
     optimizer = optimizer(module)
     losses, peaks = [], []
@@ -126,8 +128,8 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=l
 
 
 def refusals_among(caught):
-    """Returns the classes of the warnings, without the warning that a budget is too small for eviction: on a
-    GPU it may be, because of the libraries' workspace."""
+    """Returns the classes of the warnings. Leaves out the warning that online eviction cannot keep the
+    budget: on a GPU this warning may come, because of the libraries' workspace."""
     return [w.category for w in caught if "online eviction cannot keep the budget" not in str(w.message)]
 
 
@@ -136,7 +138,7 @@ def two_rows(step):
 
 
 def loss_of_two(module, batch):
-    """Both forwards are open before the first backward."""
+    """Runs both forwards before the first backward."""
     first, second = (module(x) for x in batch)
     return (first - second).square().mean()
 
@@ -147,7 +149,8 @@ def blocks():
 
 
 class PlansOfFiles(unittest.TestCase):
-    """Plans from files keep the budget in bytes that they were made for, also while they are compared."""
+    """Plans that were made for a budget in bytes and read from files keep that budget, also while they are
+    compared."""
 
     def train(self, module, after=lambda: None):
         loss_of = lambda module, x: (module(x) - 1).square().mean()
@@ -181,7 +184,7 @@ class PlansOfFiles(unittest.TestCase):
 
 
 class SeveralFrames(unittest.TestCase):
-    """Forwards that are open together keep the budget together."""
+    """Forwards that are open at the same time keep the budget together."""
 
     build = staticmethod(blocks)
 
@@ -235,8 +238,8 @@ class SeveralFrames(unittest.TestCase):
         self.assertGreater(peaks[0], self.budget)
         status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
         self.assertGreater(status.plans[0].overhead, 1)
-        # The first steps are compared. On a GPU one more step is compared, because a batch lives beside the
-        # second forward there.
+        # The first steps are compared. On a GPU one more step is compared, because there the second forward's
+        # batch is alive, too.
         self.assertGreaterEqual(status.replayed, before + 4)
 
     def test_shares_are_of_all_that_is_open(self):
@@ -275,13 +278,13 @@ class SeveralFrames(unittest.TestCase):
 
 class LargeSteps(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # modules of other tests, whose steps may run under online eviction
+        gc.collect()  # frees modules of other tests, whose steps may run under online eviction
         logging.getLogger("rematlas").setLevel(logging.ERROR)
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
-        """Trains plainly, then under a budget: the bytes that stay between steps, and a share of the further
-        bytes of plain training."""
+        """Trains without a plan, then under a budget: the bytes that stay between steps, plus a share of the
+        further bytes that a plain step takes."""
         gc.collect()  # frees tensors of other tests
         alive = models.reset_peak()
         plain = build()
@@ -358,7 +361,8 @@ class LargeSteps(unittest.TestCase):
 
     @unittest.skipUnless(models.DEVICE.type == "cpu", "it counts memory of the host")
     def test_what_kernels_take_beside_tensors_is_kept_within_the_budget_or_told(self):
-        """Shapes do not tell the workspaces of kernels, so the first step may go beyond a tight budget."""
+        """The workspaces of kernels cannot be known from shapes, so the first step may exceed a tight
+        budget."""
 
         def net():
             torch.manual_seed(0)
@@ -417,7 +421,7 @@ class LargeSteps(unittest.TestCase):
                 module.kind = kind
                 random.seed(3), numpy.random.seed(3)
                 if apply:
-                    # On a GPU the libraries' workspace lives beside.
+                    # On a GPU the libraries' workspace is alive, too.
                     on_cpu = models.DEVICE.type == "cpu"
                     budget = 12 << 20 if on_cpu else models.reset_peak() + (8 << 20)
                     rematlas.apply(module, budget, config=models.by_moves())
@@ -426,7 +430,7 @@ class LargeSteps(unittest.TestCase):
                     losses = train(module, rows, lambda module, x: module(x))[0]
                 results.append((losses, random.random(), numpy.random.rand()))
             self.assertEqual(*results, kind)
-            # What is left in an attribute for the next step is planned.
+            # A step that leaves a tensor in an attribute for the next step is planned, not refused.
             refused = [] if kind == "state" else [rematlas.RefusedWarning]
             self.assertEqual(refusals_among(caught), refused, kind)
             self.assertIn("" if kind == "state" else why, rematlas.status(module).reason)

@@ -1,5 +1,5 @@
-"""Calls that are left to the original train as without `apply`. One warning or an error says so, and the
-status does."""
+"""Calls that are left alone train as without `apply`. One warning or an error gives the reason, and so does
+the status."""
 
 import contextlib
 import copy
@@ -19,7 +19,7 @@ import rematlas
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-BUDGET = 4_000_000  # bytes in which no plain step fits
+BUDGET = 4_000_000  # a budget in bytes that no plain step keeps
 STEPS = 3
 
 
@@ -97,7 +97,7 @@ def within(context):
 
 
 hooks = torch.autograd.graph.saved_tensors_hooks
-# By name: the text in the status, how the model is called, the context around the whole step
+# By name: the reason in the status, the function that calls the model, and the context of the whole step
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
@@ -117,7 +117,7 @@ EVICTED = ("hooks", "bytes", "checkpoint", "anomaly", "function_mode")
 
 
 def train(model, name):
-    """Trains. Returns digests of losses, gradients, parameters and the generator."""
+    """Trains for `STEPS` steps. Returns digests of losses, gradients, parameters and the generator."""
     _, call, around = LEFT_ALONE[name]
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     found = []
@@ -138,12 +138,12 @@ def train(model, name):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # models of other tests, which lie beside the step
+        gc.collect()  # frees models of other tests, whose bytes would count
 
 
 class LeftAlone(Case):
     def expect_said(self, name):
-        """Checks that the reason is given once in a warning, and in the status."""
+        """Checks that the reason is given in exactly one warning, and in the status."""
         plain = train(Model(), name)
         model = rematlas.apply(Model(), "60% of activations")
         with warnings.catch_warnings(record=True) as caught:
@@ -186,7 +186,7 @@ class LeftAlone(Case):
         self.assertEqual(status.unkept, "")
 
     def test_planned_once_nobody_is_there_any_more(self):
-        """Planned calls give no warning."""
+        """Once calls are planned, no warning is given."""
         model = rematlas.apply(Model(), "60% of activations", time_limit=0.3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
@@ -203,7 +203,7 @@ class LeftAlone(Case):
         self.assertEqual(len(status.left_alone), 1)
 
     def test_evaluation_and_gradients_of_inputs_say_nothing(self):
-        """No parameter gets a gradient past the module."""
+        """No warning is given, because no parameter gets a gradient outside a call of the module."""
         model = rematlas.apply(Model(), "60% of activations", on_refuse="raise")
         with torch.no_grad():
             model(torch.randn(4, WIDTH))
@@ -219,7 +219,7 @@ class LeftAlone(Case):
         through_parts(model, torch.randn(4, WIDTH)).sum().backward()
 
     def test_torch_func_and_tracers(self):
-        """Each of these is a reason of its own."""
+        """Each case below is left alone for a separate reason."""
         x = torch.randn(4, WIDTH)
         model = rematlas.apply(Model(), "60% of activations")
         parameters = {name: value.detach() for name, value in model.named_parameters()}
@@ -231,7 +231,7 @@ class LeftAlone(Case):
 
 
 class Averages(Model):
-    """A forward that no plan can repeat."""
+    """A model with a forward that no plan can repeat."""
 
     def __init__(self):
         super().__init__()
@@ -284,7 +284,7 @@ class Refused(Case):
 
 
 class OriginalOfPlanned(Case):
-    """There is a plan, and it cannot run some steps."""
+    """Steps that a planned module's plan cannot run."""
 
     def planned(self, budget):
         model = rematlas.apply(Model(), budget, time_limit=0.3)
@@ -295,7 +295,8 @@ class OriginalOfPlanned(Case):
         return model
 
     def step_by_original(self, model):
-        """The plan runs the forward, and the original the backward. Returns what is logged."""
+        """Runs a step: the plan runs the forward, and the original runs the backward. Returns the log
+        messages."""
         with self.assertLogs("rematlas", "WARNING") as logged:
             loss = model(torch.randn(ROWS, WIDTH)).square().mean()
             loss.backward(retain_graph=True)
@@ -353,7 +354,7 @@ class OriginalOfPlanned(Case):
 
 class Polling(Case):
     def test_the_status_notices_that_planning_has_ended(self):
-        """The status needs no further call for that."""
+        """The status notices this even if no call of the module follows."""
         for verify, state in ((2, "comparing"), (0, "planned")):
             model = rematlas.apply(Model(), "60% of activations", time_limit=0.3, verify=verify)
             for _ in range(2):

@@ -1,5 +1,5 @@
-"""The lines to paste that `rematlas export` tells, run as they stand: what the explorer shows after an export
-is from the same place."""
+"""Runs the lines to paste that `rematlas export` prints, unchanged. The explorer shows the same lines after
+an export."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from apply_test import planned_by_the_command_line, program, wait
 
 
 def exported(schedule, graph, file, *words) -> dict:
-    """Returns the lines of an export by where they are pasted."""
+    """Returns the lines of an export, by the place into which they are pasted."""
     done = subprocess.run(
         [program("rematlas"), "export", schedule, "--graph", graph, *words, "--json", "-o", file],
         capture_output=True,
@@ -30,14 +30,15 @@ def exported(schedule, graph, file, *words) -> dict:
 
 
 def trained(model, optimizer, steps=4):
-    """Returns the losses, after each of which what is planned in the background is there."""
+    """Trains for `steps` steps. Returns the losses. If `rematlas.apply` was called on the model, each step
+    waits for planning in the background."""
     torch.manual_seed(3)
     after = wait if "_compiled_call_impl" in vars(model) and model._compiled_call_impl else lambda _: None
     return models.train(model, models.texts, models.text_loss, optimizer, steps, after=after)
 
 
 class ByHand(nn.Module):
-    """A block that a forward checkpoints itself."""
+    """A model that checkpoints its block by a call in its forward."""
 
     def __init__(self, block, checkpointed):
         super().__init__()
@@ -54,7 +55,7 @@ class Lines(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def shell(self, text):
-        """Pasted into a shell that finds the program, and the Python that has the package."""
+        """Runs the text in a shell that finds the program `rematlas` and the Python with the package."""
         path = os.pathsep.join(
             [
                 str(pathlib.Path(program("rematlas")).parent),

@@ -1,5 +1,5 @@
-"""`rematlas links` writes a profile that plans can be made for. The tests run on the CPU, or on
-REMATLAS_TEST_DEVICE."""
+"""`rematlas links` writes a device profile for which plans can be made. The tests run on the CPU, or on the
+device in REMATLAS_TEST_DEVICE."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""On each version of torch, ops are recorded below dispatch modes of the program and below tensor classes,
-and above the kernels."""
+"""In each version of torch, ops are recorded after the program's dispatch modes and tensor classes have
+handled them, and before the kernels run."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def blocks():
     return nn.Sequential(nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 32), nn.GELU())
 
 
-LOG = os.memfd_create("ops")  # a list of the program would be part of the step
+LOG = os.memfd_create("ops")  # a file, because changes of a Python list would be part of the step
 
 
 class Seen(TorchDispatchMode):
@@ -91,7 +91,8 @@ class Order(unittest.TestCase):
         self.assertEqual(seen, plain * (len(seen) // len(plain)), "in each forward")
 
     def test_what_runs_on_fake_tensors_is_not_recorded(self):
-        """Before torch 2.13 kernels of fake tensors are seen, and refused; later ones are not."""
+        """Before torch 2.13 the kernels of fake tensors are seen, and refused; in later versions they are not
+        seen."""
 
         class Measured(Plain):
             def forward(self, x):

@@ -1,4 +1,4 @@
-"""The example models at the sizes of these tests, and their training."""
+"""The example models in the sizes that these tests use, and functions that train them."""
 
 import gc
 import importlib.util
@@ -12,21 +12,21 @@ from torch import nn
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
 export = importlib.util.module_from_spec(_spec)
-sys.modules["export"] = export  # so that its classes can be pickled
+sys.modules["export"] = export  # so that objects of its classes can be pickled
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
-gc.freeze()  # so that collections do not look at all objects of PyTorch each time
+gc.freeze()  # so that later collections do not visit PyTorch's objects each time
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 if DEVICE.type != "cpu":
     torch.set_default_device(DEVICE)
-    # Libraries allocate their lasting memory here, for this thread and for autograd's, before anything is
-    # measured.
+    # Libraries allocate their lasting memory for this thread and for autograd's thread here, before anything
+    # is measured.
     (torch.ones(8, 8, requires_grad=True) @ torch.ones(8, 8)).sum().backward()
 
 
 class ResNet20(nn.Module):
-    """He et al., 2016, section 4.2."""
+    """ResNet-20 (He et al., 2016, section 4.2)."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +79,7 @@ def text_loss(output, target):
 
 
 def reset_peak() -> int:
-    """Begins a new measurement of the peak. Returns the bytes that are alive."""
+    """Begins a new measurement of the peak. Returns the bytes that are alive now."""
     if DEVICE.type == "cpu":
         torch.ops.rematlas.reset_counted_peak()
         return torch.ops.rematlas.counted_bytes()
@@ -114,8 +114,8 @@ def train(
 
 
 def by_moves(moves: int = 1000) -> dict:
-    """Returns a `config` for `apply`: the default solver, limited by its moves instead of a clock, so that it
-    finds the same on each machine."""
+    """Returns a `config` for `apply`: the default solver, limited by moves instead of time, so that it finds
+    the same plan on each machine."""
     return {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": moves}}
 
 

@@ -1,4 +1,4 @@
-"""Whatever the program does to the module between two steps, training goes on as without `apply`, bit by bit.
+"""Whatever the program does to the module between two steps, training goes on bit by bit as without `apply`.
 
 python -m unittest module_changes_test
 """
@@ -19,7 +19,7 @@ from traps import digest
 torch.set_num_threads(1)
 STEPS, FIRST, SECOND = 15, 5, 10  # the module changes before the steps FIRST and SECOND
 ROWS, WIDTH = 256, 64
-BUDGET = 900_000  # bytes; without a plan the step takes more, even without the optimizer's tensors
+BUDGET = 900_000  # bytes; a plain step takes more, even without the optimizer's tensors
 
 
 class Model(nn.Module):
@@ -75,7 +75,7 @@ def scaled(model):
     model.layers.register_forward_hook(lambda self, _, y: y if self.scale is None else y * self.scale)
 
 
-# By name: the changes before two of the steps
+# By name: the changes that are made before the steps FIRST and SECOND
 CHANGES = {
     "pruned": (
         lambda model: prune.l1_unstructured(model.layers[0], "weight", 0.5),
@@ -105,7 +105,7 @@ CHANGES = {
 
 
 class Returns(Model):
-    """Returns a tensor that it also keeps."""
+    """A model that keeps the tensor that it returns."""
 
     def forward(self, x):
         self.last = self.layers(x)

@@ -1,5 +1,5 @@
-"""Calls under saved tensor hooks that only move tensors are planned, and the module's forward then runs
-without the hooks. Steps that no plan runs stay under the hooks. (traps_offloading.py checks the bits.)"""
+"""Calls under saved tensor hooks that only move tensors are planned; the plan then runs the module's forward
+without the hooks. Steps that no plan runs stay under the hooks. (traps_offloading.py compares the bits.)"""
 
 import contextlib
 import gc
@@ -16,7 +16,7 @@ from models import DEVICE
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-STEP_BYTES = 3_600_000  # bytes in which no plain step fits
+STEP_BYTES = 3_600_000  # a budget in bytes that no plain step keeps
 STEPS = 8
 TRL = "trl.models.activation_offloading"
 
@@ -41,7 +41,8 @@ class Model(nn.Module):
 
 
 class OffloadActivations(saved_tensors_hooks):
-    """A class with the names of TRL's class. It looks up each kept tensor by a number, once."""
+    """A class with the attributes and functions of TRL's class of this name. It gives each packed tensor a
+    number, and unpacks each number once."""
 
     def __init__(self):
         self.min_tensor_size_bytes, self.accelerator_type, self.tracker = 1024, DEVICE.type, {}
@@ -65,7 +66,7 @@ class OffloadActivations(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def packs_counted():
-    """A context that counts the tensors that save_on_cpu() packs."""
+    """A context manager that counts the tensors that save_on_cpu() packs."""
     copy, count = torch.Tensor.cpu, [0]
 
     def counted(tensor):
@@ -77,22 +78,22 @@ def packs_counted():
 
 
 def budget() -> int:
-    """Returns bytes in which no plain step fits beside the tensors that are alive now."""
+    """Returns a budget that no plain step keeps, given the tensors that are alive now."""
     gc.collect()
     return STEP_BYTES + (torch.cuda.memory_allocated() if DEVICE.type == "cuda" else 0)
 
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # models of other tests, which lie beside the step
+        gc.collect()  # frees models of other tests, whose bytes would count
 
     def model(self, **options):
         torch.manual_seed(0)
         return Model(**options).to(DEVICE)
 
     def train(self, model, context, is_planned=False):
-        """Trains. Returns digests of losses and gradients, and how many tensors the hooks packed in the
-        forward and in the loss of each step."""
+        """Trains for `STEPS` steps. Returns digests of losses and gradients, and the number of tensors that
+        the hooks packed in each step, for the forward and for the loss."""
         found, packed = [], []
         for step in range(STEPS):
             x = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step), device="cpu").to(
@@ -143,7 +144,8 @@ class Planned(Case):
         self.assertEqual(context.tracker, {})
 
     def expect_kept(self, context):
-        """Checks that the step, which does not fit, is planned from shapes and keeps the budget."""
+        """Checks that the step, which exceeds the budget without a plan, is planned from shapes and then
+        keeps the budget."""
         status, _ = self.expect_planned(self.applied(budget()), context)
         self.assertEqual((status.original, status.unkept), (0, ""), status)
 
@@ -173,7 +175,7 @@ class Planned(Case):
         self.assertEqual(rematlas.status(model).replayed, replayed + STEPS)
 
     def test_changed_in_place_after_it_was_saved(self):
-        """The hooks had kept a copy."""
+        """The hooks have kept a copy, so plain training does not fail."""
 
         class Changing(Model):
             def forward(self, x):
@@ -201,7 +203,7 @@ class Unplanned(Case):
         _, packed_plainly = self.train(self.model(), save_on_cpu)
         model = self.applied("60% of activations", shapes=1)
         self.train(model, save_on_cpu, True)
-        with warnings.catch_warnings():  # there are more shapes than one
+        with warnings.catch_warnings():  # the calls have more shapes than `shapes` allows
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
             with packs_counted() as count, save_on_cpu():
                 model(torch.randn(ROWS // 2, WIDTH, device=DEVICE))

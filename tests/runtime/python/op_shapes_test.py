@@ -1,5 +1,5 @@
-"""Compares, for each op that torch lists with samples (OpInfo), a step that really runs with the same step
-from shapes: both have the same ops, and the same bytes for each tensor."""
+"""For each op that torch lists with samples (OpInfo), compares a step that really runs with the same step
+from shapes. The two must have the same ops, and the same bytes for each tensor."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ from rematlas.cards.recorded_step import graph_of_step
 
 SAMPLES = 3
 
-# Ops for which the sizes of the results, or the ops that follow, depend on the values of tensors.
+# Ops that have result sizes, or following ops, that depend on the values of tensors.
 DEPENDS_ON_VALUES = {
     "allclose": "reads whether all are close",
     "argwhere": "as many rows as numbers that are not zero",
@@ -45,7 +45,7 @@ REFUSED_BEFORE = {
     "combinations": "selects by a mask",
     "histogramdd": "torch has no shapes for its edges of bins",
 }
-# Ops that run as other ops on a GPU.
+# Ops that are replaced by other ops on a GPU.
 OTHER_OPS_ON_CUDA = {
     "max.reduction_no_dim", "median", "min.reduction_no_dim", "nanmedian",
     "nn.functional.rms_norm", "nn.functional.scaled_dot_product_attention",
@@ -70,7 +70,7 @@ def samples_of(op):
 
 
 def cases():
-    """Returns (name, module, arguments, keywords, graph of the real step) of each sample that can be
+    """Yields (name, module, arguments, keywords, graph of the real step) for each sample that can be
     recorded."""
     torch.manual_seed(0)
     for op in op_db:
@@ -83,13 +83,13 @@ def cases():
             try:
                 real = json.loads(graph_of(module, args, sample.kwargs))
             except rematlas.Refused:
-                continue  # it writes to its arguments, sets the generator, is sparse, ...
+                continue  # the sample writes to its arguments, sets the generator, is sparse, ...
             yield name, module, args, sample.kwargs, real
 
 
 def note_refusal(refused, name, error):
-    """Notes a refusal. Samples that seed the generator are left out, because no device can plan these
-    steps."""
+    """Notes a refusal. Samples that seed the generator are not noted, because such steps cannot be planned on
+    any device."""
     if "random number generator" not in str(error):
         refused.setdefault(name, str(error))
 

@@ -1,5 +1,4 @@
-"""DistributedDataParallel with two Gloo processes on this machine trains as with the plain model, bit by
-bit."""
+"""A model in DistributedDataParallel with two Gloo processes trains as the plain model does, bit by bit."""
 
 import hashlib
 import os
@@ -35,7 +34,7 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
         if scheduled and name == "resnet":
             rematlas.apply(module, budget, solver=solver, time_limit=1.0)
         replica = DistributedDataParallel(module, bucket_cap_mb=0.1)
-        if scheduled and name == "gpt":  # a replica that is there already: the module within
+        if scheduled and name == "gpt":  # `apply` on a replica applies to the module inside the replica
             assert rematlas.apply(replica, budget, solver=solver, time_limit=1.0) is replica
             assert rematlas.status(replica).state == rematlas.status(module).state
         moments = moments_of_buckets(replica)
@@ -57,8 +56,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     problems += [f"{key} differs" for key in weights if not torch.equal(weights[key], our_weights[key])]
     if status.replayed < STEPS - 4:
         problems.append(f"{status.state}, {status.replayed} replayed: {status.reason}")
-    # In the captured order, buckets are reduced between the parts of the backward, while gradients are still
-    # to come.
+    # In the captured order, buckets are reduced in the middle of the backward, while later gradients are
+    # still missing.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
     results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))
@@ -67,8 +66,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
 
 
 def moments_of_buckets(replica) -> list[int]:
-    """Returns how many gradients have been accumulated when each bucket is reduced, in the order of the
-    buckets."""
+    """Returns, for each bucket in order, how many gradients have been accumulated when the bucket is
+    reduced."""
     moments, accumulated = [], [0]
 
     def count(parameter):

@@ -1,5 +1,5 @@
-"""The memory of the whole process, not only of its tensors, is within 5 % of the plan, without the pages of
-libtorch's own files."""
+"""The memory of the whole process, not only of its tensors, is within 5 % of the plan. Pages of libtorch's
+own files do not count."""
 
 import functools
 import pathlib
@@ -62,8 +62,8 @@ for most, of_files, peak in train(module, rows):
 
 @functools.cache
 def steps_at(budget, rows=(ROWS,) * 7):
-    """Trains in a process. Returns for each step: the number of replayed steps by its end, the bytes that the
-    process has grown to, and the bytes of tensors."""
+    """Trains in a new process. Returns for each step: how many steps were replayed until its end, the bytes
+    by which the process has grown, and the bytes of tensors."""
     command = [sys.executable, "-c", TRAINING, budget, ",".join(map(str, rows))]
     run = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent
@@ -71,11 +71,11 @@ def steps_at(budget, rows=(ROWS,) * 7):
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
 
 
-# Matrix products pack an operand in memory that they ask the system for themselves.
+# Kernels of matrix products allocate memory from the system, into which they pack an operand.
 OF_KERNELS = ROWS * 512 * 4
-# malloc returns free memory at the end of its heap only beyond twice the largest block that was ever freed
-# (M_TRIM_THRESHOLD in mallopt(3)), which is twice a tensor. The schedule decides how much is free at the
-# peak.
+# malloc returns free memory at the end of its heap only if there is more than twice the largest block that
+# was ever freed (M_TRIM_THRESHOLD in mallopt(3)). That limit is twice a tensor here. How much of it is free
+# at the peak depends on the schedule.
 FREE_IN_MALLOC = 2 * ROWS * 512 * 4
 
 

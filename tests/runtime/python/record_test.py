@@ -1,4 +1,4 @@
-"""The events of online eviction as files: rematlas.evict(..., record=True) and its `save`."""
+"""Writes the events of online eviction to files: rematlas.evict(..., record=True) and its `save`."""
 
 import copy
 import gc
@@ -63,8 +63,8 @@ class Records(unittest.TestCase):
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
 
     def within(self, kibibytes):
-        """Returns a budget: `kibibytes` for the model and its training, and the bytes that were alive
-        before."""
+        """Returns a budget: the bytes that were alive before, plus `kibibytes` KiB for the model and its
+        training."""
         return self.alive + (kibibytes << 10)
 
     def read(self):
@@ -74,7 +74,7 @@ class Records(unittest.TestCase):
 
     def test_the_checker_accepts_a_step_with_evictions(self):
         budget = self.within(2048)
-        # Costs follow from bytes, so that the reruns are the same on each machine.
+        # Costs are computed from bytes, so that the reruns are the same on each machine.
         with rematlas.evict(self.model, budget, record=True, costs_from_bytes=True) as eviction:
             train(self.model, self.optimizer)
             eviction.save(self.name)
@@ -117,7 +117,7 @@ class Records(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "no step is over"):
                 eviction.save(self.name)
             train(self.model, self.optimizer, 1)
-            self.model(torch.randn(8, 64))  # this step is not over
+            self.model(torch.randn(8, 64))  # this step has no backward yet
             eviction.save(self.name)
         graph, _ = self.read()
         self.assertEqual(sum(op["name"] == "aten::addmm" for op in graph["ops"]), 9)
@@ -137,7 +137,7 @@ class Records(unittest.TestCase):
                 for layer in self.model.layers[:depth]:
                     x = x + layer(x)
                 if kept is not None:
-                    x = x + kept  # a tensor of the step before, which is made again if it was evicted
+                    x = x + kept  # a tensor of the previous step, which is recomputed if it was evicted
                 kept = x.detach()
                 x.square().sum().backward()
                 self.model.zero_grad()

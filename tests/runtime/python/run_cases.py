@@ -1,5 +1,5 @@
-"""Runs cases as `python -m unittest` does. If they have not ended after 15 minutes, the process writes the
-stack of each of its threads, and fails."""
+"""Runs cases as `python -m unittest` does. If they have not ended after 15 minutes, the process prints the
+stack of each thread and fails."""
 
 import faulthandler
 import sys

@@ -1,5 +1,5 @@
-"""Losses that a torch.amp.GradScaler scales: the scaler's steps, and the steps that it leaves out, are part
-of the plan."""
+"""Losses that a torch.amp.GradScaler scales: the scaler's updates, including the skipped ones, are part of
+the plan."""
 
 import unittest
 
@@ -15,13 +15,13 @@ LEFT_OUT = (1, 9, 14, 15)  # steps whose gradients are not finite
 
 
 def new_scaler():
-    """Returns a scaler whose scales are no powers of two, so that unscaling in another way gives other
+    """Returns a scaler whose scales are not powers of two, so that every other way of unscaling gives other
     bits."""
     return torch.amp.GradScaler(models.DEVICE.type, init_scale=1000.0, growth_interval=5, growth_factor=1.7)
 
 
 class Scaled(Loop):
-    """A loop with a scaler. Without a plan, the loop itself clips and unscales."""
+    """A loop with a scaler. Without `apply`, the loop itself unscales and clips."""
 
     def __init__(self, case, optimizer, apply=None, micro=1, clip=None, unscales=False):
         self.scaler = new_scaler()
@@ -124,7 +124,8 @@ class Told(UpdatesCase):
             ours.scaler.step(ours.optimizer)
 
     def test_clipping_of_gradients_that_the_original_has_scaled(self):
-        """If the plan is never ready, gradients are clipped as usual, after unscaling."""
+        """If no plan is ever ready, the original's gradients are unscaled and then clipped, as in plain
+        training."""
         plain = Scaled(GPT, OPTIMIZERS["adamw"], clip=0.5).run()
         ours = Scaled(GPT, OPTIMIZERS["adamw"], apply="1%", clip=0.5).run()
         self.expect_same(plain, ours)

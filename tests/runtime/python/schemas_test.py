@@ -4,7 +4,7 @@ code was written.
     python schemas_test.py --write     # after the code was adapted to a new version
 
 `tests/runtime/schemas/2.11.txt` has the sorted schemas of these ops in torch 2.11. A version without a file
-is compared with the last version before it that has one.
+is compared with the latest earlier version that has a file.
 """
 
 import pathlib
@@ -34,12 +34,12 @@ WITHOUT_SHAPES = {
 
 
 def shape_kernels() -> set:
-    """Returns the names of the ops for which we have a kernel of shapes."""
+    """Returns the names of the ops for which the runtime has its own shape kernel."""
     return set(SHAPE_KERNEL.findall("".join(f.read_text() for f in (ROOT / "runtime").rglob("*.cpp"))))
 
 
 def named_ops() -> set:
-    """Returns the names of the ops that stand in the sources of the runtime."""
+    """Returns the names of the ops that occur in the runtime's sources."""
     names = set()
     for file in (ROOT / "runtime").rglob("*.cpp"):
         text = file.read_text()
@@ -49,7 +49,7 @@ def named_ops() -> set:
 
 
 def schemas_now() -> list:
-    """Returns the schemas that the running torch has of these ops, overloads included."""
+    """Returns the schemas of these ops in the running torch, overloads included."""
     names = named_ops()
     found = {str(schema) for schema in torch._C._jit_get_all_schemas()}
     return sorted(
@@ -62,7 +62,7 @@ def version(path) -> list:
 
 
 def file_for(minor: str) -> pathlib.Path:
-    """Returns the file of this version, or of the last one before it."""
+    """Returns the file of this version, or of the latest earlier version that has one."""
     running = [int(part) for part in minor.split(".")]
     return max((path for path in SCHEMAS.glob("*.txt") if version(path) <= running), key=version)
 
@@ -85,7 +85,7 @@ class Schemas(unittest.TestCase):
         )
 
     def test_what_changed_between_versions_is_listed(self):
-        """The list is the start for whoever adapts the code to a new version."""
+        """The printed list is where to begin when the code is adapted to a new version."""
         files = sorted(SCHEMAS.glob("*.txt"), key=version)
         self.assertGreaterEqual(len(files), 2)
         for before, after in zip(files, files[1:]):
@@ -94,8 +94,8 @@ class Schemas(unittest.TestCase):
             self.assertTrue(listed, f"{after.name} says the same as {before.name}: it is not needed")
 
     def test_ops_that_formulas_of_gradients_name_have_shapes(self):
-        """The formulas are those of the running torch (derivatives.yaml). Their ops have shapes by torch's
-        Meta kernels, or by ours."""
+        """The formulas are those of the running torch (derivatives.yaml). The shapes of their ops come from
+        torch's Meta kernels or from the runtime's kernels."""
         formulas = pathlib.Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
         overloads = {str(schema).partition("(")[0] for schema in torch._C._jit_get_all_schemas()}
         called = set(BACKWARD_CALL.findall(formulas.read_text()))

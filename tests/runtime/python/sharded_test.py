@@ -1,4 +1,5 @@
-"""Two Gloo processes whose steps differ, or whose parameters are sharded by FSDP2, train as without plans."""
+"""Two Gloo processes train as without plans even if their steps differ, or if FSDP2 shards their
+parameters."""
 
 import os
 import unittest
@@ -41,7 +42,7 @@ def train(module, rows, rank, steps, after) -> list[float]:
 
 
 def replicas_of_other_sizes(rank, with_plan):
-    """Returns the losses and the states of a replica whose batch is larger on rank 1."""
+    """Returns the losses and the states of a replica whose batch is larger on rank 1 than on rank 0."""
     module = nn.Sequential(Block(), Block())
     replica = DistributedDataParallel(module)
     if with_plan:

@@ -1,4 +1,5 @@
-"""If a step goes beyond a budget in bytes, the measured peak is reported, whoever ran the step."""
+"""If a step exceeds a budget in bytes, the measured peak is reported, whether the plan or the original ran
+the step."""
 
 import contextlib
 import copy
@@ -42,7 +43,7 @@ class Evaluating(Tower):
 
 
 class Drawing(Tower):
-    """A model whose course depends on a number that it draws, so shapes do not tell it."""
+    """A model whose ops depend on a number that it draws, so they cannot be known from shapes."""
 
     def forward(self, x):
         for _ in range(1 + int(torch.rand([]).item() * 2)):
@@ -59,7 +60,7 @@ def step(model, number, loss_of=lambda out: out.square().mean()):
 
 
 def planned(model, budget, **options):
-    """Trains the model until there is a plan, and returns it."""
+    """Applies the budget and trains the model until it has a plan. Returns the model."""
     rematlas.apply(model, budget, config=by_moves(), **options)
     for number in range(5):
         step(model, number)
@@ -78,13 +79,13 @@ class Case(unittest.TestCase):
         return model
 
     def removed(self, model):
-        with contextlib.suppress(ValueError):  # it is removed already
+        with contextlib.suppress(ValueError):  # the test has removed it already
             rematlas.remove(model)
 
 
 class Told(Case):
     def check_measured(self, model, budget, who, most):
-        """Checks that the status names who ran the steps, and the measured peak."""
+        """Checks that the status says who ran the steps, and gives the measured peak."""
         unkept = rematlas.status(model).unkept
         self.assertIn(who, unkept)
         self.assertIn("beyond the budget", unkept)
@@ -106,7 +107,7 @@ class Told(Case):
         self.assertEqual(len(told), 1, logged.output)
 
     def test_of_a_step_that_is_recorded(self):
-        """Shapes tell nothing of the memory of the caller's loss."""
+        """The memory of the caller's loss cannot be known from shapes."""
 
         def loss_of(out):
             return sum((out * factor).exp().square().mean() for factor in torch.linspace(0, 1, 16))
@@ -125,7 +126,7 @@ class Told(Case):
         self.assertEqual(rematlas.status(model).unkept, "")
         ops.reset_counted_peak()
         step(model, 9)
-        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as an optimizer's update takes for a moment
+        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as much as an optimizer's update may take for a moment
         self.check_measured(model, budget, "that a plan ran", ops.counted_peak_bytes())
 
     def test_of_each_step_once(self):
@@ -158,7 +159,7 @@ class Told(Case):
         self.assertNotIn("step", rematlas.status(model).unkept.partition("(")[0])
 
     def test_inputs_that_are_slices_of_a_larger_tensor_are_counted_with_it(self):
-        """A batch is a part of a data set that is one tensor."""
+        """Each batch is a slice of a data set that is one tensor."""
         data = torch.randn(8, ROWS, WIDTH)
         budget = ops.counted_bytes() + 2560 * KIB
         model = self.applied(Tower(), budget, config=by_moves())
@@ -189,7 +190,7 @@ class Told(Case):
 
 
 class TwoModules(Case):
-    """Modules share the online eviction of the process, and the status of each module is right."""
+    """Two modules share one online eviction. The status of each module is right."""
 
     def trained(self, one, other, steps=6):
         losses = []
@@ -248,7 +249,7 @@ class TwoModules(Case):
         rematlas.remove(one)
         self.assertIsNotNone(rematlas.status(other).eviction)
         rematlas.remove(other)
-        with rematlas.evict(budget):  # nothing is in force any more
+        with rematlas.evict(budget):  # no eviction is active any more
             pass
 
     def test_one_that_goes_within_an_op_of_the_other(self):
@@ -266,11 +267,12 @@ class TwoModules(Case):
 
         goes(torch.ones(4))
         self.assertEqual(held, [])
-        with rematlas.evict(budget):  # nothing is in force any more
+        with rematlas.evict(budget):  # no eviction is active any more
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """The new module's parameters could be evicted, but its plan reads them past eviction."""
+        """Eviction could evict the new module's parameters, but the module's plan reads them without notice
+        to eviction."""
 
         def trained(is_beside):
             other = Drawing(seed=1)

@@ -1,5 +1,5 @@
 """Other threads of the program run ops while a step is recorded, compared or planned. These ops do not count
-as the step's.
+as ops of the step.
 
     python -m unittest threads_test
 """
@@ -19,11 +19,11 @@ from traps import data, digest
 
 torch.set_num_threads(1)
 STEPS = 24
-of_thread = threading.local()  # values that only the other thread sees
+of_thread = threading.local()  # values that each thread sees separately
 
 
 class Elsewhere:
-    """Runs functions on a thread of its own, one after the other, and waits for them."""
+    """Runs functions on its own thread, one after the other, and waits for them."""
 
     def __init__(self):
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
@@ -107,7 +107,7 @@ class Threads(unittest.TestCase):
         self.expect_same(lambda: Meanwhile(lambda: None), "planned", between=between)
 
     def test_another_thread_draws_among_numbers_of_the_step(self):
-        """Nobody can tell which random numbers are the step's."""
+        """Nothing shows which random numbers belong to the step."""
         self.expect_same(
             lambda: Meanwhile(lambda: self.elsewhere(lambda: torch.randn(100)), 0.2),
             "refused",
@@ -185,7 +185,8 @@ class Threads(unittest.TestCase):
             thread.join()
 
     def expect_all_planned(self, count, between=lambda step: None, **options):
-        """Trains `count` modules at once, step by step, and checks that all are planned."""
+        """Trains `count` modules at the same time, each in its own thread; the threads wait for each other
+        after each step. Checks that all modules are planned."""
         torch.manual_seed(0)
         plain = train(blocks(), 60)
         torch.manual_seed(0)
@@ -217,18 +218,18 @@ class Threads(unittest.TestCase):
         self.expect_all_planned(2, between=lambda step: torch.randn(100))
 
     def first_step_while_another_is_recorded(self, module):
-        """A step of the module begins in the midst of another module's forward, which is recorded. Returns
-        the status of the module."""
+        """Runs the first step of `module` on another thread, while another module's forward is recorded.
+        Returns the status of `module`."""
         status, started = rematlas.status(module), []
 
         def step():
             module(data(1, 1024, 32)).square().mean().backward()
-            rematlas.remove(module)  # eviction ends in the thread in which it began
+            rematlas.remove(module)  # eviction must end in the thread in which it began
 
         def begin():
             started.append(threading.Thread(target=step))
             started[0].start()
-            time.sleep(0.3)  # meanwhile the thread finds that the other module is recorded
+            time.sleep(0.3)  # meanwhile the thread finds that another module is recorded
 
         rematlas.apply(Meanwhile(begin), "80%")(data(0, 128, 32)).square().mean().backward()
         started[0].join()
@@ -244,7 +245,7 @@ class Threads(unittest.TestCase):
 
     def test_eviction_begins_while_another_step_is_recorded(self):
         class Reads(Meanwhile):
-            """A model whose course shapes do not tell."""
+            """A model whose ops depend on values, so they cannot be known from shapes."""
 
             def forward(self, x):
                 x = super().forward(x)
@@ -255,7 +256,7 @@ class Threads(unittest.TestCase):
             warnings.simplefilter("error")
             status = self.first_step_while_another_is_recorded(module)
         self.assertEqual(status.evicted, 1, status)
-        # What the other thread's step takes counts, too.
+        # The memory that the other thread's step takes counts, too.
         self.assertNotIn("keeps the budget", status.unkept)
 
     def test_status_is_asked_by_another_thread(self):

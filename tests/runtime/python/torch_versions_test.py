@@ -1,4 +1,4 @@
-"""Builds for several versions of torch, and plans that were made with another version."""
+"""Builds for several versions of torch, and plans made with another version of torch than the running one."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def steps(module, count=4):
 
 class Package(unittest.TestCase):
     def test_has_all_its_folders(self):
-        """A folder that pyproject.toml does not name is not in the wheel."""
+        """The wheel contains only the folders that pyproject.toml lists."""
         root = pathlib.Path(rematlas.__file__).parent.parent
         folders = {
             ".".join(file.parent.relative_to(root).parts)

@@ -39,7 +39,7 @@ MODULES = [
     "traps_loops",
 ]
 STEPS = 10
-# The step after which traps change something: two steps were recorded, two compared, and two replayed
+# The step after which traps change something: by then two steps are recorded, two compared, and two replayed
 CHANGE = 6
 ROWS, WIDTH = 64, 16
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
@@ -47,11 +47,12 @@ ON_HOST = DEVICE.type == "cpu"
 if not ON_HOST:
     torch.set_default_device(DEVICE)
 
-Record = dict[str, str]  # a digest by the name of what it is of
+Record = dict[str, str]  # digests by name
 
 
 def data(step: int, *shape: int) -> torch.Tensor:
-    """Normal numbers that are the same in each run and draw nothing from the global generators."""
+    """Returns normal random numbers that are the same in each run. Draws nothing from the global
+    generators."""
     return torch.randn(
         shape, generator=torch.Generator("cpu").manual_seed(step), dtype=torch.float32, device="cpu"
     ).to(DEVICE)
@@ -66,25 +67,26 @@ def mean_square(output: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def blocks(count: int = 2, width: int = WIDTH) -> nn.Sequential:
-    """Enough activations beside the weights that a budget of 80% leaves something to plan."""
+    """Returns layers with so many activations, compared with the weights, that a budget of 80% needs a
+    plan."""
     return nn.Sequential(*(layer for _ in range(count) for layer in (nn.Linear(width, width), nn.GELU())))
 
 
 @dataclasses.dataclass
 class Trap:
     model: nn.Module
-    # Positional and keyword arguments of a step; the first step is 1
+    # Returns positional and keyword arguments of a step; the first step has number 1
     batch: Callable[[int], tuple[tuple, dict]] = rows
     loss: Callable[[object, int], torch.Tensor] = mean_square
-    expected: str = "planned"  # or "refused", or "either" if only the bits matter
-    between: Callable[[nn.Module, int], None] | None = None  # runs after each step of the optimizer
-    # Forward, loss and backward; returns the loss
+    expected: str = "planned"  # a final state, or "either" if only the bits matter
+    between: Callable[[nn.Module, int], None] | None = None  # called after each step of the optimizer
+    # Runs forward, loss and backward; returns the loss
     body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
-    observe: Callable[[nn.Module], object] = lambda model: None  # further state that must be the same
-    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # for the whole training
+    observe: Callable[[nn.Module], object] = lambda model: None  # returns further state to compare
+    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # around the training
     keeps_gradients: bool = False  # gradients are set to zero in place, not dropped
-    least_replayed: int = 0  # the fewest replayed steps, whatever the final state: some traps need a replay
+    least_replayed: int = 0  # how many steps must be replayed, whatever the final state
     budget: str = "80%"
 
 
@@ -96,7 +98,8 @@ def seed(number: int) -> None:
 
 
 def trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
-    """Registers a function that builds a trap, by its name; its docstring says what the trap is."""
+    """Registers a function that builds a trap under the function's name. The function's docstring describes
+    the trap."""
 
     @functools.wraps(build)
     def build_seeded() -> Trap:
@@ -112,12 +115,13 @@ def trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
 
 
 def host_trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
-    """Registers a trap that looks at memory of the host. On a device there is no such trap."""
+    """Registers a trap that reads memory of the host. When tests run on a device, the trap is not
+    registered."""
     return trap(build) if ON_HOST else build
 
 
 def after_change(change: Callable[[nn.Module], object]) -> Callable[[nn.Module, int], None]:
-    """Returns a function for `between` that makes the change once."""
+    """Returns a function for `between` that makes the change once, after step CHANGE."""
 
     def between(model: nn.Module, step: int) -> None:
         if step == CHANGE:
@@ -133,7 +137,7 @@ def load() -> dict[str, Callable[[], Trap]]:
 
 
 def digest(tensor: torch.Tensor) -> str:
-    """Returns a digest of type, shape and bits."""
+    """Returns a digest of the tensor's type, shape and bits."""
     tensor = tensor.detach()
     if tensor.layout != torch.strided:
         tensor = tensor.coalesce()
@@ -204,8 +208,8 @@ def run_step(trap: Trap, optimizer: torch.optim.Optimizer, step: int) -> Record:
 
 
 def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = None) -> list[Record]:
-    """Trains. `apply` changes the model before the first step, and returns a function that is called after
-    each step."""
+    """Trains for `STEPS` steps. `apply` changes the model before the first step, and returns a function that
+    is called after each step. Returns one record for each step."""
     seed(7)
     with trap.around():
         done = apply(trap.model) if apply else lambda: None
@@ -219,7 +223,7 @@ def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = 
 
 
 def first_difference(one: list[Record], other: list[Record]) -> str | None:
-    """Returns the first difference, in the order of training; None if all bits are the same."""
+    """Returns the first difference in the order of training, or None if all bits are the same."""
     for step, (a, b) in enumerate(zip(one, other), 1):
         for name in a | b:
             if a.get(name) != b.get(name):
@@ -259,6 +263,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import traps  # the traps register with this module, not with __main__
+    import traps  # the traps register in this module, not in __main__
 
     traps.main()

@@ -1,4 +1,4 @@
-"""Traps of autocast, which keeps casts of the weights for all forwards of one region."""
+"""Traps of autocast: within one autocast region all forwards share the casts of weights."""
 
 import torch
 from torch import nn
@@ -16,7 +16,8 @@ def difference(one, other):
 
 
 def with_step(step_of, **options):
-    """Returns a trap whose step is this function of the model, the batch and the number of the step."""
+    """Returns a trap with this step. `step_of` takes the model, the batch and the number of the step, and
+    returns the loss."""
 
     def body(model, batch, step):
         loss = step_of(model, batch, step)
@@ -28,7 +29,7 @@ def with_step(step_of, **options):
 
 @trap
 def two_forwards_in_one_region():
-    """The gradients of the shared casts are summed before they are cast back."""
+    """The gradients of the shared casts are summed before the sum is cast back."""
 
     def step_of(model, batch, step):
         with region():
@@ -70,7 +71,7 @@ def two_forwards_without_a_cache():
 
 @trap
 def two_forwards_in_nested_regions():
-    """The cache is that of the outermost region."""
+    """Casts are shared within the outermost region."""
 
     def step_of(model, batch, step):
         with region():
@@ -85,7 +86,7 @@ def two_forwards_in_nested_regions():
 
 @trap
 def two_forwards_of_other_shapes():
-    """Each forward would be planned by itself if the two were not in one region."""
+    """Each forward could be planned alone, but the two share one region."""
 
     def step_of(model, batch, step):
         x = batch(step)[0][0]
@@ -97,7 +98,7 @@ def two_forwards_of_other_shapes():
 
 @trap
 def a_second_forward_from_the_seventh_step():
-    """A forward that was planned alone meets another forward in its region."""
+    """A forward that was planned alone shares its region with a second forward from step 7 on."""
 
     def step_of(model, batch, step):
         with region():
@@ -110,7 +111,7 @@ def a_second_forward_from_the_seventh_step():
 
 @trap
 def a_second_forward_in_another_region_from_the_seventh_step():
-    """The layers are used twice, so that several forwards cannot be planned."""
+    """The layers are used twice, so a plan of several forwards is not possible."""
 
     class Twice(nn.Module):
         def __init__(self):
@@ -134,7 +135,7 @@ def a_second_forward_in_another_region_from_the_seventh_step():
 
 @trap
 def a_teacher_first():
-    """The casts were made by a forward without gradients."""
+    """A forward without gradients has made the casts."""
 
     def step_of(model, batch, step):
         with region():
@@ -172,7 +173,7 @@ def a_teacher_afterwards():
 
 @trap
 def a_part_of_the_model_first():
-    """The part's gradients of the casts are summed with the model's."""
+    """The gradients of the casts from the part of the model are summed with those from the whole model."""
 
     def step_of(model, batch, step):
         with region():
@@ -184,7 +185,7 @@ def a_part_of_the_model_first():
 
 @trap
 def small_batches_in_one_region():
-    """A backward comes before the next forward of the region."""
+    """Each forward's backward runs before the next forward of the region."""
 
     def body(model, batch, step):
         with region():
@@ -220,7 +221,7 @@ def small_batches_with_checkpoints_in_one_region():
 
 @trap
 def a_step_of_the_optimizer_within_the_region():
-    """The casts are older than the weights."""
+    """In the second forward the shared casts are older than the weights."""
 
     def body(model, batch, step):
         with region():
@@ -237,7 +238,7 @@ def a_step_of_the_optimizer_within_the_region():
 
 @trap
 def a_backward_twice_outside_of_the_region():
-    """The original runs again for the second backward, under the autocast of the region."""
+    """The original runs the forward again for the second backward, under the autocast of the region."""
 
     def body(model, batch, step):
         with region():
@@ -252,7 +253,7 @@ def a_backward_twice_outside_of_the_region():
 
 @trap
 def a_backward_twice_in_another_region():
-    """The original runs again for the second backward, without autocast, as the forward ran."""
+    """The original runs the forward again for the second backward, without autocast, as the first time."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).float().square().mean()
@@ -276,7 +277,8 @@ def a_float16_loss_scaled():
 
 @trap
 def a_second_forward_under_hooks_from_the_seventh_step():
-    """No plan runs under the program's own hooks, but the casts of the region are shared nevertheless."""
+    """Forwards under the program's own saved tensor hooks are not planned, but they share the region's
+    casts."""
 
     def step_of(model, batch, step):
         with region():
@@ -291,7 +293,7 @@ def a_second_forward_under_hooks_from_the_seventh_step():
 
 @trap
 def a_second_forward_that_evaluates_from_the_seventh_step():
-    """With gradients."""
+    """The second forward is in evaluation mode, with gradients."""
 
     def step_of(model, batch, step):
         with region():
@@ -308,7 +310,7 @@ def a_second_forward_that_evaluates_from_the_seventh_step():
 
 @trap
 def a_forward_without_autocast_between_two_from_the_eighth_step():
-    """The region is the same before and after it."""
+    """The autocast region is the same before and after this forward."""
 
     def step_of(model, batch, step):
         with region():
@@ -324,7 +326,7 @@ def a_forward_without_autocast_between_two_from_the_eighth_step():
 
 @trap
 def forwards_that_are_open_in_two_regions():
-    """Two forwards in one region are released while a forward of another region is open under the same
+    """Two forwards of one region are released while a forward of another region is open under the same
     plan."""
 
     def step_of(model, batch, step):

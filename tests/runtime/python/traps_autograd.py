@@ -1,4 +1,4 @@
-"""Traps of the parts of autograd that are no ops: functions with their own backward, checkpointing, hooks."""
+"""Traps of autograd's features besides ops: functions with their own backward, checkpointing, hooks."""
 
 import torch
 from torch import nn
@@ -30,7 +30,7 @@ class Swish(torch.autograd.Function):
 
 
 class Scale(torch.autograd.Function):
-    """Its number is kept on the context, not as a tensor."""
+    """A function that keeps a Python number on its context."""
 
     @staticmethod
     def forward(context, x, number):
@@ -43,7 +43,7 @@ class Scale(torch.autograd.Function):
 
 
 class Flip(torch.autograd.Function):
-    """The identity with a gradient of the other sign, as for adversarial domains."""
+    """The identity, whose backward negates the gradient, as in domain-adversarial training."""
 
     @staticmethod
     def forward(context, x):
@@ -56,8 +56,8 @@ class Flip(torch.autograd.Function):
 
 @trap
 def function_with_saved_tensors():
-    """A function with its own backward saves tensors: its ops are recorded, but not which of them autograd
-    would save."""
+    """A function with its own backward saves tensors. A recording sees its ops, but not which tensors it
+    saves."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -68,7 +68,7 @@ def function_with_saved_tensors():
 
 @trap
 def function_with_a_number():
-    """What forward leaves for backward is a Python number that stays the same."""
+    """The function's forward leaves a Python number for its backward. The number is the same in each step."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -79,7 +79,7 @@ def function_with_a_number():
 
 @trap
 def function_with_a_changing_number():
-    """The number is only used in backward, and is another one in each step."""
+    """Only the function's backward uses the number, and each step has another number."""
 
     class ScaleGradient(Scale):
         @staticmethod
@@ -99,8 +99,8 @@ def function_with_a_changing_number():
 
 @trap
 def function_that_turns_the_gradient():
-    """In forward the function gives a view of its input. This identity must not be dropped, because its
-    backward is no identity."""
+    """The function's forward returns a view of its input. This op must not be dropped as an identity, because
+    its backward is not the identity."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -112,7 +112,7 @@ def function_that_turns_the_gradient():
 
 @trap
 def function_that_logs_in_backward():
-    """Python code in backward appends to a list; a replay does not run it."""
+    """Python code in the function's backward appends to a list; a replay does not run such code."""
     log = []
 
     class Logging(torch.autograd.Function):
@@ -134,7 +134,7 @@ def function_that_logs_in_backward():
 
 @trap
 def function_that_runs_autograd_inside():
-    """The backward runs a forward and a backward of its own, as reversible layers do."""
+    """The function's backward runs an inner forward and an inner backward, as reversible layers do."""
 
     class Inner(torch.autograd.Function):
         @staticmethod
@@ -156,8 +156,8 @@ def function_that_runs_autograd_inside():
 
 
 def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
-    """Plain training runs the middle twice, too: the second time within its backward, with the states of the
-    generators put back and forth."""
+    """Returns a trap with a checkpointed middle part. Plain training also runs this part twice: the second
+    time in the backward, with the generators' states of the first time."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -172,33 +172,34 @@ def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
 
 @trap
 def reentrant_checkpoint_with_dropout():
-    """Backward calls forward and then another backward within itself; dropout must draw the same mask
-    there."""
+    """The backward calls the forward again and then an inner backward; dropout must draw the same mask
+    again."""
     return checkpointed(True, nn.Dropout(0.3))
 
 
 @trap
 def checkpoint_with_dropout():
-    """Saved tensors are computed again when backward asks for them; dropout must draw the same mask there."""
+    """Saved tensors are recomputed when the backward needs them; dropout must draw the same mask again."""
     return checkpointed(False, nn.Dropout(0.3))
 
 
 @trap
 def reentrant_checkpoint_with_batch_norm():
-    """Running statistics move twice in each step of plain training, and must do so here."""
+    """In plain training the running statistics move twice in each step, so they must move twice under a
+    plan."""
     return checkpointed(True, nn.BatchNorm1d(WIDTH))
 
 
 @trap
 def checkpoint_with_batch_norm():
-    """As before, but in the order in which backward asks for saved tensors."""
+    """The running statistics move twice in each step, in the order in which the backward needs saved
+    tensors."""
     return checkpointed(False, nn.BatchNorm1d(WIDTH))
 
 
 @trap
 def saved_tensors_packed():
-    """Hooks of the loop store what is saved for backward in lower precision, so that the gradients are
-    others."""
+    """The training loop's hooks store saved tensors in lower precision, which changes the gradients."""
 
     def body(model, batch, step):
         with torch.autograd.graph.saved_tensors_hooks(
@@ -213,7 +214,8 @@ def saved_tensors_packed():
 
 @trap
 def saved_tensors_packed_later():
-    """As before, but from the seventh step on, when there is a plan."""
+    """From the seventh step on, when a plan exists, the loop's hooks store saved tensors in lower
+    precision."""
 
     def body(model, batch, step):
         if step <= CHANGE:
@@ -231,8 +233,8 @@ def saved_tensors_packed_later():
 
 @trap
 def hook_on_a_parameter():
-    """The hook halves the gradient: if its op is replayed and the hook runs on the result, it is halved
-    twice."""
+    """The hook halves the gradient. If a plan both replays the halving and calls the hook, the gradient is
+    halved twice."""
     model = blocks(4)
     model[2].weight.register_hook(lambda gradient: gradient * 0.5)
     return Trap(model, expected="either", least_replayed=1)
@@ -240,7 +242,7 @@ def hook_on_a_parameter():
 
 @trap
 def hook_on_a_parameter_that_logs():
-    """The hook keeps the gradients that it is given, and leaves them as they are."""
+    """The hook keeps the gradients and does not change them."""
     log, model = [], blocks(4)
     model[2].weight.register_hook(lambda gradient: log.append(gradient.clone()))
     return Trap(model, expected="either", least_replayed=1, observe=lambda model: log)
@@ -248,7 +250,7 @@ def hook_on_a_parameter_that_logs():
 
 @trap
 def hook_on_an_activation():
-    """Forward puts a hook on an activation that clips its gradient."""
+    """The forward registers a hook on an activation that clips the activation's gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -261,7 +263,7 @@ def hook_on_an_activation():
 
 @trap
 def gradient_kept_by_an_activation():
-    """An activation of the last step is on the module, and the loop looks at its gradient."""
+    """The module keeps an activation of the last step, whose gradient the loop reads."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -274,7 +276,7 @@ def gradient_kept_by_an_activation():
 
 @trap
 def hook_after_accumulation():
-    """The hook sees the parameter's gradient after it was added up, keeps it, and halves it in place."""
+    """The hook gets the parameter's accumulated gradient, keeps a copy, and halves the gradient in place."""
     log, model = [], blocks(4)
 
     def halve(parameter):
@@ -287,8 +289,8 @@ def hook_after_accumulation():
 
 @trap
 def optimizer_within_backward():
-    """Each parameter is moved as soon as its gradient is there, and the gradient is dropped: weights change
-    before backward ends."""
+    """Each parameter is updated as soon as its gradient exists, and the gradient is dropped. So weights
+    change before the backward ends."""
     model = blocks(4)
 
     def descend(parameter):
@@ -303,7 +305,7 @@ def optimizer_within_backward():
 
 @trap
 def forward_hook_that_changes_the_output():
-    """A hook of a submodule computes: its ops are those of forward."""
+    """A hook of a submodule computes the output; the hook's ops are part of the forward."""
     model = blocks(4)
     model[2].register_forward_hook(lambda module, inputs, output: output * 0.5)
     return Trap(model, expected="either", least_replayed=1)
@@ -311,7 +313,7 @@ def forward_hook_that_changes_the_output():
 
 @trap
 def forward_hook_that_logs():
-    """A hook of a submodule keeps its outputs, as tools that look into models do."""
+    """A hook of a submodule keeps the outputs, as tools that inspect models do."""
     log, model = [], blocks(4)
     model[2].register_forward_hook(lambda module, inputs, output: log.append(output.detach().mean()))
     return Trap(model, expected="either", observe=lambda model: log)
@@ -319,7 +321,8 @@ def forward_hook_that_logs():
 
 @trap
 def hooks_of_the_model_itself():
-    """Hooks before and after the model that was applied to: they change its input and its output, once."""
+    """Hooks before and after the planned model change its input and its output. They must run exactly
+    once."""
     model = TwoStacks()
     model.register_forward_pre_hook(lambda module, inputs: (inputs[0] * 2,))
     model.register_forward_hook(lambda module, inputs, output: output * 0.5)
@@ -328,7 +331,7 @@ def hooks_of_the_model_itself():
 
 @trap
 def backward_hook_of_a_module():
-    """The hook changes the gradient of a module's input, and a second one notes how often it is called."""
+    """A hook changes the gradient of a submodule's input, and a second hook counts its calls."""
     calls, model = [], blocks(4)
     model[2].register_full_backward_hook(lambda module, inputs, outputs: (inputs[0] * 0.5,))
     model[4].register_full_backward_pre_hook(lambda module, outputs: calls.append(len(outputs)))
@@ -337,7 +340,7 @@ def backward_hook_of_a_module():
 
 @trap
 def hook_of_all_modules():
-    """A hook for all modules of the process, for as long as the training lasts."""
+    """A hook for all modules of the process is registered during the whole training."""
 
     class Around:
         def __enter__(self):
@@ -353,7 +356,7 @@ def hook_of_all_modules():
 
 @trap
 def gradient_of_a_view_of_a_parameter():
-    """Only some rows of a parameter are used: the gradient of the others is zero, not none."""
+    """Only some rows of a parameter are used. The gradient of the other rows is zero, not None."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -368,8 +371,8 @@ def gradient_of_a_view_of_a_parameter():
 
 @trap
 def gradient_computed_in_forward():
-    """Forward asks autograd for the gradient of an energy, as models of forces do; the loss differentiates it
-    again."""
+    """The forward computes the gradient of an energy by autograd, as models of forces do; the loss
+    differentiates this gradient again."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -382,7 +385,8 @@ def gradient_computed_in_forward():
 
 @trap
 def parameters_with_gradients_before():
-    """Backward finds gradients on the parameters already, and adds to them in the tensors that are there."""
+    """The parameters already have gradients when the backward begins. The backward must add to these
+    tensors."""
     model = blocks(4)
 
     def body(model, batch, step):
@@ -400,8 +404,8 @@ def parameters_with_gradients_before():
 
 @trap
 def optimizer_steps_in_the_backward():
-    """Each parameter moves as soon as its gradient is there, while other gradients are still to be
-    computed."""
+    """Each parameter is updated as soon as its gradient exists, while other gradients are not computed
+    yet."""
     model = nn.Sequential(*(blocks(1) for _ in range(8)))
     for parameter in model.parameters():
         optimizer = torch.optim.SGD([parameter], lr=0.1)
@@ -415,8 +419,8 @@ def optimizer_steps_in_the_backward():
 
 @trap
 def output_and_a_part_of_it():
-    """One output is a part of the other. A write of the loop to one output in place changes the other, too,
-    and the gradient has a part from each."""
+    """One output is a slice of another. If the loop writes to one of them in place, the other changes, too.
+    The gradient has a part from each output."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -433,7 +437,7 @@ def output_and_a_part_of_it():
 
 @trap
 def output_and_its_transpose():
-    """They share memory, and nobody writes to them."""
+    """The two outputs share memory, and no op writes to them."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -445,7 +449,7 @@ def output_and_its_transpose():
 
 @trap
 def halves_of_one_tensor():
-    """Two views that share a storage and no bytes."""
+    """The two outputs are views of one storage that have no bytes in common."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -456,7 +460,7 @@ def halves_of_one_tensor():
 
 @trap
 def compiled_layer():
-    """torch.compile traces on stand-ins of tensors while the step is recorded."""
+    """torch.compile traces the layer on fake tensors while the step is recorded."""
     return Trap(
         nn.Sequential(blocks(), torch.compile(nn.Linear(WIDTH, WIDTH), backend="eager"), blocks()),
         expected="either",
@@ -466,7 +470,7 @@ def compiled_layer():
 
 @trap
 def compiled_around():
-    """torch.compile around the model meets what is called in its place."""
+    """torch.compile around the model meets the replacement of the model's forward."""
 
     def body(model, batch, step):
         if step == 1:

@@ -1,4 +1,5 @@
-"""Traps of calls of the model beside training steps: evaluation, errors, copies, transformations, threads."""
+"""Traps of calls of the model outside training steps: evaluation, errors, copies, transformations,
+threads."""
 
 import atexit
 import copy
@@ -14,7 +15,7 @@ from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, mean_square, trap
 
 
 class Noisy(nn.Module):
-    """A model with state that each forward in train mode changes, and with random numbers."""
+    """A model with random numbers, and with state that each forward in train mode changes."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +38,8 @@ def ordinary(model, batch, step):
 
 @trap
 def forward_without_graph_between():
-    """In train mode but without a graph: statistics and generators move, and no backward follows."""
+    """Between the steps, a forward runs in train mode and without a graph. It moves statistics and
+    generators, and no backward follows."""
     seen = []
 
     def between(model, step):
@@ -49,8 +51,8 @@ def forward_without_graph_between():
 
 @trap
 def inference_mode_between():
-    """Tensors of inference mode, among them what is computed from running statistics, may not enter a graph
-    later."""
+    """Between the steps, a forward runs in inference mode. Its tensors, also those derived from running
+    statistics, must not be used in a graph later."""
     seen = []
 
     def between(model, step):
@@ -62,7 +64,8 @@ def inference_mode_between():
 
 @trap
 def evaluation_between():
-    """The model is put in eval mode, called with another batch size, and put back in train mode."""
+    """Between the steps, the model is called in eval mode with another batch size, and is then put back in
+    train mode."""
     seen = []
 
     def between(model, step):
@@ -76,7 +79,8 @@ def evaluation_between():
 
 @trap
 def evaluation_with_graph_between():
-    """Evaluation without `no_grad`: the call is in eval mode and has a graph, which is dropped."""
+    """Between the steps, the model is called in eval mode without `no_grad`. The graph of this call is
+    dropped."""
     seen = []
 
     def between(model, step):
@@ -89,8 +93,8 @@ def evaluation_with_graph_between():
 
 @trap
 def forward_without_backward():
-    """Each step has a forward whose output is dropped. The statistics and random numbers of this forward
-    count nevertheless."""
+    """Each step also runs a forward whose output is dropped. This forward moves statistics and draws random
+    numbers all the same."""
 
     def body(model, batch, step):
         model(data(-step, ROWS, WIDTH))
@@ -101,7 +105,7 @@ def forward_without_backward():
 
 @trap
 def forward_whose_output_is_kept():
-    """As before, but the output with its graph lives on for three steps, in which others begin and end."""
+    """Each step runs a second forward, whose output and graph are kept for three steps."""
     open_outputs = []
 
     def body(model, batch, step):
@@ -114,7 +118,7 @@ def forward_whose_output_is_kept():
 
 @trap
 def steps_without_backward():
-    """The loop skips the backward of some batches, as it does where the loss is not finite."""
+    """The loop skips the backward of some batches, as some loops do when the loss is not finite."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -127,14 +131,14 @@ def steps_without_backward():
 
 
 def catching(errors: list, error_type: type):
-    """Returns a step that goes on after an error, and notes the error."""
+    """Returns a step that catches errors of this type and notes them in `errors`."""
 
     def body(model, batch, step):
         try:
             return ordinary(model, batch, step)
         except error_type as error:
             errors.append(f"{step}: {type(error).__name__}: {error}")
-            model.zero_grad()  # a backward that failed has left some gradients and not others
+            model.zero_grad()  # a backward that failed has left only some of the gradients
             return None
 
     return body
@@ -142,8 +146,8 @@ def catching(errors: list, error_type: type):
 
 @trap
 def input_of_a_wrong_shape():
-    """Forward raises in the third and the eighth step; the error must be the one of plain training, and
-    training goes on."""
+    """The forward raises in steps 3 and 8. The error must be that of plain training, and training must go
+    on."""
     errors = []
 
     def batch(step):
@@ -161,8 +165,8 @@ def input_of_a_wrong_shape():
 
 @trap
 def error_in_the_middle_of_forward():
-    """Forward raises in the third and the eighth step, by a flag on the model, when the statistics have moved
-    already."""
+    """The forward raises in steps 3 and 8, because of a flag on the model. By then the statistics have
+    moved."""
 
     class Model(Noisy):
         failing = False
@@ -190,7 +194,7 @@ def error_in_the_middle_of_forward():
 
 @trap
 def error_in_backward():
-    """Backward raises half way, when some gradients are there; the loop drops them and goes on."""
+    """The backward raises when some of the gradients exist. The loop drops these gradients and goes on."""
 
     class Failing(torch.autograd.Function):
         @staticmethod
@@ -221,7 +225,7 @@ def error_in_backward():
 
 @trap
 def error_in_the_loss():
-    """The loss raises in the third and the eighth step: a forward is open whose backward never comes."""
+    """The loss raises in steps 3 and 8, so the backward of an open forward never runs."""
     errors = []
 
     def body(model, batch, step):
@@ -240,8 +244,8 @@ def error_in_the_loss():
 
 
 def train_copy(model: nn.Module) -> list[torch.Tensor]:
-    """Trains a copy for one step and puts the generator back. Returns the gradients and parameters of the
-    copy."""
+    """Trains a copy for one step and restores the generator's state. Returns the gradients and parameters of
+    the copy."""
     with torch.random.fork_rng(devices=[]):
         model.zero_grad()
         mean_square(model(data(77, ROWS, WIDTH)), 0).backward()
@@ -252,7 +256,8 @@ def train_copy(model: nn.Module) -> list[torch.Tensor]:
 
 @trap
 def deep_copy():
-    """A copy is made after some steps and trained, then the original goes on: neither may move the other."""
+    """After some steps a deep copy is made and trained; then the original is trained further. Neither may
+    change the other."""
     seen = []
 
     def between(model, step):
@@ -264,7 +269,7 @@ def deep_copy():
 
 @trap
 def pickled():
-    """The whole model goes through pickle after some steps, and what comes out is trained."""
+    """After some steps the whole model is pickled and unpickled, and the new model is trained."""
     seen = []
 
     def between(model, step):
@@ -276,7 +281,8 @@ def pickled():
 
 @trap
 def saved_and_loaded():
-    """The whole model goes through `torch.save`; its state goes into a fresh model, whose names must fit."""
+    """The whole model is saved and loaded by `torch.save`; its state is loaded into a fresh model, so the
+    names must match."""
     seen = []
 
     def between(model, step):
@@ -294,7 +300,7 @@ def saved_and_loaded():
 
 @trap
 def average_of_the_weights():
-    """A running average of the model is a deep copy that is made first and moved after each step."""
+    """The running average of the model starts as a deep copy and is updated after each step."""
     averages = []
 
     def between(model, step):
@@ -307,7 +313,8 @@ def average_of_the_weights():
 
 @trap
 def functional_call():
-    """The model is called with other tensors in the place of its parameters, which get the gradients."""
+    """In some steps the model is called with other tensors in place of its parameters. These tensors get the
+    gradients."""
     seen = []
 
     def body(model, batch, step):
@@ -325,8 +332,8 @@ def functional_call():
 
 @trap
 def gradients_of_each_row():
-    """`vmap` and `grad` run forward with tensors of theirs that stand for many, in the second and the eighth
-    step."""
+    """In steps 2 and 8, `vmap` and `grad` run the forward with their own tensors, each of which stands for
+    many."""
     seen = []
 
     def between(model, step):
@@ -346,7 +353,7 @@ def gradients_of_each_row():
 
 @trap
 def traced():
-    """The model is traced by TorchScript between the steps, as for an export."""
+    """Between the steps TorchScript traces the model, as for an export."""
     seen = []
 
     def between(model, step):
@@ -360,7 +367,7 @@ def traced():
 
 @trap
 def forward_called_by_name():
-    """The loop calls `model.forward`, not the model."""
+    """The loop calls `model.forward` instead of the model."""
 
     def body(model, batch, step):
         loss = model.forward(*batch(step)[0]).square().mean()
@@ -372,7 +379,7 @@ def forward_called_by_name():
 
 @trap
 def submodule_called_by_the_loop():
-    """The loop calls a part of the model by itself and adds its output to the loss."""
+    """The loop also calls a submodule directly, and adds its output to the loss."""
 
     def body(model, batch, step):
         x = batch(step)[0][0]
@@ -385,7 +392,7 @@ def submodule_called_by_the_loop():
 
 @trap
 def steps_in_threads():
-    """Each step runs in a thread of its own. State of one thread is not in force in the next thread."""
+    """Each step runs in a new thread. State that belongs to one thread does not exist in the next."""
 
     def body(model, batch, step):
         losses = []
@@ -399,7 +406,7 @@ def steps_in_threads():
 
 @trap
 def steps_in_threads_that_live_on():
-    """Each step runs in a thread of its own, and no thread ends before the process. Libraries of a GPU keep
+    """Each step runs in a new thread, and the threads live until the process ends. Libraries of a GPU keep
     memory for each thread."""
     process_ends = threading.Event()
 
@@ -424,7 +431,7 @@ def steps_in_threads_that_live_on():
 
 @trap
 def backward_in_another_thread():
-    """The forward runs here and the backward in another thread."""
+    """The forward runs in the main thread, and the backward in another thread."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -438,7 +445,7 @@ def backward_in_another_thread():
 
 @trap
 def dispatch_mode_of_the_caller():
-    """From the seventh step on the loop looks at all ops, and rounds what matrix products give."""
+    """From step 7 on the loop's dispatch mode handles all ops, and rounds the results of matrix products."""
 
     class Rounding(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -456,7 +463,7 @@ def dispatch_mode_of_the_caller():
 
 @trap
 def moved_to_double_and_back():
-    """`double()` and `float()` between the steps give all parameters new memory, with the same values."""
+    """Between some steps `double()` and `float()` give all parameters new memory with the same values."""
 
     def between(model, step):
         if step in (3, CHANGE):
@@ -467,7 +474,8 @@ def moved_to_double_and_back():
 
 @trap
 def anomalies_detected():
-    """The loop asks autograd to check each node's gradients, and to remember where forward made it."""
+    """The loop turns on anomaly detection: autograd checks the gradients of each node, and remembers which
+    line of the forward made the node."""
 
     def body(model, batch, step):
         with torch.autograd.set_detect_anomaly(True):

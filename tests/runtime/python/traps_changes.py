@@ -1,5 +1,5 @@
-"""Traps of changes that the loop makes to the model after some steps: the plan is that of the unchanged
-model."""
+"""Traps of changes that the loop makes to the model after some steps. At that time a plan of the unchanged
+model exists."""
 
 import array
 import collections
@@ -14,12 +14,12 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-factor = 1.0  # the factor of global_number, which sets it to 1 first
+factor = 1.0  # a global that the forward in global_number reads
 in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
 class Scaled(nn.Module):
-    """Multiplies by a number that is found in one of many places."""
+    """A model that multiplies by a number. Each subclass reads the number from another place."""
 
     def __init__(self, **attributes):
         super().__init__()
@@ -34,8 +34,8 @@ class Scaled(nn.Module):
 
 
 def changed(model: nn.Module, change, least_replayed: int = 1, **options) -> Trap:
-    """The change comes after two replayed steps, unless the model may be refused because it cannot be
-    watched."""
+    """Returns a trap that changes the model after two replayed steps. `least_replayed` is 0 for a model that
+    may be refused because it cannot be watched."""
     return Trap(
         model, expected="either", between=after_change(change), least_replayed=least_replayed, **options
     )
@@ -47,26 +47,26 @@ def with_dropout() -> nn.Sequential:
 
 @trap
 def dropout_rate_changed():
-    """The rate is an argument of the recorded op. No tensor shows that the rate has changed."""
+    """The dropout rate is an argument of the recorded op. No tensor shows that the rate has changed."""
     return changed(with_dropout(), lambda model: setattr(model[1], "p", 0.1))
 
 
 @trap
 def dropout_rate_set_to_zero():
-    """In train mode dropout of rate zero is another op or none; what it draws from the generator may change
-    too."""
+    """In train mode, dropout with rate zero runs another op or none, and may draw other random numbers."""
     return changed(with_dropout(), lambda model: setattr(model[3], "p", 0.0))
 
 
 @trap
 def dropout_in_eval():
-    """One dropout is put in eval mode, the model itself stays in train mode."""
+    """One dropout layer is put in eval mode; the model itself stays in train mode."""
     return changed(with_dropout(), lambda model: model[1].eval())
 
 
 @trap
 def batch_norm_in_eval():
-    """One BatchNorm is frozen as for fine-tuning: it uses its running statistics and moves them no more."""
+    """One BatchNorm is frozen, as for fine-tuning: it uses its running statistics and no longer moves
+    them."""
     layers = [
         layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
     ]
@@ -75,26 +75,26 @@ def batch_norm_in_eval():
 
 @trap
 def whole_model_in_eval_but_trained():
-    """The model is put in eval mode and trained on: a backward through eval is no error."""
+    """The model is put in eval mode, and training goes on. A backward in eval mode is no error."""
     return changed(with_dropout(), lambda model: model.eval())
 
 
 @trap
 def train_mode_reached_late():
-    """The first six steps are trained in eval mode, so a plan made from them does not hold for train mode."""
+    """The first six steps run in eval mode, so a plan made from them is wrong for train mode."""
     model = with_dropout().eval()
     return Trap(model, expected="either", between=after_change(lambda model: model.train()))
 
 
 @trap
 def parameter_frozen():
-    """A frozen parameter has no gradient any more, and the optimizer leaves it alone."""
+    """A frozen parameter gets no gradient any more, and the optimizer skips it."""
     return changed(blocks(4), lambda model: model[2].weight.requires_grad_(False))
 
 
 @trap
 def parameter_thawed():
-    """Parameters that had no gradient when the steps were recorded get one."""
+    """Parameters that got no gradient in the recorded steps get one later."""
     model = blocks(4)
     model[0].requires_grad_(False), model[2].requires_grad_(False)
     return changed(model, lambda model: model[2].requires_grad_(True))
@@ -102,7 +102,7 @@ def parameter_thawed():
 
 @trap
 def parameter_replaced():
-    """A new parameter of the same shape takes the place of an old one, which the optimizer still holds."""
+    """A new parameter of the same shape replaces an old one. The optimizer still holds the old one."""
 
     def replace(model):
         model[2].weight = nn.Parameter(data(99, WIDTH, WIDTH) / 4)
@@ -112,8 +112,7 @@ def parameter_replaced():
 
 @trap
 def parameter_with_new_storage():
-    """The same parameter object gets other memory by `.data`: addresses that were kept are those of the old
-    one."""
+    """An assignment to `.data` gives a parameter other memory, so an address that was kept is wrong."""
 
     def move(model):
         model[2].weight.data = data(99, WIDTH, WIDTH) / 4
@@ -123,7 +122,7 @@ def parameter_with_new_storage():
 
 @trap
 def parameter_with_transposed_storage():
-    """The new memory has other strides: same shape, same type, another order of the numbers."""
+    """An assignment to `.data` gives a parameter memory with the same shape and type, but other strides."""
 
     def move(model):
         model[2].weight.data = (data(99, WIDTH, WIDTH) / 4).t()
@@ -133,7 +132,7 @@ def parameter_with_transposed_storage():
 
 @trap
 def parameters_tied():
-    """Two parameters become one: its gradient is the sum of two, and the other is gone."""
+    """Two parameters are replaced by one, whose gradient is the sum of two."""
 
     def tie(model):
         model[4].weight = model[2].weight
@@ -143,7 +142,7 @@ def parameters_tied():
 
 @trap
 def parameters_untied():
-    """One parameter of two layers becomes two of the same values."""
+    """A parameter that two layers share is replaced by two parameters with the same values."""
     model = blocks(4)
     model[4].weight = model[2].weight
 
@@ -155,7 +154,8 @@ def parameters_untied():
 
 @trap
 def submodule_replaced():
-    """An activation function is exchanged for another: no parameter and no attribute of the model changes."""
+    """One activation function is replaced by another. No parameter and no attribute of the model itself
+    changes."""
 
     def replace(model):
         model[1] = nn.Tanh()
@@ -165,13 +165,13 @@ def submodule_replaced():
 
 @trap
 def submodule_added():
-    """A layer without parameters is appended to a sequence."""
+    """A layer without parameters is appended to a `Sequential`."""
     return changed(blocks(4), lambda model: model.append(nn.Sigmoid()))
 
 
 @trap
 def forward_replaced():
-    """A submodule of the same type gets another forward, as tools that patch models do."""
+    """A submodule keeps its type but gets another forward, as tools that patch models do."""
 
     def patch(model):
         model[1].forward = types.MethodType(lambda self, x: x.sigmoid(), model[1])
@@ -181,7 +181,7 @@ def forward_replaced():
 
 @trap
 def forward_of_the_class_replaced():
-    """The class gets another forward: nothing of the object shows it."""
+    """The submodule's class gets another forward. Nothing on the object shows this."""
 
     class Activation(nn.Module):
         def forward(self, x):
@@ -195,7 +195,7 @@ def forward_of_the_class_replaced():
 
 @trap
 def forward_hook_added():
-    """A hook on a submodule changes its output from the seventh step on."""
+    """From step 7 on, a hook on a submodule changes its output."""
     return changed(
         blocks(4), lambda model: model[2].register_forward_hook(lambda module, inputs, output: output * 0.5)
     )
@@ -203,19 +203,19 @@ def forward_hook_added():
 
 @trap
 def gradient_hook_added():
-    """A hook on a parameter halves its gradient from the seventh step on."""
+    """From step 7 on, a hook on a parameter halves its gradient."""
     return changed(blocks(4), lambda model: model[2].weight.register_hook(lambda gradient: gradient * 0.5))
 
 
 @trap
 def parametrization_added():
-    """The weight of a layer becomes a function of a new parameter; the layer's class changes with it."""
+    """The weight of a layer becomes a function of new parameters. The class of the layer changes, too."""
     return changed(blocks(4), lambda model: torch.nn.utils.parametrizations.weight_norm(model[2]))
 
 
 @trap
 def weights_loaded():
-    """`load_state_dict` writes other values to the same parameters and buffers."""
+    """`load_state_dict` writes other values into the same parameters and buffers."""
     model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
     loaded = {
         name: value * 0.5 if value.is_floating_point() else value + 3
@@ -226,7 +226,7 @@ def weights_loaded():
 
 @trap
 def weights_assigned():
-    """With `assign` loading puts new parameters and buffers in the place of the old ones."""
+    """With `assign`, `load_state_dict` replaces the parameters and buffers by new ones."""
     model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
     loaded = {
         name: value * 0.5 if value.is_floating_point() else value + 3
@@ -237,7 +237,7 @@ def weights_assigned():
 
 @trap
 def buffer_assigned():
-    """The loop puts a new tensor in a buffer's place."""
+    """The loop replaces a buffer by a new tensor."""
 
     class Model(Scaled):
         def factor(self):
@@ -250,7 +250,7 @@ def buffer_assigned():
 
 @trap
 def number_on_the_module_changed():
-    """A number that is an attribute of a module is a constant of the recorded ops."""
+    """The number is an attribute of the module, and a constant in the recorded ops."""
 
     class Model(Scaled):
         def factor(self):
@@ -273,7 +273,7 @@ def number_in_a_config_changed():
 
 @trap
 def number_in_nested_containers_changed():
-    """The number is deep in dictionaries, lists and objects."""
+    """The number is inside nested dictionaries, lists and objects."""
 
     class Model(Scaled):
         def factor(self):
@@ -285,7 +285,7 @@ def number_in_nested_containers_changed():
 
 @trap
 def number_in_a_list_changed():
-    """The list stays the same object; an item of it changes."""
+    """The list stays the same object, but an item of it changes."""
 
     class Model(Scaled):
         def factor(self):
@@ -303,7 +303,7 @@ class Holding(Scaled):
 
 @trap
 def number_in_a_deque_changed():
-    """The last number of the deque counts."""
+    """The forward reads the last number of the deque."""
     return changed(
         Holding(kept=collections.deque([1.0]), read=lambda kept: kept[-1]),
         lambda model: model.kept.append(0.5),
@@ -312,7 +312,7 @@ def number_in_a_deque_changed():
 
 @trap
 def number_that_a_dictionary_makes_changed():
-    """The dictionary makes the number when it is asked for."""
+    """The dictionary makes the number when it is first read."""
     return changed(
         Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
         lambda model: model.kept.update(now=0.5),
@@ -321,7 +321,7 @@ def number_that_a_dictionary_makes_changed():
 
 @trap
 def number_in_an_empty_dictionary():
-    """A number is put into the dictionary later."""
+    """The number is put into the dictionary after some steps."""
     return changed(
         Holding(kept={}, read=lambda kept: kept.get("now", 1.0)), lambda model: model.kept.update(now=0.5)
     )
@@ -329,7 +329,7 @@ def number_in_an_empty_dictionary():
 
 @trap
 def number_in_an_array_changed():
-    """An array of the standard library."""
+    """The number is in an array of the standard library."""
     return changed(
         Holding(kept=array.array("d", [1.0]), read=lambda kept: kept[0]),
         lambda model: model.kept.__setitem__(0, 0.5),
@@ -338,7 +338,7 @@ def number_in_an_array_changed():
 
 @trap
 def number_in_bytes_changed():
-    """A view of a bytearray, which is one memory with it."""
+    """The number is in a bytearray, and the module holds a view of this memory."""
     kept = bytearray(b"\x01")
     return changed(
         Holding(kept=memoryview(kept), read=lambda kept: kept[0]), lambda model: kept.__setitem__(0, 2)
@@ -347,7 +347,7 @@ def number_in_bytes_changed():
 
 @trap
 def number_in_an_array_of_objects_changed():
-    """An array of numpy whose entries are lists."""
+    """The number is in a list that is an entry of a numpy array."""
     kept = numpy.array([[1.0], 2], dtype=object)
     return changed(
         Holding(kept=kept, read=lambda kept: kept[0][0]), lambda model: kept[0].__setitem__(0, 0.5)
@@ -356,7 +356,7 @@ def number_in_an_array_of_objects_changed():
 
 @trap
 def number_of_a_context_changed():
-    """A global variable of the context."""
+    """The number is the value of a context variable."""
     in_context.set(1.0)
 
     class Model(Scaled):
@@ -368,7 +368,7 @@ def number_of_a_context_changed():
 
 @trap
 def number_in_deep_lists_changed():
-    """Lists in lists."""
+    """The number is inside many nested lists."""
     innermost = kept = [1.0]
     for _ in range(12):
         kept = [kept]
@@ -383,7 +383,7 @@ def number_in_deep_lists_changed():
 
 @trap
 def number_at_the_end_of_a_chain_changed():
-    """Thirty objects, each of which holds the next."""
+    """The number is at the end of a chain of thirty objects, each of which holds the next."""
 
     class Link:
         def __init__(self, to):
@@ -403,7 +403,7 @@ def number_at_the_end_of_a_chain_changed():
 
 @trap
 def number_in_a_long_table_changed():
-    """A list and a dictionary of many thousands."""
+    """The numbers are in a list and a dictionary with many thousands of entries."""
     kept = [[1.0] * 6000, dict.fromkeys(range(20000), 1.0)]
 
     def change(model):
@@ -461,7 +461,7 @@ def global_number():
 
 @trap
 def closure_number():
-    """The number is a variable of the function around forward."""
+    """The number is a local variable of the function around the forward."""
     now = 1.0
 
     class Model(Scaled):
@@ -477,7 +477,7 @@ def closure_number():
 
 @trap
 def function_attribute_changed():
-    """The module holds a function that it applies, and gets another one."""
+    """The module holds a function that its forward calls. This function is replaced by another."""
 
     class Model(Scaled):
         def forward(self, x):
@@ -488,7 +488,7 @@ def function_attribute_changed():
 
 @trap
 def list_of_layers_reordered():
-    """The order in which layers are called is data of the module: a list of indices."""
+    """The order in which layers are called is given by a list of indices on the module."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -505,7 +505,7 @@ def list_of_layers_reordered():
 
 @trap
 def number_that_is_not_a_number():
-    """An attribute that is NaN differs from itself; that it is the same attribute should not end the plan."""
+    """An attribute is NaN, so it is not equal to itself. That must not end the plan."""
 
     class Model(Scaled):
         def factor(self):
@@ -516,7 +516,7 @@ def number_that_is_not_a_number():
 
 @trap
 def mode_changed_to_and_fro():
-    """Eval mode of a dropout holds for one step only, then all is as when it was recorded."""
+    """A dropout layer is in eval mode for one step only; before and after, everything is as recorded."""
 
     def between(model, step):
         model[1].train(step != CHANGE)
@@ -526,8 +526,7 @@ def mode_changed_to_and_fro():
 
 @trap
 def default_type_changed():
-    """The default type is what forward creates tensors with: the numbers of its table are doubles from the
-    seventh step on."""
+    """The forward creates a tensor with torch's default type, which is double from step 7 on."""
 
     @contextlib.contextmanager
     def restored():

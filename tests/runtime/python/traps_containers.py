@@ -1,4 +1,4 @@
-"""Traps of tuples and lists of tensors that a forward leaves in an attribute for the next one."""
+"""Traps of tuples and lists of tensors that a forward leaves in an attribute for the next forward."""
 
 import collections
 import contextlib
@@ -8,7 +8,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-LATE = CHANGE + 2  # the first steps, which have no state, take another course
+LATE = CHANGE + 2  # the first steps have no state, so their ops differ
 State = collections.namedtuple("State", "hidden cell")
 
 
@@ -17,7 +17,8 @@ def zeros() -> torch.Tensor:
 
 
 class Recurrent(nn.Module):
-    """Puts a new container of two tensors into an attribute in each forward. There is none at first."""
+    """A model that sets an attribute to a new container of two tensors in each forward. At first there is no
+    container."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +44,7 @@ def state_trap(model=Recurrent, **others) -> Trap:
 
 
 def every_fourth(change):
-    """For `between`."""
+    """Returns a function for `between` that makes the change after every fourth step."""
     return lambda model, step: change(model) if step % 4 == 0 else None
 
 
@@ -74,7 +75,7 @@ def named_tuple_for_the_next_step():
 
 
 class OfTwoLayers(Recurrent):
-    """Its state is a tuple of two tensors for each of two layers."""
+    """A model whose state is a tuple of two tensors for each of two layers."""
 
     def forward(self, x):
         first, second = ((zeros(), zeros()),) * 2 if self.state is None else self.state
@@ -119,7 +120,7 @@ def tuple_in_a_submodule():
 
 @trap
 def tuple_whose_second_tensor_stays():
-    """Only the first of the two tensors is a new one in each step."""
+    """Only the first of the two tensors is new in each step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -133,7 +134,7 @@ def tuple_whose_second_tensor_stays():
 
 @trap
 def tuple_kept_for_a_log():
-    """Nothing computes with the tuple, but it must be that of the last step."""
+    """No op reads the tuple, but it must be that of the last step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -146,7 +147,7 @@ def tuple_kept_for_a_log():
 
 @trap
 def tuple_with_a_number_that_grows():
-    """The number in the tuple decides the course, and differs in each step."""
+    """The forward computes with the number in the tuple, which differs in each step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -165,7 +166,7 @@ def tuple_set_back_to_none():
 
 @trap
 def tuple_replaced_by_another_one():
-    """The new tensors are of the same size."""
+    """The program replaces the tuple's tensors by new tensors of the same size."""
 
     def replace(model):
         model.state = data(99, 64, WIDTH), data(98, 64, WIDTH)
@@ -191,7 +192,7 @@ def tuple_of_one_tensor_twice():
 
 @trap
 def tuple_that_becomes_a_list():
-    """The forward distinguishes tuples from lists."""
+    """The forward treats tuples and lists differently."""
 
     class Model(Recurrent):
         def found(self):
@@ -253,7 +254,7 @@ def list_in_a_tuple_that_the_forward_changes_in_place():
 
 @trap
 def list_that_others_hold():
-    """The holder of the last forward's list finds the same list in the attribute."""
+    """The program holds the last forward's list. It must be the same list that the attribute has."""
     held = []
 
     class Model(WithList):
@@ -268,7 +269,7 @@ def list_that_others_hold():
 
 @trap
 def tuple_with_its_history():
-    """The tensors have a history, which the forwards that read them leave behind."""
+    """The tensors of the tuple have a graph, but the forwards that read them detach them."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -290,7 +291,7 @@ class WithHistory(Recurrent):
 
 @trap
 def gradients_through_tuples_of_all_steps():
-    """The state always has its history, and each backward keeps the graph of this history."""
+    """The state is never detached, and each backward retains the graph of all steps before it."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -298,7 +299,7 @@ def gradients_through_tuples_of_all_steps():
         return loss
 
     def update(optimizer, step):
-        """Weights that an earlier step has kept for its backward stay as they are."""
+        """Does nothing: earlier graphs, which later backwards use, have saved the weights."""
 
     return state_trap(WithHistory, body=body, update=update, expected="refused")
 
@@ -335,8 +336,8 @@ def tuple_dropped_before_the_backward():
 
 @trap
 def list_with_a_second_backward():
-    """The backward of a planned step needs the original. The original must find the state of the step before,
-    but the list that held this state has other tensors by then."""
+    """The plan cannot run the backward of some steps, so the original runs these steps. The original must
+    read the former state, but by then the program has changed the list that held it."""
     held = []
 
     def body(model, batch, step):
@@ -355,8 +356,8 @@ def list_with_a_second_backward():
 
 @trap
 def evaluation_between_the_steps():
-    """The evaluation reads and replaces the state, and at times the program puts the state of the training
-    back."""
+    """The evaluation reads and replaces the state. In some steps the program restores the state of the
+    training."""
 
     def evaluate(model, step):
         before = model.state
@@ -372,7 +373,7 @@ def evaluation_between_the_steps():
 
 @trap
 def forwards_of_the_original_in_between():
-    """These forwards run under saved tensor hooks, under which no plan runs."""
+    """Between the steps, forwards run under saved tensor hooks, under which no plan runs."""
 
     def between(model, step):
         with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
@@ -383,7 +384,7 @@ def forwards_of_the_original_in_between():
 
 @trap
 def exception_after_the_state_is_set():
-    """A forward fails after it has set a new state, with which the training goes on."""
+    """A forward fails after it has set a new state, and training goes on with this state."""
 
     class Fails(Exception):
         pass

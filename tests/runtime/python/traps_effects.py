@@ -1,5 +1,5 @@
-"""Traps of counters and logs that a forward keeps on its modules. They are planned if nothing in the step
-reads them."""
+"""Traps of counters and logs that a forward keeps on its modules. A step is planned if no code in it reads
+them."""
 
 import operator
 
@@ -17,7 +17,7 @@ class Counting(nn.Module):
         self.calls, self.log = 0, []
 
     def told(self):
-        """Nothing of the step calls it."""
+        """Not called within a step."""
         return self.calls, self.log
 
 
@@ -40,12 +40,13 @@ def counter_that_nothing_reads():
 
 
 by_name = {"calls": 0, "scale": 1.0}
-calls = 1.0  # a global with the name of the attributes
+calls = 1.0  # a global with the same name as the attribute
 
 
 @trap
 def counter_whose_name_is_also_a_text():
-    """The text is compared and used as a key of a dictionary, but no attribute is asked for by it."""
+    """The code compares the text and uses it as a key of a dictionary, but does not read the attribute by
+    it."""
 
     class Model(Counting):
         kind = "calls"
@@ -118,7 +119,7 @@ def counter_of_rows():
 
 @trap
 def log_of_losses():
-    """The logged number is that of the moment, although the returned tensor is written to afterwards."""
+    """The log must have the value at the time of the read, although a later op writes to the tensor."""
 
     class Model(Counting):
         def forward(self, x):
@@ -186,7 +187,7 @@ def log_of_two_open_forwards():
 
 @trap
 def log_of_a_step_whose_backward_the_original_runs():
-    """The original runs the forward again, which must not log a second time."""
+    """The original runs the forward again, and must not log a second time."""
 
     class Model(Counting):
         def forward(self, x):
@@ -237,7 +238,7 @@ def log_whose_length_is_read():
 
 @trap
 def counter_within_a_checkpoint():
-    """The checkpoint's forward runs a second time in the backward, and counts again."""
+    """The checkpointed forward runs again in the backward, and counts again."""
 
     class Counted(nn.Module):
         def __init__(self):
@@ -260,7 +261,7 @@ def counter_within_a_checkpoint():
 
 
 class Remembering(nn.Module):
-    """A model whose forward leaves a tensor for the next forward. This tensor is as good as a buffer."""
+    """A model whose forward leaves a tensor for the next forward, so this tensor acts as a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -329,7 +330,7 @@ def tensor_for_the_next_of_two_open_forwards():
 
 @trap
 def tensor_for_the_next_step_where_the_original_runs_the_backward():
-    """The original runs the forward again, which must read the former tensor."""
+    """The original runs the forward again, and must read the former tensor."""
 
     def body(model, batch, step):
         loss = model(data(step, 64, WIDTH)).square().mean()

@@ -1,4 +1,4 @@
-"""Traps of the inputs and outputs of forward: containers, numbers, shapes, and tensors that share memory."""
+"""Traps of the forward's inputs and outputs: containers, numbers, shapes, and tensors that share memory."""
 
 import dataclasses
 from typing import NamedTuple
@@ -36,8 +36,8 @@ def two(step: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 @trap
 def nested_dictionaries():
-    """Tensors come and go in dictionaries and lists of them; a replay must give the same structure with the
-    same keys."""
+    """Inputs and outputs are nested dictionaries and lists of tensors. A replay must return the same
+    structure with the same keys."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -61,7 +61,7 @@ def nested_dictionaries():
 
 @trap
 def dictionary_in_another_order():
-    """The keys come in another order in each step; tensors belong to names, not to places."""
+    """The keys of the input come in another order in each step. Tensors belong to keys, not to positions."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -76,7 +76,7 @@ def dictionary_in_another_order():
 
 @trap
 def named_tuples():
-    """Input and output are named tuples, and the loss asks for fields."""
+    """Input and output are named tuples, and the loss reads their fields."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -91,7 +91,7 @@ def named_tuples():
 
 @trap
 def data_classes():
-    """Input and output are data classes, which hold a number beside their tensors."""
+    """Input and output are data classes, which hold a number besides their tensors."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -105,7 +105,7 @@ def data_classes():
 
 @trap
 def data_class_with_a_changing_number():
-    """The number in the data class changes after some steps; its tensors look as before."""
+    """The number in the data class changes after some steps. The tensors' shapes stay the same."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -121,7 +121,8 @@ def data_class_with_a_changing_number():
 
 @trap
 def keyword_inputs():
-    """Tensors are given by name, and in another order than they were recorded."""
+    """Tensors are given by keyword. From step 7 on the keywords come in another order than the recorded
+    one."""
 
     def batch(step):
         x, y = two(step)
@@ -132,7 +133,7 @@ def keyword_inputs():
 
 @trap
 def inputs_by_place_then_by_name():
-    """The same inputs are given by place first and by name later."""
+    """The same inputs are given by position in the first steps and by keyword later."""
 
     def batch(step):
         x, y = two(step)
@@ -149,13 +150,13 @@ class Optional(TwoStacks):
 
 @trap
 def none_as_an_input():
-    """An optional input is None; half of the parameters have no gradient."""
+    """An optional input is None, so half of the parameters get no gradient."""
     return Trap(Optional(), lambda step: ((data(step, ROWS, WIDTH), None), {}))
 
 
 @trap
 def none_and_then_a_tensor():
-    """An optional input is None until the seventh step."""
+    """An optional input is None in the first six steps and a tensor later."""
     return Trap(
         Optional(),
         lambda step: ((two(step)[0], two(step)[1] if step > CHANGE else None), {}),
@@ -166,7 +167,7 @@ def none_and_then_a_tensor():
 
 @trap
 def number_as_an_input():
-    """A Python number that is another one in each step is an argument of forward."""
+    """An argument of the forward is a Python number that differs in each step."""
 
     class Model(TwoStacks):
         def forward(self, x, factor):
@@ -177,7 +178,7 @@ def number_as_an_input():
 
 @trap
 def number_as_an_input_changed():
-    """The number is the same in six steps and another one later."""
+    """An argument is the same number in the first six steps, and another number later."""
 
     class Model(TwoStacks):
         def forward(self, x, factor=1.0):
@@ -193,8 +194,8 @@ def number_as_an_input_changed():
 
 @trap
 def truth_value_as_an_input():
-    """A flag is True, then 1, then False: equal values of different types are the same here, others are
-    not."""
+    """A flag is True, then 1, then False. For this model the first two values are the same, because they are
+    equal; the third differs."""
 
     class Model(TwoStacks):
         def forward(self, x, squashed):
@@ -211,8 +212,8 @@ def truth_value_as_an_input():
 
 @trap
 def scalar_tensor_as_an_input():
-    """A tensor without dimensions, new in each step: on the CPU it looks like a Python number below
-    autograd."""
+    """An input is a tensor without dimensions, new in each step. On the CPU it looks like a Python number
+    below autograd."""
 
     class Model(TwoStacks):
         def forward(self, x, factor):
@@ -223,7 +224,7 @@ def scalar_tensor_as_an_input():
 
 @trap
 def two_shapes():
-    """Batches of two sizes alternate, as when lengths are put in buckets."""
+    """Batches of two sizes alternate, as when lengths are sorted into buckets."""
     return Trap(
         blocks(4),
         lambda step: ((data(step, ROWS if step % 2 else ROWS // 2, WIDTH),), {}),
@@ -234,7 +235,8 @@ def two_shapes():
 
 @trap
 def smaller_last_batch():
-    """One batch of another size comes after some steps of the planned one, and then the planned one again."""
+    """One batch of another size comes after some steps with the planned size, and then the planned size
+    again."""
     return Trap(
         blocks(4),
         lambda step: ((data(step, ROWS if step != 7 else 5, WIDTH),), {}),
@@ -245,7 +247,7 @@ def smaller_last_batch():
 
 @trap
 def other_type_later():
-    """From the seventh step on inputs are of another type, which the model casts."""
+    """From step 7 on the inputs have another type, and the model casts them."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -259,14 +261,14 @@ def other_type_later():
 
 @trap
 def same_tensor_twice():
-    """One tensor is both inputs."""
+    """The same tensor is given for both inputs."""
     return Trap(TwoStacks(), lambda step: ((data(step, ROWS, WIDTH),) * 2, {}))
 
 
 @trap
 def same_tensor_twice_and_then_two():
-    """One tensor is both inputs in six steps; then they are two tensors, and neither may be taken for the
-    other."""
+    """In the first six steps the same tensor is given for both inputs, and later two tensors, which must not
+    be confused."""
 
     def batch(step):
         x, y = two(step)
@@ -277,8 +279,7 @@ def same_tensor_twice_and_then_two():
 
 @trap
 def inputs_that_overlap():
-    """Text and its continuation are views of one storage: an address does not tell one input from the
-    other."""
+    """A text and its continuation are views of one storage, so an address does not identify an input."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -299,8 +300,8 @@ def inputs_that_overlap():
 
 @trap
 def inputs_that_overlap_and_then_not():
-    """Two halves of one tensor, and from the seventh step on two tensors of the same strides that lie
-    elsewhere."""
+    """The inputs are two halves of one tensor. From step 7 on they are two separate tensors with the same
+    strides."""
 
     def batch(step):
         both = data(step, ROWS, 2 * WIDTH)
@@ -312,7 +313,7 @@ def inputs_that_overlap_and_then_not():
 
 @trap
 def rows_of_a_data_set():
-    """Each batch is a slice of one large tensor: the same storage in each step, at another offset."""
+    """Each batch is a slice of one large tensor, so each step has the same storage with another offset."""
     whole = data(0, 12 * ROWS, WIDTH)
     return Trap(blocks(4), lambda step: ((whole[step * ROWS : (step + 1) * ROWS],), {}))
 
@@ -326,7 +327,7 @@ def one_buffer_refilled():
 
 @trap
 def transposed_later():
-    """From the seventh step on the input has other strides."""
+    """From step 7 on the input has other strides."""
     return Trap(
         blocks(4),
         lambda step: ((data(step, ROWS, WIDTH) if step <= CHANGE else data(step, WIDTH, ROWS).t(),), {}),
@@ -337,7 +338,7 @@ def transposed_later():
 
 @trap
 def expanded_input():
-    """All rows of the input are one row: it has a stride of zero."""
+    """The input is one row that is expanded to all rows, with a stride of zero."""
     return Trap(
         blocks(4),
         lambda step: ((data(step, 1, WIDTH).expand(ROWS, WIDTH),), {}),
@@ -348,8 +349,8 @@ def expanded_input():
 
 @trap
 def channels_last_inputs():
-    """The input's order in memory goes through the convolutions to the gradients of the weights. On some
-    processors the kernels take workspaces that leave little to plan."""
+    """The channels-last layout of the input goes through the convolutions to the gradients of the weights. On
+    some processors the kernels take workspaces that leave little to plan."""
     layers = [
         nn.Conv2d(3, 8, 3, padding=1),
         nn.BatchNorm2d(8),
@@ -367,7 +368,7 @@ def channels_last_inputs():
 
 @trap
 def input_is_a_buffer():
-    """The loop gives forward a buffer of the model, which forward also reads and moves."""
+    """The loop passes a buffer of the model as input. The forward also reads and updates this buffer."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -387,8 +388,8 @@ def input_is_a_buffer():
 
 @trap
 def input_is_a_parameter():
-    """The loop gives forward a parameter of the model as an input, so that its gradient comes from there
-    too."""
+    """The loop passes a parameter of the model as input, so a part of the parameter's gradient comes from the
+    input."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -406,7 +407,8 @@ def input_is_a_parameter():
 
 @trap
 def input_written_by_forward():
-    """Forward normalizes its input in place: the caller sees it, and a recomputation must not do it twice."""
+    """The forward normalizes its input in place. The caller sees this, and a recomputation must not normalize
+    again."""
     given = []
 
     class Model(TwoStacks):
@@ -423,7 +425,8 @@ def input_written_by_forward():
 
 @trap
 def output_is_an_input():
-    """Forward gives back its input beside the result; the caller gets the very tensor that it gave."""
+    """The forward returns its input besides the result. The caller must get the same tensor object that it
+    passed."""
 
     class Model(TwoStacks):
         def forward(self, x, y):
@@ -450,7 +453,8 @@ def output_is_an_input():
 
 @trap
 def output_is_a_parameter():
-    """Forward gives back one of its parameters, for a penalty in the loss: its gradient has two sources."""
+    """The forward returns one of its parameters for a penalty in the loss. So the parameter's gradient has
+    two sources."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -467,7 +471,7 @@ def output_is_a_parameter():
 
 @trap
 def same_output_twice():
-    """One tensor is two outputs, and a view of it a third: their gradients meet in one."""
+    """One tensor is returned as two outputs, and a view of it as a third. Their gradients are summed."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -485,7 +489,7 @@ def same_output_twice():
 
 @trap
 def outputs_that_are_no_tensors():
-    """Beside the tensor there are a number, a text and a shape."""
+    """The outputs are a tensor, a number, a text and a shape."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -501,7 +505,7 @@ def outputs_that_are_no_tensors():
 
 @trap
 def output_without_gradient():
-    """One output is a tensor of whole numbers, another a detached one; the loss uses both as constants."""
+    """One output is an integer tensor, another a detached tensor. The loss uses both as constants."""
 
     class Model(TwoStacks):
         def forward(self, x):

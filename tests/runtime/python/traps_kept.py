@@ -1,12 +1,12 @@
-"""Traps of tensors and lists that outlive the step, or that forward finds elsewhere than among parameters and
-buffers."""
+"""Traps of tensors and lists that outlive the step, or that the forward reads from other places than
+parameters and buffers."""
 
 import torch
 from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-scale = torch.ones(WIDTH)  # global_tensor starts with a fresh one
+scale = torch.ones(WIDTH)  # global_tensor replaces it
 
 
 class TwoStacks(nn.Module):
@@ -22,7 +22,7 @@ class TwoStacksInARow(TwoStacks):
 
 @trap
 def activation_kept_for_a_log():
-    """The module keeps its last activation; nobody computes with it, but it must be that of the last step."""
+    """The module keeps its last activation. No op reads it, but it must be that of the last step."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -35,8 +35,8 @@ def activation_kept_for_a_log():
 
 @trap
 def activation_kept_with_its_graph():
-    """The kept activation is not detached: a caller may ask for its shape, its values, and that it has a
-    gradient."""
+    """The kept activation is not detached. A caller may read its shape and its values, and may ask whether it
+    has a gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -53,8 +53,8 @@ def activation_kept_with_its_graph():
 
 @trap
 def activation_used_in_the_next_step():
-    """A recurrent state on the module: the first step has none, later ones read what the one before has
-    kept."""
+    """The module keeps a recurrent state. The first step has none; later steps read the state of the step
+    before."""
 
     class Model(TwoStacks):
         last = None
@@ -70,7 +70,7 @@ def activation_used_in_the_next_step():
 
 
 class Recurrent(TwoStacks):
-    """Keeps a state from step to step."""
+    """A model that keeps a state from step to step."""
 
     def __init__(self):
         super().__init__()
@@ -84,12 +84,12 @@ class Recurrent(TwoStacks):
 
 
 def every_third(change):
-    """For `between`."""
+    """Returns a function for `between` that makes the change after every third step."""
     return lambda model, step: change(model) if step % 3 == 0 else None
 
 
 def state_trap(change, model=None):
-    """The program changes a state between sequences of three steps."""
+    """Returns a trap in which the program changes the state after every third step, between two sequences."""
     return Trap(
         Recurrent() if model is None else model,
         expected="either",
@@ -100,14 +100,13 @@ def state_trap(change, model=None):
 
 @trap
 def state_set_back_to_none():
-    """Each sequence of steps begins without the state that the forward keeps, which takes another course
-    then."""
+    """Each sequence of steps begins without a state; then the forward runs other ops."""
     return state_trap(lambda model: setattr(model, "state", None))
 
 
 @trap
 def state_set_back_to_a_number():
-    """As before; the new sequence begins with a plain number."""
+    """Each sequence of steps begins with a plain number as state."""
 
     class Model(Recurrent):
         def __init__(self):
@@ -124,7 +123,7 @@ def state_set_back_to_a_number():
 
 @trap
 def state_deleted():
-    """The attribute is gone at the beginning of a sequence, and found through the class."""
+    """At the beginning of a sequence the attribute is deleted, so it is read from the class."""
 
     class Model(Recurrent):
         state = None
@@ -138,7 +137,7 @@ def state_deleted():
 
 @trap
 def state_that_nothing_computes_with():
-    """It decides the course by being there."""
+    """No op reads the state, but its existence decides which ops run."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -152,7 +151,7 @@ def state_that_nothing_computes_with():
 
 @trap
 def state_dropped_before_the_backward():
-    """The program drops the state when the loss is there and its backward is not."""
+    """The program drops the state after the loss was computed and before its backward."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -166,7 +165,7 @@ def state_dropped_before_the_backward():
 
 @trap
 def state_with_a_second_backward():
-    """The backward of a step without a state needs the original, which must find none either."""
+    """The original must run the backward of a step without a state, and must not find a state either."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -187,13 +186,13 @@ def state_with_a_second_backward():
 
 @trap
 def state_of_another_length():
-    """The new sequence begins with a state of other rows, which are spread."""
+    """Each new sequence begins with a state of one row, which is broadcast."""
     return state_trap(lambda model: setattr(model, "state", torch.ones(1, WIDTH)))
 
 
 @trap
 def state_that_requires_gradients():
-    """The new sequence begins with a state that is learned."""
+    """Each new sequence begins with a state that requires gradients."""
 
     def begin(model):
         model.state = model.first[0].bias.detach().requires_grad_()
@@ -203,7 +202,7 @@ def state_that_requires_gradients():
 
 @trap
 def buffer_set_to_none():
-    """A buffer that the forward replaces, and the program takes away between sequences."""
+    """The forward replaces a buffer, and the program sets it to None between sequences."""
 
     class Model(Recurrent):
         def __init__(self):
@@ -216,7 +215,7 @@ def buffer_set_to_none():
 
 @trap
 def bias_set_to_none():
-    """A layer loses its bias after the sixth step."""
+    """After step 6 a layer has no bias any more."""
 
     def drop(model):
         model.second[0].bias = None
@@ -226,7 +225,7 @@ def bias_set_to_none():
 
 @trap
 def auxiliary_loss_on_the_module():
-    """The loss reads a tensor from the module that has a gradient but is no output of forward."""
+    """The loss reads a tensor with a gradient from the module. The tensor is no output of the forward."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -245,7 +244,7 @@ def auxiliary_loss_on_the_module():
 
 @trap
 def auxiliary_losses_in_a_list():
-    """As of a mixture of experts: submodules append their losses to a list that the loop sums and clears."""
+    """Submodules append their losses to a list that the loop sums and clears, as in a mixture of experts."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -271,7 +270,7 @@ def auxiliary_losses_in_a_list():
 
 @trap
 def list_given_and_appended_to():
-    """Forward appends its activations to a list that the caller gave, and the loss reads them with
+    """The forward appends activations to a list that the caller passed. The loss reads them with their
     gradients."""
 
     class Model(TwoStacks):
@@ -297,7 +296,7 @@ def list_given_and_appended_to():
 
 @trap
 def dictionary_given_and_written():
-    """Forward leaves a number of Python and a detached tensor in a dictionary of the caller."""
+    """The forward stores a Python number and a detached tensor in a dictionary of the caller."""
 
     class Model(TwoStacks):
         def forward(self, x, log):
@@ -317,7 +316,7 @@ def dictionary_given_and_written():
 
 @trap
 def tensor_with_gradient_in_a_plain_list():
-    """A leaf that is trained but registered nowhere: its gradient must arrive too, and the loop moves it."""
+    """A leaf tensor is trained but not registered. It must get its gradient, and the loop updates it."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -348,8 +347,8 @@ def tensor_with_gradient_in_a_plain_list():
 
 @trap
 def plain_tensor_attribute_written():
-    """A tensor attribute that is neither parameter nor buffer; the loop writes to it in place between the
-    steps."""
+    """An attribute is a tensor that is neither parameter nor buffer. The loop writes to it in place between
+    the steps."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -364,7 +363,7 @@ def plain_tensor_attribute_written():
 
 @trap
 def plain_tensor_attribute_replaced():
-    """The same attribute is another tensor from the seventh step on; the first one still exists, with its old
+    """From step 7 on a plain tensor attribute is another tensor. The first tensor still exists with its old
     values."""
 
     class Model(TwoStacks):
@@ -384,7 +383,8 @@ def plain_tensor_attribute_replaced():
 
 @trap
 def closure_tensor_written():
-    """Forward reads a tensor of the function around it, which the loop writes to between the steps."""
+    """The forward reads a tensor that is a local variable of the function around it. The loop writes to it
+    between the steps."""
     schedule = torch.ones(())
 
     class Model(TwoStacks):
@@ -396,7 +396,7 @@ def closure_tensor_written():
 
 @trap
 def closure_tensor_replaced():
-    """The variable of the function around forward names another tensor from the seventh step on."""
+    """From step 7 on the local variable of the function around the forward is another tensor."""
     schedule = torch.ones(())
 
     class Model(TwoStacks):
@@ -412,7 +412,8 @@ def closure_tensor_replaced():
 
 @trap
 def global_tensor():
-    """Forward reads a tensor that is a global variable; it is written to in each step and replaced once."""
+    """The forward reads a tensor that is a global variable. The loop writes to it after each step and
+    replaces it once."""
     global scale
     scale = torch.ones(WIDTH)
 
@@ -431,7 +432,8 @@ def global_tensor():
 
 @trap
 def cache_of_a_derived_tensor():
-    """A table is computed in the first forward and kept: the first step has ops that no later one has."""
+    """The first forward computes a table and keeps it, so the first step has ops that later steps do not
+    have."""
 
     class Model(TwoStacks):
         table = None
@@ -446,7 +448,7 @@ def cache_of_a_derived_tensor():
 
 @trap
 def outputs_kept():
-    """The caller keeps the outputs of all steps: a replay must not write the next ones over them."""
+    """The caller keeps the outputs of all steps. A replay must not overwrite them."""
     kept = []
 
     def body(model, batch, step):
@@ -461,8 +463,8 @@ def outputs_kept():
 
 @trap
 def gradients_kept():
-    """The caller keeps the gradients of all steps and drops them from the parameters: later ones must not
-    share their memory."""
+    """The caller keeps the gradients of all steps and removes them from the parameters. Later gradients must
+    not use their memory."""
     kept = []
 
     def body(model, batch, step):

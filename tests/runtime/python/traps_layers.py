@@ -1,4 +1,4 @@
-"""Traps of particular layers: shared weights, recurrence, sparse gradients, writes in place, complex numbers,
+"""Traps of particular layers: shared weights, recurrence, sparse gradients, in-place writes, complex numbers,
 lower precision."""
 
 import torch
@@ -17,8 +17,8 @@ def words(step: int) -> tuple[tuple, dict]:
 
 @trap
 def module_called_twice():
-    """One submodule is called twice within forward: a place in the model is not an op, and gradients of
-    weights add up."""
+    """The forward calls one submodule twice. So a module path does not identify an op, and the gradients of
+    weights are summed."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -48,7 +48,7 @@ def batch_norm_called_twice():
 
 @trap
 def tied_weights():
-    """The embedding is also the matrix of the output, as in language models."""
+    """The weight of the embedding is also the output matrix, as in language models."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -65,7 +65,8 @@ def tied_weights():
 
 @trap
 def one_parameter_in_two_roles():
-    """One matrix is used as it is and transposed; both gradients meet in one buffer of two strides."""
+    """One matrix is used both as it is and transposed. The two gradients have different strides and are
+    summed in one buffer."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -80,7 +81,7 @@ def one_parameter_in_two_roles():
 
 @host_trap
 def sparse_gradient():
-    """The gradient of the embedding is sparse: how many rows it has depends on the words."""
+    """The gradient of the embedding is sparse. Its number of rows depends on the words."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -93,7 +94,7 @@ def sparse_gradient():
     model = Model()
 
     def update(optimizer, step):
-        """AdamW takes no sparse gradients."""
+        """A plain update, because AdamW takes no sparse gradients."""
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(parameter.grad, alpha=-0.1)
@@ -103,8 +104,7 @@ def sparse_gradient():
 
 @trap
 def embedding_with_padding_and_norm():
-    """The embedding renormalizes the rows that it uses, in place in its own weight, before it looks them
-    up."""
+    """Before the lookup, the embedding renormalizes the used rows of its own weight in place."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -119,7 +119,7 @@ def embedding_with_padding_and_norm():
 
 @trap
 def lstm():
-    """Recurrent layers have kernels of their own, with workspaces that backward needs."""
+    """Recurrent layers have their own kernels, with workspaces that the backward needs."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -134,7 +134,7 @@ def lstm():
 
 @trap
 def lstm_with_kept_state():
-    """The state goes from step to step, detached, as when a long text is read in pieces."""
+    """The detached state is carried from step to step, as when a long text is read in pieces."""
 
     class Model(nn.Module):
         state = None
@@ -153,7 +153,7 @@ def lstm_with_kept_state():
 
 @trap
 def packed_sequences():
-    """Sequences of several lengths are packed: the lengths are read from a tensor and cut the ops."""
+    """Sequences of several lengths are packed. The lengths are read from a tensor and determine the ops."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -173,7 +173,7 @@ def packed_sequences():
 
 @trap
 def attention():
-    """Attention with dropout inside one kernel or as several ops; a mask is made in forward."""
+    """An attention layer with dropout, inside one kernel or as several ops. The forward makes a mask."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -190,7 +190,7 @@ def attention():
 
 @trap
 def activations_written_in_place():
-    """The input of an op is gone after it; to recompute it needs what was there before."""
+    """Ops write over their inputs, so a recomputation needs the values from before."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -211,7 +211,7 @@ def activations_written_in_place():
 
 @trap
 def residual_written_in_place():
-    """A sum grows in place over the layers, while each layer has saved views of it or results from it."""
+    """A sum grows in place over the layers, while each layer has saved results computed from it."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -229,7 +229,7 @@ def residual_written_in_place():
 
 @trap
 def complex_numbers():
-    """A Fourier transform, complex parameters, conjugates that are only marked on views."""
+    """The model has a Fourier transform, complex parameters, and conjugates that are only flags on views."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -249,7 +249,7 @@ def complex_numbers():
 
 @trap
 def bfloat16_within_forward():
-    """Autocast is entered in forward: weights are cast once there, and the casts have backwards."""
+    """The forward enters autocast. There weights are cast once, and the casts have backwards."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -265,8 +265,8 @@ def bfloat16_within_forward():
 
 @trap
 def bfloat16_around_the_forward():
-    """The loop enters autocast, forward does not know; its cache of cast weights lives as long as the
-    block."""
+    """The loop enters autocast around the forward. The cache of cast weights lives until the `with` block
+    ends."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -279,7 +279,8 @@ def bfloat16_around_the_forward():
 
 @trap
 def bfloat16_around_the_step():
-    """The backward, too, is called within autocast, which then is in force for what Python does in it."""
+    """The backward is also called within autocast, so Python code that runs in the backward is under
+    autocast."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -292,8 +293,8 @@ def bfloat16_around_the_step():
 
 @trap
 def bfloat16_around_two_forwards():
-    """Two steps in one block of autocast share its cache of cast weights, so that the second has no casts of
-    its own."""
+    """Two forwards in one autocast region share the cache of cast weights, so the second has no casts of its
+    own."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -307,7 +308,7 @@ def bfloat16_around_two_forwards():
 
 @trap
 def bfloat16_from_the_seventh_step():
-    """Autocast is switched on after some steps; neither the model nor its inputs show it."""
+    """Autocast is turned on after some steps. Neither the model nor its inputs show this."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16, enabled=step > CHANGE):
@@ -320,7 +321,8 @@ def bfloat16_from_the_seventh_step():
 
 @trap
 def layers_never_used():
-    """Lists and dictionaries of layers, one of them never used: its parameters have no gradient."""
+    """The model has lists and dictionaries of layers. One layer is never used, so its parameters get no
+    gradient."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -339,8 +341,8 @@ def layers_never_used():
 
 @trap
 def views_as_outputs_of_layers():
-    """Chunks, transposed and unfolded views go through layers; their gradients are written to parts of one
-    tensor."""
+    """Chunks, transposed views and unfolded views go through layers. Their gradients are written to parts of
+    one tensor."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -357,7 +359,7 @@ def views_as_outputs_of_layers():
 
 @trap
 def scripted_submodule():
-    """A part of the model is TorchScript, which optimizes itself over its first calls."""
+    """A part of the model is TorchScript, which optimizes itself during its first calls."""
 
     class Part(nn.Module):
         def forward(self, x):

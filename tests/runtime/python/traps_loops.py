@@ -8,7 +8,7 @@ from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, rows, trap
 
 
 class Heads(nn.Module):
-    """Two outputs of one trunk."""
+    """A model with two outputs of one trunk."""
 
     def __init__(self):
         super().__init__()
@@ -40,7 +40,7 @@ def siamese_step(model, batch, step):
 
 
 def siamese_later(model, batch, step):
-    """One forward to a backward while steps are recorded and replayed, and two later."""
+    """Runs one forward per backward up to step CHANGE, and two afterwards."""
     if step > CHANGE:
         return siamese_step(model, batch, step)
     loss = model(batch(step)[0][0]).square().mean()
@@ -56,7 +56,7 @@ def siamese():
 
 @trap
 def siamese_with_weights_used_twice():
-    """As before, and within each forward one stack is called twice."""
+    """Two forwards are open when their backward begins, and each forward calls one stack twice."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -71,14 +71,14 @@ def siamese_with_weights_used_twice():
 
 @trap
 def siamese_from_the_seventh_step():
-    """There is one forward to a backward while steps are recorded and replayed, and two later."""
+    """While steps are recorded and replayed, each backward has one forward; later, two."""
     return Trap(Noisy(), pairs, body=siamese_later, expected="either", least_replayed=1)
 
 
 @trap
 def siamese_with_statistics_moved_on_in_the_backward():
-    """The recomputation of a checkpoint moves running statistics once more; two forwards are open from a
-    later step on."""
+    """When a checkpoint recomputes, the running statistics move once more. In later steps two forwards are
+    open."""
 
     class Model(Noisy):
         def forward(self, x):
@@ -89,7 +89,7 @@ def siamese_with_statistics_moved_on_in_the_backward():
 
 @trap
 def output_given_back_as_input():
-    """The second forward takes the output of the first, and gradients go through both."""
+    """The input of the second forward is the output of the first. The backward goes through both."""
 
     def body(model, batch, step):
         loss = model(model(batch(step)[0][0])).square().mean()
@@ -101,8 +101,8 @@ def output_given_back_as_input():
 
 @trap
 def adversarial_networks():
-    """The discriminator is called for true and for made rows before its backward; then the maker learns
-    through it."""
+    """The discriminator, which is planned, is called for real and for generated rows before its backward.
+    Then the generator learns through it."""
     maker, moves = blocks(3), []
 
     def body(model, batch, step):
@@ -133,20 +133,20 @@ def two_open_forwards(first_is_first: bool) -> Trap:
 
 @trap
 def two_forwards_and_their_backwards_in_order():
-    """Two forwards, then the backward of the first and that of the second."""
+    """Two forwards run, then the backward of the first, then that of the second."""
     return two_open_forwards(True)
 
 
 @trap
 def two_forwards_and_their_backwards_in_reverse():
-    """Two forwards, then the backward of the second and that of the first."""
+    """Two forwards run, then the backward of the second, then that of the first."""
     return two_open_forwards(False)
 
 
 @trap
 def backward_a_step_late():
-    """The backward of each forward comes after the next forward; the weights stay, as it could not be run
-    otherwise."""
+    """The backward of each forward runs after the next forward. The weights are not updated, because autograd
+    would refuse the late backward otherwise."""
     waiting = []
 
     def body(model, batch, step):
@@ -162,7 +162,7 @@ def backward_a_step_late():
 
 @trap
 def two_backwards_of_one_forward():
-    """The graph is retained for a second backward of the same loss; gradients are twice as large."""
+    """The graph is retained for a second backward of the same loss, so the gradients are twice as large."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -175,7 +175,7 @@ def two_backwards_of_one_forward():
 
 @trap
 def one_backward_for_each_output():
-    """Each output has a loss and a backward of its own; the first retains what the second needs."""
+    """Each output has its own loss and backward. The first backward retains the graph for the second."""
 
     def body(model, batch, step):
         left, right = model(*batch(step)[0])
@@ -189,7 +189,7 @@ def one_backward_for_each_output():
 
 @trap
 def gradient_penalty():
-    """The gradient with regard to the input is part of the loss, which needs second derivatives."""
+    """The loss contains the gradient with respect to the input, so second derivatives are needed."""
 
     def body(model, batch, step):
         x = batch(step)[0][0].requires_grad_()
@@ -204,7 +204,7 @@ def gradient_penalty():
 
 @trap
 def gradient_penalty_now_and_then():
-    """The penalty comes in every seventh step only; other steps have a plain backward."""
+    """Only step 7 has the penalty; all other steps have a plain backward."""
 
     def body(model, batch, step):
         x = batch(step)[0][0].requires_grad_(step == 7)
@@ -220,8 +220,8 @@ def gradient_penalty_now_and_then():
 
 @trap
 def learning_through_a_step():
-    """As MAML: parameters after one step of descent are functions of the parameters, and the loss is that of
-    the second call."""
+    """One step of descent makes new parameters from the old ones, and the loss is that of a second call with
+    the new parameters (as in MAML)."""
 
     def body(model, batch, step):
         x, y = batch(step)[0]
@@ -237,7 +237,8 @@ def learning_through_a_step():
 
 @trap
 def accumulation():
-    """Three forwards and backwards to one step of the optimizer; only the first finds no gradients."""
+    """Each step of the optimizer has three forwards and backwards. Only the first backward finds no
+    gradients."""
 
     def body(model, batch, step):
         losses = []
@@ -252,7 +253,7 @@ def accumulation():
 
 @trap
 def gradients_set_to_zero():
-    """Gradients are set to zero in place: each backward adds to the same tensors."""
+    """Gradients are set to zero in place, so each backward adds to the same tensors."""
     return Trap(
         Noisy(),
         keeps_gradients=True,
@@ -262,8 +263,8 @@ def gradients_set_to_zero():
 
 @trap
 def two_steps_down_and_one_up():
-    """As for flat minima: a backward, weights moved up the gradient, a second backward there, weights moved
-    back."""
+    """Each step has two backwards: the weights are moved up along the gradient in between, and are restored
+    afterwards (sharpness-aware minimization)."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -285,7 +286,7 @@ def two_steps_down_and_one_up():
 
 @trap
 def gradients_of_inputs():
-    """The input is a leaf that needs a gradient, beside the parameters."""
+    """The input is a leaf that needs a gradient, like the parameters."""
     gradients = []
 
     def body(model, batch, step):
@@ -300,7 +301,7 @@ def gradients_of_inputs():
 
 @trap
 def gradients_of_inputs_later():
-    """From the seventh step on the input needs a gradient, which the plan does not compute."""
+    """From step 7 on the input needs a gradient, which the plan does not compute."""
     gradients = []
 
     def body(model, batch, step):
@@ -315,7 +316,7 @@ def gradients_of_inputs_later():
 
 @trap
 def gradients_through_a_model_before():
-    """The input is the output of a network that was not applied to, and that must get its gradients."""
+    """The input is the output of another network, which is not planned and must get its gradients."""
     before = blocks(2)
 
     def body(model, batch, step):
@@ -335,13 +336,13 @@ def gradients_through_a_model_before():
 
 @trap
 def part_of_the_outputs():
-    """The loss uses one of two outputs: parameters of the other have no gradient at all, not one of zeros."""
+    """The loss uses one of two outputs. Parameters of the other get no gradient, not a gradient of zeros."""
     return Trap(Heads(), rows, lambda output, step: output[0].square().mean())
 
 
 @trap
 def other_part_of_the_outputs():
-    """The loss uses the other output from the seventh step on, and both in the tenth."""
+    """From step 7 on the loss uses the other output, and in step 10 both."""
 
     def loss(output, step):
         left, right = output
@@ -358,8 +359,8 @@ def other_part_of_the_outputs():
 
 @trap
 def gradient_without_memory_of_its_own():
-    """The loss is a sum from the seventh step on: the output's gradient is one number with strides of
-    zero."""
+    """From step 7 on the loss is a sum, so the output's gradient is one number that is expanded with strides
+    of zero."""
     return Trap(
         blocks(4),
         rows,
@@ -370,7 +371,7 @@ def gradient_without_memory_of_its_own():
 
 @trap
 def backward_from_the_output():
-    """There is no loss: the loop gives the output's gradient, from the seventh step on one of transposed
+    """There is no loss: the loop passes the output's gradient. From step 7 on this gradient is transposed in
     memory."""
 
     def body(model, batch, step):
@@ -384,13 +385,14 @@ def backward_from_the_output():
 
 @trap
 def loss_weighted_by_the_loop():
-    """The weight of the loss is another one in each step, and zero in one; it is no part of the model."""
+    """The loop's weight for the loss differs from step to step, and is zero in some steps. It is not part of
+    the model."""
     return Trap(Noisy(), rows, lambda output, step: output.square().mean() * (step % 4))
 
 
 @trap
 def gradients_asked_for():
-    """`torch.autograd.grad` returns the gradients, and does not leave them on the parameters."""
+    """`torch.autograd.grad` returns the gradients and must not store them in `.grad`."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -404,8 +406,8 @@ def gradients_asked_for():
 
 @trap
 def gradients_asked_for_some_parameters():
-    """Only some gradients are asked for, others in other steps: the rest must not be left on the
-    parameters."""
+    """In some steps the loop asks for the gradients of only some parameters. The other parameters must get
+    none."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -417,7 +419,7 @@ def gradients_asked_for_some_parameters():
 
 @trap
 def scaled_gradients():
-    """A GradScaler multiplies the loss, and leaves out a step whose gradients are not finite."""
+    """A GradScaler scales the loss, and skips updates whose gradients are not finite."""
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=3)
 
     def body(model, batch, step):
@@ -436,8 +438,8 @@ def scaled_gradients():
 
 @trap
 def input_written_before_backward():
-    """Plain training has not saved the input, so that the loop may write to it; a recomputation would read
-    what it wrote."""
+    """The loop writes to the input before the backward. Plain training has not saved the input, so it does
+    not fail; a recomputation would read the new values."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -459,8 +461,8 @@ def input_written_before_backward():
 
 @trap
 def input_written_that_backward_needs():
-    """Plain training has saved the input and raises when the loop has written to it; what is trained must not
-    differ in silence."""
+    """The loop writes to the input before the backward. Plain training has saved the input and raises;
+    planned training must not go on with other values."""
     errors = []
 
     def body(model, batch, step):
@@ -480,8 +482,8 @@ def input_written_that_backward_needs():
 
 @trap
 def weights_written_before_backward():
-    """The loop writes weights through `.data` before backward, which plain training does not notice and then
-    uses."""
+    """The loop writes weights through `.data` before the backward. Plain training does not notice this, and
+    uses the new weights."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -494,8 +496,7 @@ def weights_written_before_backward():
 
 @trap
 def buffer_written_before_backward():
-    """A forward of another batch moves running statistics between a forward and its backward, without a
-    graph."""
+    """Between a forward and its backward, a forward without a graph moves the running statistics."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -509,8 +510,8 @@ def buffer_written_before_backward():
 
 @trap
 def output_written_by_the_caller():
-    """The caller changes the output in place before the loss; plain training has saved nothing that this
-    destroys."""
+    """The caller writes to the output in place before the loss. In plain training the backward needs no value
+    that this write destroys."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -528,8 +529,8 @@ def output_written_by_the_caller():
 
 @trap
 def output_written_that_backward_needs():
-    """The model ends in tanh, whose backward needs the output: plain training raises where the caller has
-    written to it."""
+    """The model ends in tanh, whose backward needs the output. So plain training raises if the caller has
+    written to the output."""
     errors = []
 
     def body(model, batch, step):
@@ -555,14 +556,14 @@ def output_written_that_backward_needs():
 
 @trap
 def numbers_drawn_before_backward():
-    """The loop draws random numbers between forward and backward: a dropout that is recomputed must not draw
-    after them."""
+    """The loop draws random numbers between forward and backward. A recomputed dropout must not use the
+    generator's state after them."""
     return Trap(Noisy(), rows, lambda output, step: (output * torch.rand(WIDTH)).square().mean())
 
 
 @trap
 def loss_within_the_model():
-    """The model gives the loss itself, a tensor without dimensions, and the labels are inputs."""
+    """The model returns its loss, a tensor without dimensions; the labels are inputs."""
 
     class Model(nn.Module):
         def __init__(self):

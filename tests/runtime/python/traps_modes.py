@@ -1,4 +1,4 @@
-"""Traps of Python below autograd: dispatch modes, and tensor classes that run each op themselves."""
+"""Traps of Python code below autograd: dispatch modes, and tensor classes that run each op themselves."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ from traps import WIDTH, Trap, blocks, host_trap, rows, trap
 
 
 class WithinMode(nn.Module):
-    """The middle of its forward runs within a mode that is made for it."""
+    """A model whose forward runs its middle part within a dispatch mode. Each forward makes a new mode."""
 
     def __init__(self, mode, layers=None):
         super().__init__()
@@ -32,14 +32,14 @@ class WithinMode(nn.Module):
 
 
 class PassOn(TorchDispatchMode):
-    """Looks at each op, and changes nothing."""
+    """Sees each op and changes nothing."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         return function(*args, **(kwargs or {}))
 
 
 class ReturnEarlier(TorchDispatchMode):
-    """What was computed of the same tensors is returned again."""
+    """Returns an earlier result if an op is called on the same tensors again."""
 
     def __init__(self):
         super().__init__()
@@ -56,7 +56,7 @@ class ReturnEarlier(TorchDispatchMode):
 
 
 class OtherGelu(TorchDispatchMode):
-    """Replaces an op by several."""
+    """Replaces one op by several."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if function is torch.ops.aten.gelu.default:
@@ -65,7 +65,7 @@ class OtherGelu(TorchDispatchMode):
 
 
 class OwnDropout(TorchDispatchMode):
-    """Draws the random numbers of an op itself."""
+    """Replaces an op that draws random numbers by its own drawing."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if function is torch.ops.aten.bernoulli_.float:
@@ -74,7 +74,7 @@ class OwnDropout(TorchDispatchMode):
 
 
 class Offset(torch.Tensor):
-    """Holds two plain tensors, whose sum it stands for."""
+    """A tensor that holds two plain tensors and stands for their sum."""
 
     def __new__(cls, base, rest):
         return torch.Tensor._make_wrapper_subclass(
@@ -108,7 +108,7 @@ class ToOffset(torch.autograd.Function):
 
 
 class OwnStorage(torch.Tensor):
-    """Has memory of its own, as a plain tensor has."""
+    """A tensor that has its own memory, like a plain tensor."""
 
     @staticmethod
     def __new__(cls, elements):
@@ -122,7 +122,7 @@ class OwnStorage(torch.Tensor):
 
 
 class Applied(nn.Module):
-    """Two stacks, and a function of what is between them."""
+    """A model of two stacks that calls a function on the tensor between them."""
 
     def __init__(self, function):
         super().__init__()
@@ -154,7 +154,7 @@ class Selective(nn.Module):
 
 @trap
 def selective_checkpoint():
-    """A mode keeps results of the forward, and another one gives them back in the backward."""
+    """One mode keeps results of the forward, and another returns them in the backward."""
     return Trap(Selective(save_products))
 
 
@@ -166,7 +166,7 @@ def selective_checkpoint_of_a_list():
 
 @trap
 def flops_counted():
-    """A mode that counts, with hooks of its own, within the forward."""
+    """Within the forward a mode counts, which also registers its own hooks."""
     return Trap(WithinMode(functools.partial(FlopCounterMode, display=False)), expected="either")
 
 
@@ -177,7 +177,8 @@ def mode_that_passes_on():
 
 @trap
 def mode_in_a_mode():
-    """What the inner one calls comes to the outer one, and what that calls is recorded once."""
+    """Ops that the inner mode calls go to the outer mode. Ops that the outer mode calls must be recorded
+    exactly once."""
 
     class Model(WithinMode):
         def forward(self, x):
@@ -189,7 +190,7 @@ def mode_in_a_mode():
 
 @trap
 def mode_that_returns_earlier_results():
-    """One layer is called twice, and computes once."""
+    """One layer is called twice but computes only once."""
 
     class Twice(nn.Module):
         def __init__(self):
@@ -214,7 +215,7 @@ def mode_that_draws_random_numbers():
 
 @trap
 def mode_around_the_backward():
-    """The forward runs without it."""
+    """Only the backward runs within the mode."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -255,13 +256,13 @@ class Returned(nn.Module):
 
 @trap
 def tensor_of_a_class_is_returned():
-    """A plan hands out plain tensors only."""
+    """The forward returns a tensor of a class, but a plan can return only plain tensors."""
     return Trap(Returned(), loss=lambda output, step: (output * 2.0).square().mean(), expected="refused")
 
 
 @trap
 def parameter_of_a_class():
-    """An optimizer updates what the class holds."""
+    """A parameter is a tensor of a class, so the optimizer updates memory that the class holds."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -300,19 +301,19 @@ def input_of_a_class():
 
 @trap
 def mapped_over_rows():
-    """torch.func.vmap within the model."""
+    """The model calls torch.func.vmap."""
     return Trap(Applied(torch.func.vmap(lambda row: row.softmax(0) * row.sum())))
 
 
 @trap
 def gradient_of_a_function():
-    """torch.func.grad within the model."""
+    """The model calls torch.func.grad."""
     return Trap(Applied(torch.func.vmap(torch.func.grad(lambda row: row.sin().prod()))), expected="either")
 
 
 @trap
 def functionalized():
-    """torch.func.functionalize within the model."""
+    """The model calls torch.func.functionalize."""
 
     def function(x):
         y = x.clone()
@@ -324,7 +325,7 @@ def functionalized():
 
 @trap
 def shapes_by_fake_tensors():
-    """What a mode computes is a shape and no numbers. Where no kernel runs for that, nothing is traced."""
+    """A mode computes only a shape. If no kernel runs for this, nothing is recorded."""
 
     def function(x):
         plain = x.detach()
@@ -356,7 +357,7 @@ def one_rank():
 
 @host_trap
 def distributed_tensor():
-    """What is between the layers is a DTensor."""
+    """The tensors between the two stacks are DTensors."""
 
     def function(x):
         mesh = init_device_mesh("cpu", (1,))
@@ -368,7 +369,7 @@ def distributed_tensor():
 
 @host_trap
 def parameters_distributed():
-    """The weights are DTensors, which FSDP and tensor parallelism make of them."""
+    """The weights are DTensors, as under FSDP and tensor parallelism."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -392,7 +393,7 @@ def parameters_distributed():
 
 @trap
 def jagged_rows():
-    """Rows of different lengths in one tensor of a class of libtorch."""
+    """Rows of different lengths are in one tensor of a class of libtorch."""
 
     def function(x):
         offsets = torch.tensor([0, 10, 30, 64], device=x.device)
@@ -404,7 +405,7 @@ def jagged_rows():
 
 @trap
 def mode_within_no_grad():
-    """The part of the forward that runs in the mode needs no gradient."""
+    """The part of the forward that runs within the mode needs no gradient."""
 
     class Model(WithinMode):
         def forward(self, x):
@@ -417,7 +418,7 @@ def mode_within_no_grad():
 
 @trap
 def ops_that_a_mode_hides():
-    """Python below autograd is turned off for a part."""
+    """A part of the forward turns Python dispatch off, so the mode does not see its ops."""
 
     class Model(WithinMode):
         def forward(self, x):

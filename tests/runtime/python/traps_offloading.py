@@ -1,5 +1,5 @@
-"""Traps of the caller's saved tensor hooks around the module that only move tensors and may change their
-layouts."""
+"""Traps of saved tensor hooks that the caller puts around the module, and that only move tensors and may
+change their layouts."""
 
 import contextlib
 
@@ -12,7 +12,8 @@ from traps import CHANGE, ON_HOST, WIDTH, Trap, blocks, data, trap
 
 
 def within(*contexts, around_backward=False, loss=lambda output: output.square().mean()):
-    """A body whose forward and loss are within these contexts, made anew in each step."""
+    """Returns a body that enters new contexts in each step, runs the forward and the loss in them, and the
+    backward after or within them."""
 
     def body(model, batch, step):
         args, kwargs = batch(step)
@@ -34,8 +35,8 @@ def pinned():
 
 
 class Images(nn.Module):
-    """Its activations lie with the channels last, which its copies on the host do not do when they are
-    contiguous: the gradients of convolutions have other bits then."""
+    """A model with channels-last activations. If its copies on the host are contiguous instead, the gradients
+    of convolutions have other bits."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +59,7 @@ def images(step):
 
 
 class Halves(nn.Module):
-    """It saves slices of a tensor, and a transposed one."""
+    """A model that saves slices of a tensor, and a transposed slice."""
 
     def __init__(self):
         super().__init__()
@@ -93,7 +94,7 @@ def saved_in_pinned_memory():
 
 @trap
 def saved_within_the_backward():
-    """The context goes on over the backward, as that of a trainer's step does."""
+    """The context includes the backward, as the context of a trainer's step does."""
     return Trap(blocks(4), body=within(pinned, around_backward=True))
 
 
@@ -137,7 +138,7 @@ def saved_under_autocast():
 
 @trap
 def hooks_in_hooks():
-    """Autograd asks the innermost ones alone."""
+    """Autograd calls only the innermost hooks."""
     return Trap(Images(), images, body=within(pinned, save_on_cpu))
 
 
@@ -159,7 +160,7 @@ def known_hooks_around_unknown_ones():
 
 @trap
 def a_known_function_with_another():
-    """What is packed by save_on_cpu is unpacked by a function of the loop."""
+    """The pack function is that of save_on_cpu, and the unpack function is the loop's."""
 
     def doubled():
         return saved_tensors_hooks(save_on_cpu().pack_hook, lambda packed: packed[1] * 2)
@@ -169,7 +170,7 @@ def a_known_function_with_another():
 
 @trap
 def hooks_of_the_module_within():
-    """Its own hooks, which round, and a checkpoint."""
+    """The module itself has a checkpoint and hooks that round."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -183,13 +184,13 @@ def hooks_of_the_module_within():
                 x = self.second(x)
             return self.third(x)
 
-    # What a checkpoint saves cannot be pinned where the default device is a GPU.
+    # Tensors that a checkpoint saves cannot be pinned if the default device is a GPU.
     return Trap(Model(), body=within(pinned if ON_HOST else save_on_cpu))
 
 
 @trap
 def module_that_turns_hooks_off():
-    """The last layer has hooks that do nothing, as libraries that offload put around it."""
+    """The module runs its last layer under hooks that do nothing, as libraries for offloading do."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -206,7 +207,8 @@ def module_that_turns_hooks_off():
 
 @trap
 def hooks_from_some_step_on():
-    """Without hooks there is a plan by then. Under them a kind of call begins whose tensors lie otherwise."""
+    """When the hooks begin, a plan for calls without hooks exists. Calls under the hooks are another kind,
+    because their tensors have other layouts."""
     plain, hooked = within(), within(pinned)
 
     def body(model, batch, step):
@@ -227,7 +229,7 @@ def hooks_around_every_other_step():
 
 @trap
 def hooks_between_two_forwards():
-    """Of two forwards that are open at a time, the second is under hooks; the losses are, too."""
+    """Of two open forwards, the second runs under hooks, and so does the loss."""
 
     def body(model, batch, step):
         first = model(*batch(step)[0])
@@ -242,7 +244,7 @@ def hooks_between_two_forwards():
 
 @trap
 def graph_retained_under_hooks():
-    """The original runs the backward of such steps."""
+    """The original runs the backward of steps that retain the graph."""
 
     def body(model, batch, step):
         with pinned():
@@ -255,7 +257,8 @@ def graph_retained_under_hooks():
 
 @trap
 def hooks_around_the_backward_alone():
-    """The original's forward that runs within such a backward was not under them."""
+    """The original's forward runs again within a backward that retains the graph. It must not run under the
+    hooks around this backward."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -268,7 +271,8 @@ def hooks_around_the_backward_alone():
 
 @trap
 def number_read_under_hooks():
-    """Where it is another one, the step is the original's, under the hooks."""
+    """The forward reads a number. If it differs from the recorded number, the original runs the step under
+    the hooks."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -289,7 +293,8 @@ def number_read_under_hooks():
 
 @trap
 def forward_that_fails_under_hooks():
-    """After it the hooks are in force as before: the loop looks at what the next tensor is packed to."""
+    """After a forward that failed, the same hooks must be active. The loop records which function packs the
+    next tensor."""
     packed = []
 
     class Model(nn.Module):

@@ -1,4 +1,4 @@
-"""Traps of random numbers: of torch, of Python and of numpy, from global generators and from others."""
+"""Traps of random numbers of torch, Python and numpy, from global generators and from other generators."""
 
 import random
 
@@ -10,7 +10,7 @@ from traps import DEVICE, WIDTH, Trap, blocks, trap
 
 
 class ThreeStacks(nn.Module):
-    """All stacks but the last may be left out."""
+    """A model of three stacks. Subclasses may skip any stack but the last."""
 
     def __init__(self):
         super().__init__()
@@ -28,14 +28,14 @@ class ThreeStacks(nn.Module):
 
 @trap
 def dropout():
-    """Recomputed dropout needs the mask of its first run, and the generator must be where plain training
+    """A recomputed dropout needs the mask of its first run, and the generator must end where plain training
     leaves it."""
     return Trap(nn.Sequential(blocks(), nn.Dropout(0.3), blocks(), nn.Dropout(0.3), blocks()))
 
 
 @trap
 def many_distributions():
-    """Ops that draw in different ways, also in place, and integers and permutations that are used as
+    """Ops draw in different ways, also in place, and some draw integers and permutations that are used as
     indices."""
 
     class Model(ThreeStacks):
@@ -51,8 +51,8 @@ def many_distributions():
 
 @trap
 def samples_of_the_output():
-    """Samples are drawn by the model's own probabilities, so that how many numbers are drawn is fixed but not
-    what they give."""
+    """Samples are drawn with the model's own probabilities. So the number of draws is fixed, but the sampled
+    indices depend on values."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -67,7 +67,7 @@ def samples_of_the_output():
 
 @trap
 def layer_drop_by_python():
-    """Python's generator decides which layers run; replays of one course would draw nothing from it."""
+    """Python's generator decides which layers run. Replays of one recording would not draw from it."""
 
     class Model(ThreeStacks):
         def left_out(self):
@@ -78,7 +78,8 @@ def layer_drop_by_python():
 
 @trap
 def layer_drop_by_python_rarely():
-    """A layer is left out for the first time in the seventh step, but each forward draws two numbers."""
+    """Each forward draws two numbers from Python's generator, but a layer is skipped for the first time in
+    step 7."""
 
     class Model(ThreeStacks):
         def left_out(self):
@@ -89,7 +90,8 @@ def layer_drop_by_python_rarely():
 
 @trap
 def layer_drop_by_torch():
-    """As LayerDrop is mostly written: a number of torch's generator is read to decide."""
+    """The model reads a number from torch's generator and skips a layer depending on it, as most LayerDrop
+    code does."""
 
     class Model(ThreeStacks):
         def left_out(self):
@@ -100,8 +102,8 @@ def layer_drop_by_torch():
 
 @trap
 def layer_drop_by_a_generator_of_its_own():
-    """A generator of Python on the model: no global state moves, and a layer is left out for the first time
-    in the eighth step."""
+    """The model holds its own Python generator, so no global state changes. A layer is skipped for the first
+    time in step 8."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -116,7 +118,7 @@ def layer_drop_by_a_generator_of_its_own():
 
 @trap
 def mixing_by_numpy():
-    """As mixup: numpy draws the factor, which is a Python number in the computation."""
+    """Numpy draws a factor, which is a Python number in the computation, as in mixup."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -128,7 +130,7 @@ def mixing_by_numpy():
 
 @trap
 def mixing_by_a_numpy_generator():
-    """As before, but by a generator object of numpy that the model holds."""
+    """A numpy generator that the model holds draws the factor."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -144,7 +146,7 @@ def mixing_by_a_numpy_generator():
 
 @trap
 def noise_by_numpy():
-    """Noise is drawn by numpy and becomes a tensor: same shapes and ops in each step, other numbers."""
+    """Numpy draws noise, which becomes a tensor. Each step has the same shapes and ops but other numbers."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -156,8 +158,7 @@ def noise_by_numpy():
 
 @trap
 def python_number_drawn_and_dropped():
-    """A number of Python's generator is drawn, and only a log sees it: the generator must move on all the
-    same."""
+    """The forward draws a number from Python's generator only for a log. The generator must still move on."""
     log = []
 
     class Model(ThreeStacks):
@@ -170,8 +171,8 @@ def python_number_drawn_and_dropped():
 
 @trap
 def crop_at_a_random_place():
-    """Where a window starts is drawn by torch and read: it is an argument of a view, and no shape shows
-    it."""
+    """Torch draws the start of a window, and Python reads it. It is an argument of a view, and no shape
+    depends on it."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -183,8 +184,8 @@ def crop_at_a_random_place():
 
 @trap
 def seed_set_in_forward():
-    """Forward seeds the global generator by itself: each step draws the same, and what follows the step is
-    drawn from there too."""
+    """The forward seeds the global generator. So each step draws the same numbers, and so does the code after
+    the step."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -196,7 +197,7 @@ def seed_set_in_forward():
 
 @trap
 def seed_counted_in_forward():
-    """The seed is another one in each step: no op has it as an argument."""
+    """The forward uses another seed in each step. No op has the seed as an argument."""
 
     class Model(ThreeStacks):
         calls = 0
@@ -211,7 +212,7 @@ def seed_counted_in_forward():
 
 @trap
 def generator_forked_in_forward():
-    """What is drawn inside is drawn again after the block, as the generator is put back."""
+    """The generator is restored after the inner block, so the numbers drawn in the block are drawn again."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -225,7 +226,7 @@ def generator_forked_in_forward():
 
 @trap
 def generator_forked_and_seeded():
-    """A part of forward draws from a fixed seed and leaves the global generator as it was."""
+    """A part of the forward draws from a fixed seed and restores the global generator."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -239,8 +240,8 @@ def generator_forked_and_seeded():
 
 @trap
 def generator_of_its_own():
-    """Noise comes from a generator of the model, which must move as in plain training, and the global one
-    must not."""
+    """Noise comes from the model's own generator, which must move as in plain training. The global generator
+    must not move."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -256,7 +257,7 @@ def generator_of_its_own():
 
 @trap
 def generator_made_in_forward():
-    """The generator lives in forward only, with the same seed each time: its noise is constant."""
+    """Each forward makes a new generator with the same seed, so its noise is constant."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -269,7 +270,8 @@ def generator_made_in_forward():
 
 @trap
 def random_numbers_in_backward():
-    """A function draws its noise in backward, after the loop has drawn some between forward and backward."""
+    """A function draws noise in its backward. Before that, the loop has drawn numbers between forward and
+    backward."""
 
     class NoisyGradient(torch.autograd.Function):
         @staticmethod
@@ -292,7 +294,7 @@ def random_numbers_in_backward():
 
 @trap
 def seed_set_between():
-    """The loop seeds and draws between the steps, another number of draws each time."""
+    """Between the steps the loop seeds the generator and draws; the number of draws differs."""
 
     def between(model, step):
         if step % 3 == 0:
@@ -304,8 +306,8 @@ def seed_set_between():
 
 @trap
 def normal_numbers_of_odd_count():
-    """Few normal numbers come in pairs on the CPU: the second waits in the generator, here from one step to
-    the next."""
+    """On the CPU, a small number of normal numbers is drawn in pairs. The second number of a pair waits in
+    the generator, here until the next step."""
 
     class Model(ThreeStacks):
         def forward(self, x):

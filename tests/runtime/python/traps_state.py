@@ -1,4 +1,4 @@
-"""Traps of state without gradients, of buffers, and of counters."""
+"""Traps of parts without gradients, of buffers, and of counters."""
 
 import contextlib
 import itertools
@@ -15,8 +15,8 @@ from traps import WIDTH, Trap, after_change, blocks, data, trap
 
 @trap
 def frozen_features():
-    """The features are computed without a graph: only the head has a backward, and none of their tensors is
-    saved."""
+    """The features are computed without a graph. Only the head has a backward, and no tensor of the features
+    is saved."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -33,8 +33,8 @@ def frozen_features():
 
 @trap
 def byol():
-    """The target network runs without a graph and follows the online one between the steps, by writes in
-    place."""
+    """The target network runs without a graph. Between the steps it is updated in place from the online
+    network."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -56,7 +56,7 @@ def byol():
 
 @trap
 def momentum_encoder():
-    """As MoCo: forward itself writes to the parameters of the second network before it uses them."""
+    """The forward itself updates the parameters of the second network before it uses them, as in MoCo."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -75,7 +75,8 @@ def momentum_encoder():
 
 @trap
 def detached_activation():
-    """Gradients stop at the detached activation, although its storage is that of one that has gradients."""
+    """Gradients stop at a detached activation, although it shares its storage with an activation that has
+    gradients."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -91,7 +92,7 @@ def detached_activation():
 
 @trap
 def straight_through():
-    """The values are those of rounding, the gradient is that of the identity."""
+    """The values are rounded, but the gradient is that of the identity."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -107,8 +108,8 @@ def straight_through():
 
 @trap
 def data_of_an_activation():
-    """`.data` shares storage with the activation, has no gradient, and its writes do not count as
-    versions."""
+    """`.data` shares its storage with the activation and has no gradient. Writes to `.data` do not change the
+    version."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -125,7 +126,7 @@ def data_of_an_activation():
 
 @trap
 def data_of_a_parameter_written():
-    """Forward clips a parameter through `.data`: the step writes to its own weights, without a new
+    """The forward clips a parameter through `.data`. So the step writes to its own weights without a new
     version."""
 
     class Model(nn.Module):
@@ -142,7 +143,7 @@ def data_of_a_parameter_written():
 
 @trap
 def buffer_written_in_place():
-    """A moving average in a buffer: each forward reads what the one before has written."""
+    """A buffer holds a moving average. Each forward reads the value that the last forward wrote."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -160,8 +161,7 @@ def buffer_written_in_place():
 
 @trap
 def buffer_replaced():
-    """Forward puts a new tensor in the buffer's place: what was bound to the first one is no longer the
-    state."""
+    """The forward replaces a buffer by a new tensor, so the first tensor is no longer the state."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -179,7 +179,7 @@ def buffer_replaced():
 
 @trap
 def queue_in_a_buffer():
-    """The position to write at is a buffer that is read as an index on the host, and it goes round."""
+    """The position of the next write is a buffer that Python reads as an index. It wraps around."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -201,7 +201,7 @@ def queue_in_a_buffer():
 
 @trap
 def counter_in_the_computation():
-    """A Python number that is another one in each step is a constant of the recorded ops."""
+    """A Python number that differs in each step is a constant of the recorded ops."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -217,8 +217,8 @@ def counter_in_the_computation():
 
 @trap
 def counter_in_a_branch():
-    """Recorded and compared steps are all of the first branch; the counter alone shows that a second one is
-    to come."""
+    """All recorded and compared steps take the first branch. Only the counter shows that a second branch will
+    be taken."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -234,7 +234,7 @@ def counter_in_a_branch():
 
 @trap
 def counter_only_kept():
-    """Nothing is computed from the counter, but it must count on: a replay does not run forward."""
+    """No op uses the counter, but it must count every step, although a replay does not run the forward."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -250,7 +250,7 @@ def counter_only_kept():
 
 @trap
 def counter_as_a_buffer():
-    """The counter is a tensor and used as one, so that its value must not become a constant."""
+    """The counter is a tensor that ops read, so its value must not become a constant."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -267,7 +267,7 @@ def counter_as_a_buffer():
 
 @trap
 def counter_as_a_buffer_in_a_branch():
-    """The branch reads the counter on the host, and goes another way in the eighth step."""
+    """A branch reads the counter on the host, and takes the other way in step 8."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -284,7 +284,7 @@ def counter_as_a_buffer_in_a_branch():
 
 @trap
 def batch_norm():
-    """Running statistics move once a step, also where the layer is recomputed."""
+    """Running statistics move once in each step, even if the layer is recomputed."""
     layers = [
         layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
     ]
@@ -293,8 +293,8 @@ def batch_norm():
 
 @trap
 def batch_norm_with_cumulative_average():
-    """With momentum None the factor is 1 / number of batches, a Python number that the layer reads from its
-    buffer."""
+    """With momentum None, the factor is 1 / number of batches. It is a Python number that the layer reads
+    from its buffer."""
     layers = [
         layer
         for _ in range(3)
@@ -305,7 +305,7 @@ def batch_norm_with_cumulative_average():
 
 @trap
 def spectral_norm_by_hook():
-    """A hook iterates on a buffer and sets the module's weight to a new tensor before each forward."""
+    """Before each forward, a hook updates a buffer and sets the module's weight to a new tensor."""
     layers = [torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)) for _ in range(3)]
     return Trap(
         nn.Sequential(*layers, nn.GELU()),
@@ -317,7 +317,7 @@ def spectral_norm_by_hook():
 
 @trap
 def spectral_norm_by_parametrization():
-    """The weight is computed at each access, and the access moves buffers in place."""
+    """The weight is computed at each access, and each access updates buffers in place."""
     layers = [
         layer
         for _ in range(3)
@@ -328,8 +328,8 @@ def spectral_norm_by_parametrization():
 
 @trap
 def weight_norm_by_hook():
-    """A hook computes the weight from its direction and length before each forward; it is no parameter, yet
-    has a gradient."""
+    """Before each forward, a hook computes the weight from its direction and length. The weight is not a
+    parameter, but has a gradient."""
     layers = [
         layer for _ in range(3) for layer in (torch.nn.utils.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())
     ]
@@ -340,7 +340,7 @@ def weight_norm_by_hook():
 
 @trap
 def weight_norm_by_parametrization():
-    """The weight is computed at each access from two parameters."""
+    """At each access, the weight is computed from two parameters."""
     layers = [
         layer
         for _ in range(3)
@@ -358,7 +358,7 @@ SETTINGS = types.SimpleNamespace(scale=1.0)
 
 
 class Scaled(nn.Module):
-    """By a number that it finds somewhere."""
+    """A model that multiplies by the number that `find` returns."""
 
     def __init__(self, find):
         super().__init__()
@@ -370,7 +370,7 @@ class Scaled(nn.Module):
 
 @trap
 def tensor_attribute_filled():
-    """A tensor that is neither a parameter nor a buffer is written to in place."""
+    """The loop writes in place to a tensor that is neither a parameter nor a buffer."""
     model = Scaled(lambda: model.temperature)
     model.temperature = torch.tensor(1.0)
     return Trap(model, between=after_change(lambda model: model.temperature.fill_(2.0)))
@@ -384,7 +384,7 @@ def tensor_in_a_closure_filled():
 
 @trap
 def tensor_in_a_list_replaced_in_each_step():
-    """What was at its address before may be at the address of the new one."""
+    """The new tensor may have the address of the old one."""
     table = [torch.tensor(1.0)]
 
     def replace(model, step):
@@ -453,7 +453,7 @@ def function_of_a_module_replaced():
 
 @trap
 def iterator():
-    """Nobody sees how far it is."""
+    """The position of an iterator cannot be read."""
     numbers = iter([1.0 + 0.1 * step for step in range(100)])
     return Trap(Scaled(lambda: next(numbers)), expected="refused")
 

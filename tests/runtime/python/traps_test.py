@@ -1,7 +1,7 @@
 """For each trap, training under `rematlas.apply` is plain training bit by bit, whether the module is planned
 or refused.
 
-    python -m unittest traps_test                              # all; each file of traps is a case of its own
+    python -m unittest traps_test                              # all; each file of traps has its own test case
     python -m unittest traps_test.State.test_buffer_replaced   # one
 """
 
@@ -54,7 +54,8 @@ class Warned(unittest.TestCase):
 
 
 def case_of(module: str) -> type[TrapCase]:
-    """Returns the test case of a module: `State` for `traps_state`. It is made at the first call."""
+    """Returns the test case of a file of traps, for example `State` for `traps_state`. Makes it at the first
+    call."""
     name = module.removeprefix("traps_").capitalize()
     return globals().setdefault(name, type(name, (TrapCase,), {"__module__": __name__}))
 

@@ -18,7 +18,7 @@ class TwoStacks(nn.Module):
 
 
 def rows_with_mean(sign):
-    """Rows whose mean has the sign that a step is given."""
+    """Returns a function that makes rows. `sign` maps the number of a step to the sign of the rows' mean."""
     return lambda step: ((data(step, ROWS, WIDTH) * 0.1 + sign(step),), {})
 
 
@@ -33,19 +33,20 @@ class Branching(TwoStacks):
 
 @trap
 def branch_by_a_value():
-    """Python reads a tensor to choose a branch, and both are taken in the recorded steps."""
+    """Python reads a tensor to choose a branch. The recorded steps take both branches."""
     return Trap(Branching(), rows_with_mean(lambda step: (-1) ** step), expected="either")
 
 
 @trap
 def branch_by_a_value_always_the_same():
-    """The branch is read from a tensor, but always the same way."""
+    """Python reads a tensor to choose a branch, which is always the same."""
     return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either", least_replayed=1)
 
 
 @trap
 def branch_by_a_value_late():
-    """The other branch comes first in the eighth step: recording and comparing have seen one only."""
+    """The other branch is taken for the first time in step 8, so recorded and compared steps have taken only
+    one."""
     return Trap(
         Branching(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either", least_replayed=1
     )
@@ -53,7 +54,7 @@ def branch_by_a_value_late():
 
 @trap
 def branch_by_a_list_late():
-    """As before, but read by `tolist`."""
+    """Python reads the values by `tolist`. The other branch is taken for the first time in step 8."""
 
     class Model(Branching):
         def of_first_kind(self, x):
@@ -64,7 +65,8 @@ def branch_by_a_list_late():
 
 @trap
 def branch_by_numpy_late():
-    """As before, but read through numpy, which looks at the memory without an op."""
+    """Python reads the memory through numpy, without an op. The other branch is taken for the first time in
+    step 8."""
 
     class Model(Branching):
         def of_first_kind(self, x):
@@ -75,7 +77,8 @@ def branch_by_numpy_late():
 
 @trap
 def branch_by_equal_late():
-    """`torch.equal` reads two tensors and gives a Python truth value."""
+    """`torch.equal` reads two tensors and returns a Python bool. The other branch is taken for the first time
+    in step 8."""
 
     class Model(Branching):
         def of_first_kind(self, x):
@@ -88,7 +91,8 @@ def branch_by_equal_late():
 
 @trap
 def check_for_finite_values():
-    """An assertion on values, as many models have it: always true here, and the step is the same with it."""
+    """The model asserts that values are finite, as many models do. The assertion never fails and changes
+    nothing."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -101,7 +105,7 @@ def check_for_finite_values():
 
 @trap
 def error_by_a_value():
-    """The check fails in the eighth step: forward must raise there, although nothing else is different."""
+    """A check of values fails in step 8. The forward must raise then, although nothing else differs."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -132,7 +136,8 @@ def error_by_a_value():
 
 @trap
 def item_in_the_computation():
-    """A tensor is read to a Python number that ops are given, so that it is a constant to them."""
+    """Python reads a tensor, and the number is an argument of the next op, so it would be a constant in a
+    plan."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -144,7 +149,7 @@ def item_in_the_computation():
 
 @trap
 def item_that_repeats_for_a_while():
-    """The number that is read is the same in the first seven steps."""
+    """The number that Python reads is the same in the first seven steps."""
 
     class Model(TwoStacks):
         def forward(self, x, level):
@@ -160,8 +165,8 @@ def item_that_repeats_for_a_while():
 
 @trap
 def item_only_logged():
-    """The number goes to a list only; the list must be longer by one after each step, with the right
-    number."""
+    """The number is only appended to a list. After each step the list must have one more entry, with the
+    right number."""
     log = []
 
     class Model(TwoStacks):
@@ -175,7 +180,7 @@ def item_only_logged():
 
 @trap
 def list_of_values():
-    """`tolist` gives Python numbers that the next op has as arguments."""
+    """`tolist` returns Python numbers, which are arguments of the next op."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -187,8 +192,8 @@ def list_of_values():
 
 @trap
 def numpy_in_the_computation():
-    """A part of the computation is numpy's: its result comes back as a new tensor of which no op tells the
-    origin."""
+    """A part of the computation is done by numpy. Its result comes back as a new tensor, and no op shows
+    where the values come from."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -201,7 +206,8 @@ def numpy_in_the_computation():
 
 @host_trap
 def memory_written_through_numpy():
-    """Forward writes to an activation through numpy's view of its memory: no op and no version shows it."""
+    """The forward writes to an activation through numpy's view of its memory. Neither an op nor a version
+    shows this."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -214,7 +220,7 @@ def memory_written_through_numpy():
 
 @host_trap
 def buffer_written_through_numpy():
-    """The loop moves a buffer through numpy's view of its memory, between the steps."""
+    """Between the steps the loop updates a buffer through numpy's view of its memory."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -232,7 +238,7 @@ def buffer_written_through_numpy():
 
 @trap
 def tensor_of_a_changing_number():
-    """A tensor is made of a Python number that is another one in each step."""
+    """The forward makes a tensor from a Python number that differs in each step."""
 
     class Model(TwoStacks):
         calls = 0
@@ -246,7 +252,7 @@ def tensor_of_a_changing_number():
 
 @trap
 def tensor_of_a_constant():
-    """Tensors are made of Python numbers and lists that stay the same."""
+    """The forward makes tensors from Python numbers and lists that stay the same."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -258,7 +264,7 @@ def tensor_of_a_constant():
 
 @trap
 def hours_since_the_start():
-    """A factor falls with the time on the clock, which here goes an hour ahead in each step."""
+    """A factor depends on the clock, which advances by an hour in each step here."""
 
     class Model(TwoStacks):
         started = None
@@ -282,7 +288,7 @@ def hours_since_the_start():
 
 @trap
 def time_only_logged():
-    """Forward takes its own time: a list gets longer, its contents are nobody's business."""
+    """The forward appends its own duration to a list. The entries of the list are not compared."""
     times = []
 
     class Model(TwoStacks):
@@ -297,7 +303,7 @@ def time_only_logged():
 
 @trap
 def indices_of_positive_values():
-    """`nonzero` has as many rows as there are positive values."""
+    """The number of rows that `nonzero` returns is the number of positive values."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -309,7 +315,7 @@ def indices_of_positive_values():
 
 @trap
 def rows_by_a_mask():
-    """The number of chosen rows depends on values."""
+    """The number of selected rows depends on values."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -321,7 +327,8 @@ def rows_by_a_mask():
 
 @trap
 def rows_by_a_mask_of_constant_count():
-    """A mask chooses half of the rows in the first seven steps, others in each, and a third of them later."""
+    """A mask selects half of the rows in the first seven steps, and a third of the rows later. The selected
+    rows differ in each step."""
 
     def batch(step):
         kept = ROWS // 2 if step <= 7 else ROWS // 3
@@ -338,7 +345,7 @@ def rows_by_a_mask_of_constant_count():
 
 @trap
 def values_set_by_a_mask():
-    """Writing by a mask has no shape that depends on values."""
+    """The forward writes by a mask. No shape depends on values."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -351,7 +358,7 @@ def values_set_by_a_mask():
 
 @trap
 def unique_values():
-    """`unique` has as many values as are different."""
+    """The number of values that `unique` returns depends on the data."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -363,7 +370,7 @@ def unique_values():
 
 @trap
 def length_from_a_tensor():
-    """Sequences are cut at the longest length of the batch, which is read from a tensor."""
+    """Sequences are cut at the longest length of the batch, which Python reads from a tensor."""
 
     class Model(TwoStacks):
         def forward(self, x, lengths):
@@ -378,7 +385,7 @@ def length_from_a_tensor():
 
 @trap
 def one_hot_labels():
-    """On the CPU `one_hot` checks its labels by reading them."""
+    """On the CPU `one_hot` reads its labels to check them."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -390,7 +397,8 @@ def one_hot_labels():
 
 @trap
 def experts_by_routing():
-    """Each row goes to the expert of its largest score; how many rows an expert gets depends on values."""
+    """Each row goes to the expert with the largest score, so the number of rows of an expert depends on
+    values."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -410,7 +418,7 @@ def experts_by_routing():
 
 @trap
 def filled_by_index():
-    """Memory that nothing has initialized is written in parts until all of it is; only then it is read."""
+    """Uninitialized memory is written in parts, and is read only when all parts are written."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -425,7 +433,7 @@ def filled_by_index():
 
 
 def rows_with_mask(step):
-    """Of ones, until a step comes in which some are not."""
+    """Returns rows and a mask. The mask is all ones, except in two steps after step CHANGE."""
     mask = torch.ones(ROWS, dtype=torch.bool)
     mask[3] = step not in (CHANGE + 2, CHANGE + 4)
     return (data(step, ROWS, WIDTH),), {"mask": mask}
@@ -450,7 +458,8 @@ def masked(layers, budget):
     return Trap(Masked(), rows_with_mask, budget=budget, least_replayed=2, expected="either")
 
 
-# A value is read before the outputs are handed out, whatever order a schedule gives the rest.
+# In these traps a plan must read the value before it returns outputs, in whatever order the schedule runs the
+# ops.
 
 
 @trap

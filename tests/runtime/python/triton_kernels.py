@@ -1,5 +1,5 @@
-"""Kernels of Triton, which run on the host by Triton's interpreter, and ops of torch that launch them.
-Whoever imports this module must set TRITON_INTERPRET=1 before anything imports Triton.
+"""Triton kernels, which run on the host in Triton's interpreter, and torch functions that launch them. A
+program that imports this module must set TRITON_INTERPRET=1 before anything imports Triton.
 """
 
 import torch
@@ -10,8 +10,8 @@ from triton.runtime import interpreter
 
 BLOCK = 4096
 
-# The interpreter copies between host and device in functions that refer to themselves, and so hold the memory
-# of all arguments until the next garbage collection. On the host there is nothing to copy.
+# The interpreter copies between host and device in closures that refer to themselves, and so keep the memory
+# of all arguments alive until the next garbage collection. On the host there is nothing to copy.
 interpreter.GridExecutor._init_args_hst = lambda self, args, kwargs: (list(args), dict(kwargs))
 interpreter.GridExecutor._restore_args_dev = lambda self, *_: None
 
@@ -26,7 +26,7 @@ def gate_forward(a, b, out, count, note: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
-    """Overwrites `a` and `b` by their gradients."""
+    """Overwrites `a` and `b` with their gradients."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     g = tl.load(gradient + at, mask=at < count)
     x = tl.load(a + at, mask=at < count)
@@ -37,8 +37,8 @@ def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
 
 
 def wrapped(kernel):
-    """Returns the wrapped kernel. Torch 2.11 does not wrap kernels for the interpreter; here nothing traces
-    them, so the kernel itself is returned."""
+    """Returns the kernel in the wrapper that torch can trace. Torch 2.11 does not wrap kernels of the
+    interpreter; then the kernel itself is returned, because no test traces it."""
     try:
         return wrap_triton(kernel)
     except RuntimeError:
@@ -50,8 +50,8 @@ def grid_of(count):
 
 
 class RawGate(torch.autograd.Function):
-    """Launches kernels past the dispatcher, as Liger's functions do. `note` is an argument of the kernel,
-    which ignores it."""
+    """A function that launches kernels without the dispatcher, as Liger's functions do. The kernel ignores
+    its argument `note`."""
 
     note = None
 
@@ -71,7 +71,7 @@ class RawGate(torch.autograd.Function):
 
 
 class GateInPlace(RawGate):
-    """Its kernel reads and writes the same memory under two names."""
+    """A function whose kernel reads and writes the same memory through two arguments."""
 
     @staticmethod
     def forward(ctx, a, b):

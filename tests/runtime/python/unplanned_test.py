@@ -1,4 +1,4 @@
-"""Steps that no plan runs keep a budget in bytes, too, under online eviction."""
+"""Steps that no plan runs also keep a budget in bytes, because they run under online eviction."""
 
 import copy
 import gc
@@ -19,7 +19,7 @@ WIDTH, ROWS = 128, 512
 
 
 class AsDeepAsItsData(nn.Module):
-    """Each batch takes another number of layers."""
+    """A model that runs another number of layers for each batch."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ class Blocks(nn.Module):
 
 
 class AsManyAsDrawn(AsDeepAsItsData):
-    """A model whose course depends on a number that it draws."""
+    """A model whose number of layers depends on a number that it draws."""
 
     def forward(self, x):
         for i in range(12 + int(torch.rand([]).item() * 12)):
@@ -60,7 +60,7 @@ class AsManyAsDrawn(AsDeepAsItsData):
 
 
 def train(model, steps, first=0):
-    """Trains. Returns the losses, the peak in bytes, and the parameters."""
+    """Trains for `steps` steps. Returns the losses, the peak in bytes, and the parameters."""
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     losses = []
     ops.reset_counted_peak()
@@ -85,7 +85,7 @@ class Unplanned(unittest.TestCase):
         wanted = train(model, 24)
         budget = before + (wanted[1] - before) // 2
         rematlas.apply(twin, budget, unplanned="evict")
-        made = train(twin, 18)  # until it is clear that no plan runs most steps
+        made = train(twin, 18)  # by then it is known that no plan runs most steps
         more = train(twin, 6, first=18)
         self.assertEqual(made[0] + more[0], wanted[0])
         for mine, other in zip(more[2], wanted[2]):
@@ -97,7 +97,7 @@ class Unplanned(unittest.TestCase):
         self.assertGreater(status.eviction.evictions, 0)
         self.assertIn("under online eviction", repr(status))
         rematlas.remove(twin)
-        with rematlas.evict(budget):  # nothing is in force any more
+        with rematlas.evict(budget):  # no eviction is active any more
             pass
 
     def test_without_it_the_original_runs_as_it_is(self):
@@ -121,7 +121,7 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(rematlas.status(model).eviction, None)
 
     def test_a_step_of_which_shapes_know_only_a_part_keeps_the_budget(self):
-        """Shapes do not show that the caller differentiates the gradient again."""
+        """Shapes do not show that the caller differentiates the gradient once more."""
 
         def penalties(budget):
             torch.manual_seed(0)
@@ -206,7 +206,8 @@ class Unplanned(unittest.TestCase):
                 self.assertTrue(all(torch.equal(a, b) for a, b in zip(ours, theirs)))
 
     def trained_to_a_plan(self, model, budget, steps=8):
-        """Trains. Returns the loss and the peak of each step, and what ran it."""
+        """Trains for `steps` steps. Returns the losses, the peaks, what ran each step ("planned", "evicted"
+        or "original"), and the final state of the model."""
         optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
         losses, peaks, states = [], [], []
         for step in range(steps):
@@ -250,7 +251,8 @@ class Unplanned(unittest.TestCase):
             )
 
     def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
-        """A plan leaves about the bytes of a batch for its comparison if there is such a plan."""
+        """If possible, a plan leaves about the bytes of a batch for its comparison. A smaller budget is
+        planned for, too."""
         rows = torch.randn(4 * ROWS, WIDTH)
 
         def trained(budget):
@@ -328,8 +330,7 @@ class Unplanned(unittest.TestCase):
             pass
 
     def test_what_kernels_take_is_measured_beside_what_is_evicted(self):
-        """The step of one module is planned from shapes while the steps of another module run under
-        eviction."""
+        """One module's step is planned from shapes while another module's steps run under eviction."""
 
         def whole_peak(is_beside):
             torch.manual_seed(0)
@@ -350,8 +351,8 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(whole_peak(True), whole_peak(False))
 
     def test_a_step_within_which_another_modules_step_is_evicted_is_planned(self):
-        """A generator's step goes through a critic whose gradient penalty (Gulrajani et al., Improved
-        Training of Wasserstein GANs, 2017) has no plan."""
+        """A generator's step goes through a critic. The critic's gradient penalty (Gulrajani et al., Improved
+        Training of Wasserstein GANs, 2017) cannot be planned."""
 
         def layers(first, last):
             return [nn.Linear(first, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, last)]

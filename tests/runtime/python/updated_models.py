@@ -1,5 +1,5 @@
-"""Models whose parameters take more memory than their activations, special optimizers, and the memory of
-steps with an optimizer: planned for an absent card, and measured on the CPU."""
+"""Models whose parameters take more memory than their activations, unusual optimizers, and functions that
+plan steps with an optimizer for a card that is not installed, or measure them on the CPU."""
 
 import gc
 import json
@@ -13,7 +13,7 @@ from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.recorded_update import LATE_STEP
 from rematlas.library import ops
 
-FEW_BYTES = 64  # numbers that the program makes for itself
+FEW_BYTES = 64  # bytes of numbers that the program itself makes
 UPDATE = "rematlas::recorded_update"
 
 
@@ -46,7 +46,8 @@ class Adapted(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """A frozen weight of four bits a number: codes, a scale for each block, a table; and an adapter."""
+    """A frozen weight with four bits for each number, stored as codes, a scale for each block, and a table.
+    An adapter is added."""
 
     def __init__(self, width=512, block=64):
         super().__init__()
@@ -80,7 +81,8 @@ class Quantized(nn.Module):
 
 
 class KeepsACopy(torch.optim.Optimizer):
-    """Keeps a tensor beside its states, and holds a temporary of four bytes for each of a parameter."""
+    """An optimizer that keeps tensors outside its states, and a temporary with four bytes for each number of
+    a parameter."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {"lr": 0.1})
@@ -112,7 +114,8 @@ OPAQUE.define("update(Tensor(a!) parameter, Tensor gradient, Tensor(b!) state) -
 
 
 class OpaqueUpdates(torch.optim.Optimizer):
-    """Its states have a byte for each number, and its update is an op that nobody knows."""
+    """An optimizer whose states have one byte for each number, and whose update is an op unknown to
+    Rematlas."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {})
@@ -151,7 +154,7 @@ def kept_bytes(optimizer):
 
 
 def measured(make_model, make_x, make_optimizer, step=lambda optimizer, model: optimizer.step()):
-    """Returns the peak bytes of a late step of training on the CPU, and the optimizer."""
+    """Trains three steps on the CPU. Returns the peak bytes of the last step, and the optimizer."""
     gc.collect()
     before = ops.counted_bytes()
     model, x = make_model(), make_x()

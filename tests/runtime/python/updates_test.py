@@ -1,5 +1,5 @@
-"""Optimizers that are part of the planned step: training is plain training with the same fused optimizer, and
-never differs silently."""
+"""Optimizers that are part of the planned step. Training has the results of plain training with the same
+fused optimizer, and never differs silently."""
 
 import copy
 import gc
@@ -17,7 +17,8 @@ STEPS = 20
 
 
 def two_groups(module):
-    """Returns an AdamW with two groups: biases and normalizations have no decay, and a rate of their own."""
+    """Returns an AdamW with two groups. The group of biases and normalizations has no decay, and its own
+    learning rate."""
     parameters = list(module.parameters())
     wide = [parameter for parameter in parameters if parameter.dim() > 1]
     narrow = [parameter for parameter in parameters if parameter.dim() <= 1]
@@ -168,7 +169,8 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
 
     def test_numbers_that_change_in_each_step_keep_the_plan(self):
-        """The plan reads rates, betas and decays in each step, and momentum as long as it is not zero."""
+        """In each step the plan reads the current rates, betas and decays, and momentum as long as it is not
+        zero."""
 
         def train(loop, change):
             ended = set()
@@ -217,7 +219,8 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
 
     def test_gradients_that_lie_otherwise_than_their_parameters(self):
-        """Autograd copies such gradients when it accumulates them; that does not count as a change."""
+        """If a gradient's layout differs from the parameter's, autograd copies it when it accumulates. That
+        does not count as a change."""
 
         def build():
             torch.manual_seed(0)
@@ -240,7 +243,7 @@ class DuringBackward(UpdatesCase):
         self.check((build, models.images, models.image_loss), "adamw", "98%")
 
     def test_an_optimizer_of_a_part_of_the_model(self):
-        """Parameters that no optimizer updates collect their gradients, as usual."""
+        """Parameters that no optimizer updates accumulate gradients as usual."""
 
         def of_the_last_layers(module):
             return torch.optim.AdamW(list(module.parameters())[-6:], lr=1e-3, fused=True)
@@ -261,8 +264,8 @@ class ChannelsLast(nn.Module):
 
 
 def convolutions():
-    """Returns a model whose step consists mostly of weights. Its largest ops take several times the bytes of
-    their weights."""
+    """Returns a model whose step consists mostly of weights. While its largest ops run, they take several
+    times the bytes of their weights."""
     torch.manual_seed(0)
     widths = (3, 32, 64, 128, 256, 256)
     layers = [
@@ -273,15 +276,15 @@ def convolutions():
 
 
 def linears():
-    """Returns a model whose optimizer states, which come after the first step, are as large as much of the
-    step."""
+    """Returns a model whose optimizer states are as large as much of the step. They exist only after the
+    first step."""
     torch.manual_seed(0)
     return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
 
 
 class Accumulated(UpdatesCase):
     def check(self, share, build, batches, loss, optimizer):
-        """Checks that no step goes beyond the budget, from the first one on."""
+        """Checks that no step exceeds the budget, not even the first one."""
         ops = torch.ops.rematlas
 
         def train(loop, peaks):
@@ -325,7 +328,7 @@ class Accumulated(UpdatesCase):
 
 
 class ByTheOptimizer(UpdatesCase):
-    """If updates have to wait for all gradients, the optimizer does them itself, with the same results."""
+    """If updates must wait for all gradients, the optimizer itself makes them, with the same results."""
 
     def check(self, why, budget="75%", **how):
         plain = Loop(*GPT, OPTIMIZERS["adamw"]).run(**how)
@@ -384,7 +387,8 @@ class ByTheOptimizer(UpdatesCase):
 
 
 class Never(UpdatesCase):
-    """Training never differs silently from the caller's program."""
+    """If a plan cannot do what the program does, the original or the optimizer itself does it, or an error is
+    raised. Training never differs silently."""
 
     def trained(self):
         ours = Loop(*GPT, OPTIMIZERS["adamw"], apply="75%").run()
@@ -466,8 +470,8 @@ class Never(UpdatesCase):
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
-    """An operation that would have changed updates which are done already makes the next call raise an error.
-    The training never differs silently."""
+    """If an operation would have changed updates that are already done, the next call raises an error.
+    Training never differs silently."""
 
     def trained(self, **options):
         loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
@@ -508,7 +512,7 @@ class ToldBeforeItIsTraining(UpdatesCase):
             self.expect_told("states of the optimizer were loaded or written to", change)
 
     def test_whoever_goes_back_to_a_checkpoint_trains_on(self):
-        """The step that had begun is left out."""
+        """The updates of the step that had begun are undone by loading the checkpoint."""
 
         def train(loop):
             saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict()))
@@ -588,8 +592,8 @@ if __name__ == "__main__":
 
 
 class TheOriginalForOneStep(UpdatesCase):
-    """If a step needs gradients that the plan takes itself, the original runs that step, and plans run the
-    next ones."""
+    """If the program needs gradients that the plan uses up itself, the original runs that step, and plans run
+    the next steps."""
 
     def check(self, odd, **options):
         def train(loop):
@@ -674,7 +678,7 @@ class TheOriginalForOneStep(UpdatesCase):
 
 
 class FromOutside(UpdatesCase):
-    """Parameters that also get gradients from a penalty in the loss."""
+    """A penalty in the loss adds to the gradients of parameters."""
 
     def test_in_all_steps_and_from_some_on(self):
         for first in (0, 12):
@@ -710,7 +714,7 @@ class FromOutside(UpdatesCase):
                     self.assertGreater(status.replayed + status.original_backwards, 6)
 
     def test_of_tied_parameters_is_told(self):
-        """The gradients would be summed in another order."""
+        """A plan would sum the gradients of the tied parameter in another order."""
 
         class Tied(nn.Module):
             def __init__(self):

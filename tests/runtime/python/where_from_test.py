@@ -1,4 +1,4 @@
-"""Where a model fails, as `python -m rematlas` tells it."""
+"""`python -m rematlas` reports where a model fails."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import unittest
 
 
 class Tracebacks(unittest.TestCase):
-    """REMATLAS_TRACEBACK=1 tells where a model fails, in the program's own lines, before the sentence."""
+    """With REMATLAS_TRACEBACK=1 a traceback of the program's own lines comes before the error message."""
 
     def failing(self, source, traceback="1"):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-// Which sequences one move of the search leads to.
+// Tests which run sequences a single move of the search can reach.
 #include "core/solvers/annealing/moves.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace rematlas::annealing {
 namespace {
 
-/// Ops 0 .. n - 1, each of which makes one tensor out of those of the ops `reads` tells; the last makes the
+/// Ops 0 to n - 1. Op i makes tensor i and reads the tensors of the ops in `reads[i]`. The last op makes the
 /// result.
 Graph graph_of(const std::vector<std::vector<int>>& reads) {
     Graph graph;
@@ -37,7 +37,7 @@ std::set<RunSequence> one_move_from(const FlatGraph& flat, const RunSequence& ru
 }
 
 TEST(Moves, ARunTakesAlongTheMakersOfWhatItReadsOrTheUsersOfWhatItMakes) {
-    // 0 -> 1 -> 2, then 3 and 4 read nothing; the last reads 2, 3 and 4.
+    // Op 1 reads op 0, and op 2 reads op 1. Ops 3 and 4 read nothing. The last op reads 2, 3 and 4.
     const Graph graph = graph_of({{}, {0}, {1}, {}, {}, {2, 3, 4}});
     const FlatGraph flat = flatten(graph);
     for (const std::int64_t budget : {1, 100}) {

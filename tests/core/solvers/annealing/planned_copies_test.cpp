@@ -1,4 +1,5 @@
-// The model of copies agrees with one made from nothing, and what it says of memory with the players, after every move.
+// After every move, the incremental model of copies equals a newly made model, and its memory agrees with the
+// simulator.
 #include "core/solvers/annealing/planned_copies.h"
 
 #include <gtest/gtest.h>
@@ -15,17 +16,17 @@
 namespace rematlas::annealing {
 namespace {
 
-/// A run sequence with its gaps, in a form that does not depend on how it came about.
+/// The state of a run sequence with its gaps, in a form that does not depend on how the state was reached.
 struct Snapshot {
     RunSequence runs;
     std::vector<std::array<std::int64_t, 4>>
-        aways;  ///< tensor, places of its use and of the runs it is away for
+        aways;  ///< tensor, place of the use that ends the gap, places of the runs that the gap covers
     std::vector<std::int64_t> memory;
     std::int64_t time = 0, copied = 0, excess = 0;
     bool operator==(const Snapshot&) const = default;
 };
 
-/// For messages of failures.
+/// For the messages of failed tests.
 void PrintTo(const Snapshot& of, std::ostream* out) {
     *out << "time " << of.time << ", copied " << of.copied << ", excess " << of.excess << ", away";
     for (const auto& [tensor, use, first, behind] : of.aways)
@@ -55,7 +56,7 @@ Snapshot snapshot_of(const RunProfile& profile, const PlannedCopies& copies) {
     return now;
 }
 
-/// The same runs and gaps in a profile made from nothing.
+/// Returns the snapshot of the same runs and gaps in a newly made profile.
 Snapshot made_anew(const CopyGraph& graph, const Snapshot& of, std::int64_t budget, const Links& links,
                    bool slow) {
     RunProfile profile(graph.flat, budget, of.runs);
@@ -73,7 +74,8 @@ struct Played {
     int states = 0, refused = 0, timed = 0, gone = 0, on_host = 0;
 };
 
-/// A run behind an update that needs what was there before: no schedule, and never within a budget.
+/// Says whether a run needs the value from before an update that has already run. Such a profile is no
+/// schedule, and must exceed every budget.
 bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     for (int op = 0; op < graph.real_ops; ++op) {
         const auto pairs = graph.flat.inplace_pairs(op);
@@ -85,8 +87,8 @@ bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     return false;
 }
 
-/// Written out as steps, the bytes at each run are those of the model, and where the model does not take copies to be
-/// faster than they are (`faster`), no step comes later.
+/// Checks the profile written out as steps. The bytes at each run must be those of the model. The time must
+/// not be larger than in the model, unless the model assumes faster copies than the simulator (`faster`).
 void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, const RunProfile& profile,
                            const PlannedCopies& copies, bool faster, Played& played) {
     if (keeps_what_was_updated(copy_graph, profile)) return;
@@ -107,13 +109,13 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
         ASSERT_EQ(simulation->steps[at].during.value, profile.memory(run)) << "step " << at;
         ++at;
     }
-    // A copy out that is in vain in the model is not made, or made later.
+    // A copy to the host that frees nothing in the model is omitted or made later, so the times can differ.
     const auto aways = profile.aways();
     const bool all_gone = std::all_of(aways.begin(), aways.end(), [](const RunProfile::Away& away) {
         return away.tensor < 0 || away.first != away.behind;
     });
     played.timed += all_gone && !faster;
-    // Of what an update on the host reads the model knows only one copy.
+    // The model counts only one copy of the tensors that an update on the host reads.
     if (all_gone && !faster && copy_graph.host.runs.empty()) {
         ASSERT_LE(simulation->time.value, copies.time() + 2) << graph.name << " (copies are rounded)";
     }
@@ -123,7 +125,8 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
     }
 }
 
-/// Of a profile that was just made of the state's runs, which are numbered from 1.
+/// Sets the gaps of the state. `profile` must be newly made from the runs of the state; its runs are numbered
+/// from 1.
 void send_away(RunProfile& profile, const CopyState& state) {
     for (const auto& [tensor, use] : state.aways)
         profile.set_away(tensor,
@@ -194,7 +197,7 @@ TEST(CopyModel, HoldsForResidentsThatLiveOnTheHostToo) {
         if (seed % 2 == 0)
             graph.device->links.to_host_contended_bytes_per_second =
                 graph.device->links.to_device_contended_bytes_per_second = 0;
-        for (Tensor& tensor : graph.tensors)  // inputs would stay
+        for (Tensor& tensor : graph.tensors)  // inputs would not leave
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         walk(graph, seed, 150, nullptr, played, seed % 3 == 0 ? Offload::weights : Offload::all);
     }
@@ -222,7 +225,8 @@ TEST(CopyModel, MovesInEqualBlocksAreTakenBackToo) {
     EXPECT_GT(played.gone, 100);
 }
 
-/// Sorted: the tensor, the op that ends the gap (-1: the end) and which of its runs does.
+/// The gaps in ascending order. Each gap: the tensor, the op whose run ends the gap (-1 for the end of the
+/// step), and the index of this run among the op's runs.
 std::vector<std::array<std::int32_t, 3>> gaps_of(const CopyState& state) {
     std::vector<std::array<std::int32_t, 3>> gaps;
     for (const auto& [tensor, use] : state.aways) {
@@ -274,7 +278,7 @@ TEST(CopyModel, WhatActivationsAloneComeToIsTheSameWhereMoreMayLeave) {
         const Result<Simulation> before = play(some, profile, copies), now = play(all, same, same_copies);
         if (!before || !now) continue;
         ++played;
-        // Updates are made as early as they can be: what they free is gone earlier.
+        // `all` makes updates as early as possible, so the memory that they free is free earlier.
         EXPECT_LE(now->peak, before->peak) << "seed " << seed;
     }
     EXPECT_GT(gaps, 100U);
@@ -285,7 +289,7 @@ TEST(CopyModel, GapsOfAScheduleAreThoseThatItWasWrittenOf) {
     int fetched = 0, at_home_there = 0, in_vain = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Graph graph = random_graph_with_links(seed);
-        for (Tensor& tensor : graph.tensors)  // inputs would stay
+        for (Tensor& tensor : graph.tensors)  // inputs would not leave
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         const FlatGraph flat = flatten(graph);
         const Problem problem{
@@ -319,7 +323,8 @@ TEST(CopyModel, GapsOfAScheduleAreThoseThatItWasWrittenOf) {
             std::sort(tensors.begin(), tensors.end());
             return tensors;
         };
-        // Updates are made as early as they can be, and what was fetched in vain is not fetched.
+        // The second time updates are made as early as possible, and tensors are not fetched if no run reads
+        // them.
         const std::vector<std::int32_t> before = fetches(once), now = fetches(again);
         EXPECT_TRUE(std::includes(before.begin(), before.end(), now.begin(), now.end())) << "seed " << seed;
         in_vain += before != now || once.homes.on_host != again.homes.on_host;

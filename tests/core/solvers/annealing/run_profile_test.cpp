@@ -1,4 +1,4 @@
-// The incremental memory profile agrees with the simulator after every edit.
+// After every edit, the incremental memory profile agrees with the simulator.
 #include "core/solvers/annealing/run_profile.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace rematlas::annealing {
 namespace {
 
-/// Compares everything the profile keeps with a simulation of the same sequence from nothing.
+/// Compares all that the profile stores with a new simulation of the same sequence.
 void expect_exact(const Graph& graph, const FlatGraph& flat, const RunProfile& profile) {
     const RunSequence runs = profile.sequence();
     ASSERT_EQ(runs.size(), profile.size());
@@ -50,8 +50,8 @@ std::int64_t middle_budget(const FlatGraph& flat) {
     return (least_peak(flat).bytes.value + cost_of(flat, required_once(flat)).peak) / 2;
 }
 
-/// Random moves, kept or taken back at random, each compared with the simulation.
-/// With `repeats` a third of the moves are made in all equal blocks at once.
+/// Makes random moves and keeps or undoes each at random. Compares the profile with the simulation after
+/// each. With `repeats` a third of the moves are made in all equal blocks at once.
 void walk(const Graph& graph, std::uint64_t seed, int moves, const Repeats* repeats = nullptr) {
     const FlatGraph flat = flatten(graph);
     RunProfile profile(flat, middle_budget(flat), keep_all_sequence(flat));

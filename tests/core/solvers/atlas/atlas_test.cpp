@@ -1,4 +1,4 @@
-// What holds for every answer of the atlas solver.
+// Properties of every answer of the atlas solver.
 #include "core/solvers/atlas/atlas.h"
 
 #include <gtest/gtest.h>
@@ -49,12 +49,12 @@ std::int64_t peak_without_reruns(const FlatGraph& flat) {
     return cost_of(flat, required_once(flat)).peak;
 }
 
-/// Some budgets from below the least possible to the peak without reruns.
+/// Returns budgets from one byte below the least possible up to the peak without reruns.
 std::vector<std::int64_t> budgets(std::int64_t least, std::int64_t most) {
     return {least - 1, least, least + (most - least) / 3, least + (most - least) * 2 / 3, most};
 }
 
-/// How often the answer was the optimum, over graphs and budgets.
+/// Counts how often the answer was the optimum, over graphs and budgets.
 struct Tally {
     int optimal = 0, missed = 0;
 };
@@ -197,7 +197,7 @@ TEST(Atlas, GivesEqualAnswersForEqualThreads) {
     ASSERT_TRUE(std::holds_alternative<Solution>(first));
     expect_valid(graph, budget, std::get<Solution>(first));
     EXPECT_EQ(std::get<Solution>(first).steps, std::get<Solution>(second).steps);
-    // More annealers cannot do worse than the first of them alone.
+    // Several annealers must not be worse than the first of them alone.
     const Answer alone = solve(graph, budget, options);
     EXPECT_LE(std::get<Solution>(first).time, std::get<Solution>(alone).time);
 }
@@ -229,7 +229,7 @@ TEST(Atlas, ReturnsItsBestWhenStopped) {
         seen = incumbent.overhead;
         source.request_stop();
     };
-    // Without the stop it would search for an hour.
+    // If the stop did not work, the search would take an hour.
     const Answer answer =
         solve(graph, budget, {}, stop_at_first, {.time = hours(1), .stop = source.get_token()});
     EXPECT_LE(std::get<Solution>(answer).overhead, seen);
@@ -254,11 +254,12 @@ TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
     };
     EXPECT_FALSE(annealer.run_cycle(1'000'000, 1, deadline, ask_late));
     ASSERT_GT(asked_at, 0u);
-    // Moves take from one to some tens of microseconds.
+    // A move takes between one and some tens of microseconds.
     EXPECT_LE(annealer.moves() - asked_at, 100u);
 }
 
-/// The step without reruns is the best there is: no news, and yet the caller can stop it.
+/// The step without reruns is already optimal, so no better schedule is ever found. The caller must still get
+/// reports, by which it can stop the search.
 TEST(Annealer, ReportsNowAndThenAlsoWithoutNewsAndStopsWhenTold) {
     const FlatGraph flat = flatten(random_training_graph(1, {.forward_ops = 10}));
     const AnnealingOptions options;
@@ -331,7 +332,7 @@ TEST(Atlas, EndsAtTheGapAskedForAndSaysOptimalWithoutOneOnly) {
         const FlatGraph flat = flatten(graph);
         const Bytes budget((least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2);
         for (const double gap : {0.5, 0.05}) {
-            // Without the gap it might search for an hour.
+            // If the gap did not work, the search could take an hour.
             const Answer answer = solve(graph, budget, {}, {}, {.time = hours(1), .gap = gap});
             ASSERT_TRUE(std::holds_alternative<Solution>(answer));
             const Solution& solution = std::get<Solution>(answer);
@@ -361,7 +362,8 @@ TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
     EXPECT_EQ(first.best.time, optimum->time);
 }
 
-/// Branches of large tensors that end in small ones, which the last op reads; the branches take turns.
+/// Branches of large tensors, each of which ends in a small tensor that the last op reads. The initial order
+/// runs the branches in turns.
 Graph side_by_side(int branches, int length) {
     Graph graph;
     std::vector<TensorId> last(static_cast<std::size_t>(branches));
@@ -380,7 +382,7 @@ Graph side_by_side(int branches, int length) {
     return graph;
 }
 
-/// Orders where branches end one after the other, at least some of them.
+/// Good orders finish at least some of the branches one after the other.
 TEST(Portfolio, CyclesFromOtherOrdersSoonFindWhatIsFarFromTheFirstOne) {
     const FlatGraph flat = flatten(side_by_side(10, 6));
     const Candidate start = Candidate::of(flat, required_once(flat));
@@ -400,7 +402,7 @@ TEST(Atlas, LeavesTheSchedulesThatWereLowestForBetterOnes) {
     const Result<Graph> graph = read_graph(problem_folder() / "irr500.graph.json");
     if (!graph) GTEST_SKIP() << kNoProblemFiles;
     const Bytes budget(29'674'700);
-    // Annealing from the schedule that comes first within this budget ends above 1.25.
+    // Annealing only from the schedule that is first found within this budget ends above 1.25.
     const Answer answer = solve(*graph, budget, {.max_moves = 400'000});
     ASSERT_TRUE(std::holds_alternative<Solution>(answer));
     expect_valid(*graph, budget, std::get<Solution>(answer));
@@ -529,7 +531,7 @@ TEST(SmallestBudget, GoesLowerByBlocksOfASequence) {
     if (!std::filesystem::exists(file)) GTEST_SKIP() << kNoProblemFiles;
     const Graph graph = *read_graph(file);
     const FlatGraph flat = flatten(graph);
-    // Annealing of single runs alone comes to 817 MiB in minutes.
+    // Annealing that moves only single runs reaches 817 MiB in minutes.
     const Bytes enough(std::int64_t{806} << 20);
     const SmallestBudget found = smallest_feasible(Problem{graph, flat}, {.time = hours(1)}, enough);
     ASSERT_TRUE(is_executable(flat, found.runs));

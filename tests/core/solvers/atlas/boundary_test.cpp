@@ -1,4 +1,4 @@
-// In steps of which forward and backward are compiled apart each op runs once at most on a side of the
+// If forward and backward of a step are compiled apart, each op runs at most once on each side of the
 // boundary.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ SolveRequest request_of(std::int64_t budget, const char* solver = "atlas") {
     return {.solver = solver, .budget = Bytes(budget), .limits = {.time = std::chrono::hours(1), .gap = 0}};
 }
 
-/// The search ends after so many moves, however fast the machine is.
+/// Returns a request whose search ends after exactly `moves` moves, on a fast and on a slow machine.
 SolveRequest search_of(std::int64_t budget, int moves) {
     SolveRequest request = request_of(budget);
     request.options = std::make_shared<const nlohmann::json>(

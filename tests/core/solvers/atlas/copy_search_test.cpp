@@ -1,4 +1,4 @@
-// What holds for every answer of atlas with copies to the host.
+// Properties of every answer of atlas with copies to the host.
 #include "core/solvers/atlas/copy_search.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Copies activations_over(const Graph& graph) {
     return {.what = Offload::activations, .links = graph.device->links};
 }
 
-/// The checked answer; none where nothing was found.
+/// Returns the schedule of a checked answer, or nullopt if no schedule was found.
 std::optional<Schedule> solve_checked(const Graph& graph, Bytes budget, const Copies& copies,
                                       const AnnealingOptions& options = kBrief) {
     const FlatGraph flat = flatten(graph);
@@ -51,7 +51,7 @@ Bytes between(const FlatGraph& flat, double share) {
     return Bytes(least + static_cast<std::int64_t>(share * static_cast<double>(most - least)));
 }
 
-/// Residents without bytes, so that the exhaustive search has nothing to gain from sending these away.
+/// Returns the graph with residents of 0 bytes, so that offloading them cannot improve the exhaustive search.
 Graph without_resident_bytes(Graph graph) {
     const auto producer = producers(graph);
     for (TensorId t : graph.tensors.ids())
@@ -152,7 +152,7 @@ TEST(AtlasWithCopies, StreamsOptimizerStatesThroughLessThanTheyTake) {
     RecordProperty("overhead", std::to_string(with->overhead));
 }
 
-/// However little it may try: where the answer without copies is hard to find, too.
+/// This must hold even for a search of one move, and if the answer without copies is hard to find.
 TEST(AtlasWithCopies, IsNeverWorseThanWithout) {
     int compared = 0, better = 0;
     for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -190,7 +190,8 @@ TEST(AtlasWithCopies, SmallTensorsLeaveWhereThereAreNoLargeOnes) {
     EXPECT_LT(with->time, without->time);
 }
 
-/// As captures are: what reads a parameter makes a result without bytes, which its update reads.
+/// Returns the graph as captures make it: each op that reads a parameter makes a result of 0 bytes, which the
+/// parameter's update reads.
 Graph with_marks(Graph graph) {
     for (const OpId update : graph.ops.ids()) {
         if (graph.ops[update].phase != Phase::optimizer) continue;
@@ -274,7 +275,7 @@ TEST(AtlasWithCopies, SweepsNeverRiseWithTheBudget) {
     EXPECT_EQ(parse_sweep(sweep_text(*sweep), "s")->curves.front().copies, sweep->curves.front().copies);
 }
 
-/// A curve for each solver and each of the copies that it plans.
+/// A sweep has a curve for each pair of a solver and copies that the solver plans.
 const SweepCurve* curve_of(const Sweep& sweep, const std::string& solver, Offload what) {
     for (const SweepCurve& curve : sweep.curves)
         if (curve.solver == solver && curve.copies.what == what) return &curve;
@@ -287,7 +288,8 @@ TEST(AtlasWithCopies, AreNowhereAboveTheCurveWithoutThemInOneSweep) {
         graph.device = random_graph_with_links(seed).device;
         const FlatGraph flat = flatten(graph);
         const Copies activations{.what = Offload::activations}, all{.what = Offload::all};
-        // Short, so that the search with copies may miss what the one without has found.
+        // The time is so short that the search with copies may miss a schedule that the search without copies
+        // has found.
         const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas", "rotor"},
                                                       .count = 6,
                                                       .limits = {.time = std::chrono::seconds(1)},
@@ -406,7 +408,7 @@ TEST(AtlasWithCopies, ProvesNothingOfAResultThatMayBeOverwrittenAndComeBack) {
                    d = tensor("d", 4, TensorKind::activation);
     const OpId first = graph.ops.push_back(
         {.name = "first", .time = Nanoseconds(1000), .inputs = {x}, .outputs = {a}, .recomputable = false});
-    const OpId other = graph.ops.push_back(  // while the copy is made
+    const OpId other = graph.ops.push_back(  // runs while the copy is made
         {.name = "other", .time = Nanoseconds(1000), .inputs = {x}, .outputs = {d}});
     const OpId over = graph.ops.push_back(
         {.name = "over", .time = Nanoseconds(1000), .inputs = {a}, .outputs = {b}, .inplace = {{b, a}}});

@@ -11,7 +11,7 @@
 namespace rematlas {
 namespace {
 
-/// A model of blocks whose updates take on the host so many times what they take on the device.
+/// A model of blocks whose updates take `slower` times as long on the host as on the device.
 Graph with_host(int blocks, std::int64_t slower) {
     Graph graph =
         gpt_graph({.layers = blocks, .batch = 1, .sequence = 256, .width = 512, .heads = 8, .adamw = true});

@@ -241,7 +241,7 @@ TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
             ASSERT_TRUE(schedule);
             EXPECT_LE(schedule->bound->gap, gap * (1 + 1e-9));
             EXPECT_EQ(schedule->status == "optimal", schedule->bound->gap <= 1e-9);
-            // Times are small whole numbers here, so that a gap of a millionth is none.
+            // Times are small integers here, so a gap below a millionth means that there is no gap.
             if (gap < 1e-5) {
                 EXPECT_EQ(schedule->status, "optimal");
             }
@@ -349,7 +349,8 @@ TEST_P(Milp, WhatRoundsOverTheBudgetIsRepaired) {
     EXPECT_GE(near, 8) << "6 without";
 }
 
-/// The start of the programme: encode is the inverse of decode and a feasible point.
+/// `encode`, which makes the start of the integer program, is the inverse of `decode` and returns a feasible
+/// point.
 TEST(Checkmate, AScheduleOfTheClassIsAPointOfTheProgramme) {
     int encoded = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {

@@ -55,7 +55,8 @@ TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     EXPECT_GE(smaller, 30 * libraries);
 }
 
-/// Differential, on larger graphs: with one byte less than the bound the least time is too long.
+/// Compares with the integer program that minimizes the time, on larger graphs. With one byte less than the
+/// bound, its least time must exceed the limit.
 TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
@@ -81,7 +82,7 @@ TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     EXPECT_EQ(compared, 24 * static_cast<int>(milp_libraries().size()));
 }
 
-/// Graphs where a bound by one moment at a time is not enough for it.
+/// For these graphs, a bound that looks at one moment at a time does not prove that the answer is optimal.
 TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
     for (const auto& [seed, forward_ops] : {std::pair{4, 4}, {1, 5}}) {
         const Graph graph =
@@ -93,13 +94,14 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
                 return least_peak_within({graph, flat}, most_time, {.time = 1h},
                                          {.library = library, .start = start});
             };
-            // The proof comes before the programme: it is of what the start found, and a start may be short.
+            // The proof is about the peak of the start, before the integer program improves on it, and may
+            // end early if the start is poor.
             const Result<LeastPeak> first = starting_at({});
             ASSERT_TRUE(first) << first.error().message;
             EXPECT_LE(first->any_order, first->peak) << "seed " << seed;
             const Result<LeastPeak> found = starting_at(first->runs);
             ASSERT_TRUE(found) << found.error().message;
-            // The proof is a programme of the first library that there is; GLPK does not come to its end.
+            // The proof uses an integer program of the first available library. GLPK does not finish it.
             if (milp_libraries().front() == MilpLibrary::highs) {
                 EXPECT_EQ(found->any_order, found->peak) << "seed " << seed;
             }
@@ -107,7 +109,8 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
     }
 }
 
-/// To within a thousandth of the bytes in question, before any search.
+/// The bound is found before any search. It is exact to a thousandth of the bytes between the least memory
+/// and the budget.
 TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     for (const int layers : {10, 20, 40}) {
@@ -132,7 +135,7 @@ TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut)
     }
 }
 
-/// Atlas finds it and would go on to improve it.
+/// Atlas finds such a schedule. Without `first`, the search would go on for days to improve it.
 TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const Graph graph = random_chain(3, 310);
@@ -173,7 +176,7 @@ TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
                 EXPECT_GE(none.bound, least.bound) << "seed " << seed;
                 EXPECT_LE(none.bound, none.peak) << "seed " << seed;
                 ++refused;
-            }  // else the start is of another class
+            }  // otherwise the start is not in the class
         }
     }
     EXPECT_GE(refused, 10 * static_cast<int>(milp_libraries().size()));

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// The theorem of section 3 of the paper: with memory of the order of sqrt(n), online eviction runs O(n) ops.
+/// Theorem of section 3 of the DTR paper: with memory of O(sqrt(n)), online eviction runs O(n) ops.
 TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_its_root) {
     for (int n : {16, 64, 144, 256, 484}) {
         const Graph graph = unit_chain(n);
@@ -26,7 +26,7 @@ TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_i
     }
 }
 
-/// Figures of the published simulator on the same graphs and budgets.
+/// The results of the published simulator on the same graphs and budgets.
 TEST(Dtr, gives_the_published_figures) {
     const auto problems = read_problem_files();
     if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;

@@ -1,4 +1,4 @@
-// The parts that Rockmate and HiRemate are made of: options of blocks, and levels of them.
+// Tests the parts of Rockmate and HiRemate: options of blocks, and levels made of such options.
 #include "core/solvers/hierarchical/block_table.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Graph small_gpt() {
     return gpt_graph({.layers = 4, .batch = 1, .sequence = 32, .width = 32, .heads = 2, .vocabulary = 64});
 }
 
-/// The option as one sequence of the block's own ops.
+/// Returns the option as one sequence of the block's own ops.
 RunSequence whole(const Subproblem& part, const BlockOption& option) {
     RunSequence runs = option.forward;
     if (part.outside >= 0) runs.push_back(part.outside);
@@ -81,7 +81,7 @@ void expect_costs_as_run(const Subproblem& part, const BlockOption& option) {
     }
 }
 
-/// Whether there is no reason to take the other.
+/// Says whether `a` is at least as good as `b` in every respect.
 bool as_good(const BlockOption& a, const BlockOption& b) {
     return a.time() <= b.time() && a.saved <= b.saved && a.forward_peak <= b.forward_peak &&
            a.backward_peak <= b.backward_peak && a.held.size() <= b.held.size() &&
@@ -117,7 +117,7 @@ BlockTableOptions by(BlockSolver solver) {
     return options;
 }
 
-/// The least time of options within both limits.
+/// Returns the least time of the options that keep both limits, or nullopt if no option does.
 std::optional<std::int64_t> least_time(const BlockOptions& options, std::int64_t saved, std::int64_t peak) {
     std::optional<std::int64_t> least;
     for (const BlockOption& option : options.options)

@@ -1,4 +1,4 @@
-// Equal blocks are found whatever the ids and the order of their ops, and only equal ones.
+// Equal blocks are found, whatever the ids and the order of their ops. Blocks that differ are not found.
 #include "core/solvers/hierarchical/equal_blocks.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ struct Parts {
     std::vector<Subproblem> parts;
 };
 
-/// All ops of a step: the forward part, and what comes behind it.
+/// Returns all ops of a step as a subproblem: the forward ops first, then all other ops.
 Subproblem whole_step(const FlatGraph& flat, const Graph& graph) {
     std::vector<std::int32_t> rank, first, second;
     for (int op = 0; op < flat.op_count; ++op)
@@ -41,7 +41,8 @@ Subproblem whole_step(const FlatGraph& flat, const Graph& graph) {
     return subproblem(flat, rank, first, second);
 }
 
-/// Ops at the same place do the same: what they cost, and which ops make what they read.
+/// Checks that ops at the same place are equal in their costs and in the places of the ops that make their
+/// inputs.
 void expect_same_ops(const Subproblem& a, const CanonicalBlock& of_a, const Subproblem& b,
                      const CanonicalBlock& of_b) {
     const auto place_of = [](const CanonicalBlock& block) {

@@ -1,4 +1,4 @@
-// What HiRemate and H-ILP promise beside what all solvers do.
+// Properties that HiRemate and H-ILP have in addition to those of all solvers.
 #include "core/solvers/hierarchical/hiremate.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
     EXPECT_GE(near * 10, all * 9) << near << " of " << all;
 }
 
-/// A level of ten blocks is the whole chain, and its programme has Rotor's schedules among others.
+/// One level of ten blocks covers the whole chain, and its integer program includes all of Rotor's schedules.
 TEST(Hilp, IsNotWorseThanRotorOnShortChains) {
     HilpOptions options;
     options.hiremate.blocks.level_moves = 100;

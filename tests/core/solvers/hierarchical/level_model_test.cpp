@@ -1,4 +1,4 @@
-// The programme of a level against all schedules of its class.
+// Compares the integer program of a level with all schedules of its class.
 #include "core/solvers/hierarchical/level_model.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace rematlas::hierarchical {
 namespace {
 
-/// Levels of two or three blocks with three options each at most, whose table must live as long.
+/// Levels of two or three blocks with at most three options each. The levels refer to `table`.
 struct SmallLevels {
     explicit SmallLevels(std::uint64_t seed)
         : graph(random_training_graph(seed, {.forward_ops = 4 + static_cast<int>(seed % 3)})),
@@ -37,7 +37,7 @@ struct SmallLevels {
     std::vector<int> blocks;
 };
 
-/// Calls `see` with each schedule of the programme's class.
+/// Calls `see` with each schedule of the integer program's class.
 class Enumeration {
   public:
     Enumeration(const Level& level, std::function<void(const LevelSchedule&)> see)
@@ -52,7 +52,7 @@ class Enumeration {
         block(s, 0);
     }
 
-    /// Whether and how block `b` runs forward in stage `s`.
+    /// Chooses whether block `b` runs forward in stage `s`, and with which option.
     void block(int s, int b) {
         const bool forward = s < level_.size(), outside = level_.has_outside() && s == level_.size();
         const int last = forward ? s : outside ? level_.size() - 1 : stages() - 1 - s;
@@ -91,7 +91,7 @@ struct Seen {
     LevelCost cost;
 };
 
-/// Of each class of equal time and peak, one.
+/// Returns one schedule for each pair of time and peak.
 std::vector<Seen> all_schedules(const Level& level) {
     std::map<std::pair<std::int64_t, std::int64_t>, Seen> seen;
     Enumeration(level, [&](const LevelSchedule& schedule) {
@@ -110,7 +110,7 @@ std::int64_t least_time(const std::vector<Seen>& all, std::int64_t budget) {
     return least;
 }
 
-/// The least that a schedule needs, and a quarter and half of the way to the most.
+/// Returns the least peak of a schedule, and the budgets a quarter and half of the way to the largest peak.
 std::vector<std::int64_t> tight_budgets(const std::vector<Seen>& all) {
     std::int64_t least = kNone, most = 0;
     for (const Seen& one : all) {

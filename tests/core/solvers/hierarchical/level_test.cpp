@@ -1,4 +1,4 @@
-// What a level says its schedules cost, against the runs that they stand for.
+// Compares the costs that a level reports for its schedules with the costs of the runs that they stand for.
 #include "core/solvers/hierarchical/level.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ LevelSchedule random_schedule(const Level& level, std::uint64_t seed) {
     for (int advances = random.below(6); advances > 0; --advances)
         schedule.visits.insert(schedule.visits.begin() + random.below(schedule.visits.size()),
                                {random.below(level.size()), Visit::Kind::advance});
-    // A block that advanced may be saved later.
+    // A block may advance first and be saved by a later visit.
     for (std::size_t i = 0; i < schedule.visits.size(); ++i) {
         const Visit visit = schedule.visits[i];
         if (visit.kind != Visit::Kind::save || random.below(3) > 0) continue;
@@ -108,7 +108,7 @@ int advances(const LevelSchedule& schedule) {
                                           [](Visit visit) { return visit.kind == Visit::Kind::advance; }));
 }
 
-/// Where blocks are saved, with nothing of the advances.
+/// Returns all visits except the advances.
 std::vector<Visit> without_advances(const LevelSchedule& schedule) {
     std::vector<Visit> visits;
     for (const Visit visit : schedule.visits)

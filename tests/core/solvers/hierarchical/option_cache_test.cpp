@@ -1,4 +1,4 @@
-// Options of blocks on disk: found again by who needs the same, and by nobody when they are damaged.
+// Options of blocks on disk: they are found again for equal blocks, and never if the file is damaged.
 #include "core/solvers/hierarchical/option_cache.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ Graph layers() {
     return gpt_graph({.layers = 3, .batch = 1, .sequence = 64, .width = 32, .heads = 2, .vocabulary = 64});
 }
 
-/// What each block may save, and what that costs, in the order of the tree.
+/// Returns, for each block in the order of the tree, the saved bytes and the time of each option.
 std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> options_in(const BlockTable& table) {
     std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> all;
     for (std::size_t b = 1; b < table.tree().blocks.size(); ++b) {
@@ -139,7 +139,8 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> options_in(const
 
 class TableCacheTest : public OptionCacheTest {
   protected:
-    /// With no time at all there are options beside that of keeping everything from the cache alone.
+    /// Returns the options of a filled table. With a time of 0, options besides keeping everything can come
+    /// only from the cache.
     auto filled(const Graph& graph, const OptionCache& cache, std::chrono::nanoseconds time) const {
         const FlatGraph flat = flatten(graph);
         BlockTable table({graph, flat}, training_tree(graph, flat, {.by = Partition::articulation}), options);

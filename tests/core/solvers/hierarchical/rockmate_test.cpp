@@ -1,4 +1,4 @@
-// What Rockmate promises beside what all solvers do.
+// Properties that Rockmate has in addition to those of all solvers.
 #include "core/solvers/hierarchical/rockmate.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-constexpr std::chrono::hours kAmple(1);  // tables end by themselves
+constexpr std::chrono::hours kAmple(1);  // more time than any table takes
 
 TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     int found = 0;
@@ -31,7 +31,8 @@ TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     EXPECT_GT(found, 100);
 }
 
-/// Wide layers between narrow boundaries: what is worth it inside a layer is out of Rotor's reach.
+/// Layers are wide inside and narrow at their boundaries. Rotor cannot choose inside a layer, where the best
+/// choices are.
 Graph gpt() {
     return gpt_graph({.layers = 6, .batch = 2, .sequence = 256, .width = 128, .heads = 4, .vocabulary = 512});
 }

@@ -1,5 +1,5 @@
-// What OffMate promises: answers that the checker takes, whatever may be copied, and none worse than without
-// copies.
+// Properties of OffMate: the checker accepts its answers, whatever may be copied, and no answer is worse than
+// without copies.
 #include "core/solvers/offmate/offmate.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ void expect_right(const Problem& problem, Bytes budget, const Answer& answer, co
     EXPECT_LE(played->host_peak, *problem.copies.host_budget) << what;
 }
 
-/// From where little fits to where all does.
+/// Returns `count` budgets, from small ones up to the peak of keep-all.
 std::vector<Bytes> budgets(const FlatGraph& flat, int count) {
     const std::int64_t most = keep_all_peak(flat).value;
     std::vector<Bytes> list;
@@ -76,7 +76,7 @@ TEST(Offmate, AnswersAreRightWhateverMayBeCopied) {
     EXPECT_GT(copying, 48);
 }
 
-/// What leaves the device at all lives on the host: see moves_in_training.
+/// A resident that ever leaves the device has its home on the host: see moves_in_training.
 TEST(Offmate, KeepsToWhatMayMoveInTraining) {
     const auto solver = make_offmate(brief());
     int living_there = 0;
@@ -99,7 +99,7 @@ TEST(Offmate, KeepsToWhatMayMoveInTraining) {
     EXPECT_GT(living_there, 80);
 }
 
-/// The checker knows no links but the graph's.
+/// Returns the graph with these links, because the checker uses the links of the graph.
 Graph linked(Graph graph, double bytes_per_second) {
     graph.device = Device{.name = "links",
                           .memory = {},
@@ -110,7 +110,7 @@ Graph linked(Graph graph, double bytes_per_second) {
 
 TEST(Offmate, IsNeverBetterThanExhaustiveSearchOnTinyChainsAndOftenAsGood) {
     OffmateOptions options = brief();
-    options.programme.time = hours(1);  // its gap ends it
+    options.programme.time = hours(1);  // ends by its gap
     const auto solver = make_offmate(options);
     int compared = 0, equal = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -138,7 +138,7 @@ Graph small_gpt() {
 TEST(Offmate, IsNeverWorseThanRockmateWithoutCopies) {
     const Graph graph = linked(small_gpt(), 25e9);
     const FlatGraph flat = flatten(graph);
-    OffmateOptions options;  // of Rockmate's own, all as it has them
+    OffmateOptions options;  // with Rockmate's options at their defaults
     options.trials = 50;
     options.sequences = 3;
     options.programme = {.time = hours(1), .gap = 0.1};
@@ -185,12 +185,13 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
         for (Op& op : graph.ops)
             if (on_host && op.phase == Phase::optimizer) op.host_time = Nanoseconds(5 * op.time.value);
         const FlatGraph flat = flatten(graph);
-        // Activations alone are more than a tenth where they may not leave.
+        // Activations, which may not leave under `weights`, take more than a tenth of the peak.
         for (const auto& [what, parts] : {std::pair(Offload::all, 10), std::pair(Offload::weights, 5)}) {
             const Bytes budget(keep_all_peak(flat).value / parts);
             ASSERT_GT(flat.resident_bytes, 2 * budget.value);
             const Problem problem{graph, flat, {.what = what, .links = graph.device->links}};
-            // Nothing fits but what a programme finds, which ends at the first point within twice its bound.
+            // Only the integer program finds a schedule that fits. It ends at the first point within twice
+            // its bound.
             OffmateOptions options = brief();
             options.programme = {.time = hours(1), .gap = 1};
             const auto solver = make_offmate(options);

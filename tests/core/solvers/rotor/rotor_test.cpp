@@ -17,9 +17,10 @@
 namespace rematlas {
 namespace {
 
-/// Every run sequence that checkpointing a chain can give when stage i is op i, the loss op n and the
-/// backward op of stage i op 2n - i: keep stage s for its backward op, or go ahead to a checkpoint and come
-/// back, with the checkpoint still there (`present`) or made again.
+/// All run sequences that checkpointing of a chain can give. Stage i is op i, the loss is op n, and the
+/// backward op of stage i is op 2n - i. There are two choices: keep stage s for its backward op, or advance
+/// to a checkpoint and come back later. By then the checkpoint is still on the device (`present`), or is made
+/// again.
 class ChainSequences {
   public:
     explicit ChainSequences(int stages) : stages_(stages) {}
@@ -57,7 +58,7 @@ class ChainSequences {
     int stages_;
 };
 
-/// Sizes and times of which no two need be equal or have a divisor.
+/// Gives the graph sizes and times that are hardly ever equal and have no common divisor.
 Graph with_uneven_costs(Graph graph, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (Tensor& t : graph.tensors)
@@ -67,8 +68,8 @@ Graph with_uneven_costs(Graph graph, std::uint64_t seed) {
     return graph;
 }
 
-/// The chain with another op before each backward op, which reads the incoming gradient and what the stage made, and
-/// makes a large tensor that nobody reads.
+/// Returns the chain with an additional op before each backward op. This op reads the incoming gradient and
+/// the output of the stage, and makes a large tensor that no op reads.
 Graph with_unread_tensors(const Graph& chain, int stages) {
     Graph graph = chain;
     graph.ops = {};
@@ -102,7 +103,7 @@ std::set<RunSequence> with_unread_tensors(const std::set<RunSequence>& sequences
     return found;
 }
 
-/// On its own and from the table that all budgets share.
+/// Checks Rotor's answers with a table for each budget, and with one table that all budgets share.
 void expect_best_of(const std::set<RunSequence>& sequences, const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
@@ -194,9 +195,9 @@ TEST(Rotor, takes_more_time_the_more_trade_offs_are_rounded_and_never_more_memor
     EXPECT_GT(worse, 0);
 }
 
-/// Theorem 1 of the paper where all stages but the last are equal, on its own: the programme over (stages of
-/// a part, whether it ends at the loss, memory in MiB), straight from the recurrence. A part that starts with
-/// its last boundary there may drop it.
+/// An independent implementation of theorem 1 of the paper for chains whose stages are equal except the last.
+/// It is a dynamic program over (stages of a part, whether the part ends at the loss, memory in MiB), written
+/// from the recurrence. A part whose first boundary is present may drop this boundary.
 class PlainChain {
   public:
     PlainChain(const std::vector<RotorStage>& stages, std::int64_t unit, int memory)
@@ -290,7 +291,8 @@ TEST(Rotor, is_the_optimum_of_a_plain_programme_on_equal_chains_of_256_layers) {
     }
 }
 
-/// What is left out of long tables costs little, at any budget, and a table up to a budget answers as others.
+/// The splits that long tables do not try cost little time at any budget. A table for smaller budgets gives
+/// the same answers.
 TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_near_splits_only) {
     const Graph graph = long_chain(ChainKind::blocks, 176, 3);
     const FlatGraph flat = flatten(graph);

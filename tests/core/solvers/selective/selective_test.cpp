@@ -1,4 +1,4 @@
-// Selective checkpointing against a plain player of PyTorch's rules and all choices that there are.
+// Compares selective checkpointing with a simple simulation of PyTorch's rules, over all possible choices.
 #include "core/solvers/selective/selective.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@
 namespace rematlas {
 namespace {
 
-/// A random step of six forward ops in modules, whose backward ops know their forward ops.
+/// A random step of six forward ops in modules. Each backward op names its forward op.
 Graph step_of_modules(std::uint64_t seed) {
     Graph graph = random_training_graph(seed, {.forward_ops = 6, .inplace = false});
     const std::vector<std::string> modules = {"a.x", "a.x", "a.y", "b", "b", ""};
-    std::vector<std::pair<int, bool>> forward;  // ops, and whether they have a parameter
+    std::vector<std::pair<int, bool>> forward;  // ops, and whether each reads a parameter
     for (const OpId op : graph.ops.ids()) {
         Op& of = graph.ops[op];
         if (of.phase != Phase::forward) continue;
@@ -30,14 +30,14 @@ Graph step_of_modules(std::uint64_t seed) {
         });
         forward.emplace_back(op.value, trained);
     }
-    int at = forward.back().first + 2;  // behind the loss
+    int at = forward.back().first + 2;  // the first op after the loss
     for (auto own = forward.rbegin(); own != forward.rend(); ++own)
         for (int ops = own->second ? 2 : 1; ops > 0; --ops) graph.ops[OpId(at++)].of = OpId(own->first);
     return graph;
 }
 
-/// Time and peak of a choice, from the rules alone. What is held at a moment is what was made and is read
-/// later, or belongs to a region that backward still needs.
+/// Computes time and peak of a choice directly from the rules. A value is held at a moment if it was made
+/// before and is read later, or if it belongs to a region whose backward is not finished.
 struct PlainStep {
     const Graph& graph;
     const FlatGraph& flat;
@@ -49,7 +49,7 @@ struct PlainStep {
         int made = 0, last = 0;
     };
     std::vector<Value> values = {};
-    std::vector<std::int64_t> running = {};  // by moment: workspace
+    std::vector<std::int64_t> running = {};  // workspace at each moment
     std::int64_t time = 0;
 
     int region_of(std::int32_t op) const {
@@ -59,10 +59,10 @@ struct PlainStep {
     }
 
     std::pair<std::int64_t, std::int64_t> cost() {
-        std::map<std::int32_t, int> first;               // tensor: value of the forward
-        std::map<std::int32_t, int> again;               // and of the rerun
-        std::vector<std::pair<std::int32_t, int>> read;  // forward op of a backward one, value
-        int node_began_at = 0;                           // moment
+        std::map<std::int32_t, int> first;               // tensor -> its value made in the forward
+        std::map<std::int32_t, int> again;               // tensor -> its value made in a rerun
+        std::vector<std::pair<std::int32_t, int>> read;  // (forward op of the reading backward op, value)
+        int node_began_at = 0;                           // a moment
         const auto run = [&](std::int32_t op, auto& made) {
             const int now = static_cast<int>(running.size());
             for (const std::int32_t t : flat.outputs[op]) {
@@ -101,7 +101,7 @@ struct PlainStep {
                 value.last = std::max(value.last, now);
                 read.push_back({of, of_rerun ? again[t] : first[t]});
             }
-            // A node of autograd holds what it was given until its last op.
+            // A node of autograd holds its inputs until the last op of the node.
             const bool goes_on = op > 0 && of >= 0 && forward_of(graph, op - 1) == of;
             std::erase_if(read, [&](const auto& one) { return one.first != of; });
             for (const auto& [node, value] : read)
@@ -130,7 +130,7 @@ struct PlainStep {
     }
 };
 
-/// Calls it with each choice of regions and of saved ops.
+/// Calls `take` with each choice of regions and of saved ops.
 template <class Take>
 void each_choice(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions, Take take) {
     const std::vector<std::uint8_t> savable = savable_ops(graph, flat);
@@ -182,7 +182,7 @@ TEST(Selective, IsTheBestOfItsClassWhereChoicesAreFew) {
         const Graph graph = step_of_modules(seed);
         const FlatGraph flat = flatten(graph);
         const std::vector<Region> regions = checkpoint_regions(graph, flat);
-        std::map<std::int64_t, std::int64_t> least;  // peak: time
+        std::map<std::int64_t, std::int64_t> least;  // peak -> time
         each_choice(graph, flat, regions, [&](const SaveSet& choice) {
             const auto [time, peak] = PlainStep{graph, flat, regions, choice}.cost();
             const auto [at, is_new] = least.try_emplace(peak, time);
@@ -212,7 +212,7 @@ TEST(Selective, IsTheBestOfItsClassWhereChoicesAreFew) {
     EXPECT_GT(as_good * 10, asked * 8) << as_good << " of " << asked;
 }
 
-/// in -> made (a) -> over, in place -> out; backward of each reads what PyTorch keeps.
+/// in -> made (module a) -> over, in place -> out. The backward of each op reads what PyTorch saves for it.
 Graph step_in_place() {
     Graph graph;
     graph.name = "in place";
@@ -286,7 +286,7 @@ TEST(Selective, SelectorsAreOfAllBlocks) {
     EXPECT_EQ(selector_of(op), "::mm");
 }
 
-/// A GPT whose ops are in modules by layer, and belong to forward ops.
+/// A GPT whose ops are in modules by layer. Each backward op names its forward op.
 TEST(Selective, TakesLessTimeTheMoreRoomThereIs) {
     const Graph graph = gpt_graph({.layers = 6});
     const FlatGraph flat = flatten(graph);
