@@ -19,7 +19,7 @@ SOURCE = HERE / "source"
 BIN = HERE / "rematlas" / "bin"
 OF_TORCH = ("rematlas-runtime", "librematlas_training.so", "librematlas_cuda.so", "torch_version")
 OF_NO_TORCH = ("rematlas", "rematlas-layout")
-LEFT_OUT = ("GUI", "TESTS", "BENCHES")
+LEFT_OUT = ["-DREMATLAS_GUI=OFF", "-DREMATLAS_TESTS=OFF", "-DREMATLAS_BENCHES=OFF"]
 
 
 def must_compile() -> bool:
@@ -37,10 +37,9 @@ def take(names, folder) -> None:
 def compile_programs() -> None:
     """Compiles the sources for the torch that this interpreter imports, and puts the programs into BIN."""
     minor = ".".join(importlib.metadata.version("torch").split(".")[:2])
-    options = [f"-DREMATLAS_{part}=OFF" for part in LEFT_OUT]
     # The torch that is compiled against may be gone when the programs run: pip installs one only for this.
     beside = "$ORIGIN/../../../torch/lib;$ORIGIN/../../../nvidia/cu13/lib"
-    options += [f"-DREMATLAS_PYTHON={sys.executable}", f"-DCMAKE_BUILD_RPATH={beside}"]
+    options = [*LEFT_OUT, f"-DREMATLAS_PYTHON={sys.executable}", f"-DCMAKE_BUILD_RPATH={beside}"]
     build = ["-S", SOURCE, "-B", SOURCE / "build", "-G", "Ninja"]
     subprocess.run(["cmake", *build, "-DCMAKE_BUILD_TYPE=Release", *options], check=True)
     jobs = os.environ.get("MAX_JOBS", str(os.cpu_count()))
