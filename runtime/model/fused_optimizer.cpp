@@ -14,7 +14,7 @@
 namespace rematlas {
 namespace {
 
-/// A gradient as autograd accumulates it for a parameter: with the parameter's strides.
+/// Returns the gradient as autograd accumulates it: with the parameter's strides.
 at::Tensor laid_as(const at::Tensor& parameter, const at::Tensor& gradient) {
     if (gradient.strides() == parameter.strides()) return gradient;
     return at::empty_like(parameter).copy_(gradient);
@@ -51,7 +51,7 @@ void FusedOptimizer::step(const std::vector<at::Tensor>& gradients) {
 void FusedOptimizer::update(const std::vector<std::size_t>& group, const std::vector<at::Tensor>& gradients) {
     std::map<std::string, std::vector<at::Tensor>> lists;
     const bool first = !begun_[group.front()];
-    std::vector<std::pair<at::Tensor, at::Tensor>> copied;  // each copy with the tensor to which it goes back
+    std::vector<std::pair<at::Tensor, at::Tensor>> copied;  // copies on the host, each with its original
     const auto there = [&](const at::Tensor& tensor) {
         if (!on_host_[group.front()] || tensor.is_cpu()) return tensor;
         return copied.emplace_back(tensor.cpu(), tensor).first;

@@ -1,7 +1,7 @@
-// An optimizer as in a training loop: one fused op updates all parameters of a type.
+// An optimizer for a training loop: one fused op updates all parameters of one dtype.
 //
 //     FusedOptimizer optimizer(*Optimizer::from("adamw"), parameters);
-//     optimizer.step(gradients);       // of the parameters, in order; undefined ones are left out
+//     optimizer.step(gradients);       // one gradient per parameter, in order; undefined ones are skipped
 //
 // The updates give the same bits as torch.optim with `fused=True`.
 #pragma once
@@ -16,15 +16,15 @@ namespace rematlas {
 
 class FusedOptimizer {
   public:
-    /// Takes the memory of the states of all parameters at once.
+    /// Allocates the states of all parameters.
     FusedOptimizer(const Optimizer& optimizer, std::vector<at::Tensor> parameters);
-    /// From now on the CPU's kernel updates the parameter, on copies of the tensors that it reads, wherever
-    /// the parameter lies.
+    /// Makes the CPU kernel update this parameter from now on. If the tensors are on another device, the
+    /// kernel works on copies, which are copied back.
     void update_on_host(std::size_t parameter) { on_host_[parameter] = true; }
-    /// `gradients`: those of the parameters, in order; undefined ones are left out. Throws the exceptions
-    /// of the op.
+    /// `gradients`: one per parameter, in the order of the parameters; undefined gradients are skipped.
+    /// Throws the exceptions of the op.
     void step(const std::vector<at::Tensor>& gradients);
-    /// The states of one parameter, in the order of Optimizer::states.
+    /// Returns the states of one parameter, in the order of Optimizer::states.
     const std::vector<at::Tensor>& states(std::size_t parameter) const { return states_[parameter]; }
 
     const at::Tensor& lr() const { return lr_; }
@@ -36,8 +36,8 @@ class FusedOptimizer {
     std::vector<OptimizerState> kept_;
     std::vector<at::Tensor> parameters_;
     std::vector<std::vector<at::Tensor>> states_;
-    std::vector<bool> begun_;    ///< the parameter has been updated before
-    std::vector<bool> on_host_;  ///< the parameter is updated on the host
+    std::vector<bool> begun_;    ///< whether the parameter has been updated before
+    std::vector<bool> on_host_;  ///< whether the parameter is updated on the host
     at::Tensor lr_;
 };
 

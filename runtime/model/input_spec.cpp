@@ -46,8 +46,8 @@ std::optional<Number> parse_number(std::string_view text) {
     return value;
 }
 
-/// Reads `int:3` and the other forms of arguments that are no tensors; nothing if the text has another
-/// form.
+/// Reads `int:3` and the other forms of arguments that are not tensors. Returns nothing if the text has
+/// another form.
 std::optional<Result<InputSpec>> parse_fixed(std::string_view text) {
     const auto fixed = [](c10::IValue value) {
         return Result<InputSpec>(InputSpec{.fixed = std::move(value)});
@@ -82,7 +82,7 @@ std::string text_of(const c10::IValue& fixed) {
     return "float:" + std::string(digits.data(), end);
 }
 
-/// The largest bound such that the type holds every value below it.
+/// Returns the largest bound such that the dtype can hold every value below the bound.
 std::int64_t range_of(c10::ScalarType dtype) {
     switch (dtype) {
         case c10::ScalarType::Char:

@@ -1,5 +1,6 @@
-// The inputs of a model: `f32[8,3,224,224]`, or `i64[8,256]<4096` for integers below 4096. An argument that
-// is no tensor is the same in every step: `int:3`, `float:0.5`, `bool:true`, `str:mean`, `none`.
+// An input of a model as text: `f32[8,3,224,224]`, or `i64[8,256]<4096` for integers below 4096. An argument
+// that is not a tensor has the same value in every step: `int:3`, `float:0.5`, `bool:true`, `str:mean`,
+// `none`.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -20,28 +21,29 @@ struct InputSpec {
     std::vector<std::int64_t> sizes;
     std::optional<std::int64_t> bound;      ///< integers are drawn from 0 .. bound-1; the bound is 2 if
                                             ///< absent
-    std::optional<c10::IValue> fixed = {};  ///< a number, a truth value, a string or none, for an argument
-                                            ///< that is no tensor
+    std::optional<c10::IValue> fixed = {};  ///< value of an argument that is not a tensor: a number, a truth
+                                            ///< value, a string or none
 };
 
-/// Types: f16 bf16 f32 f64 f8e4m3fn f8e5m2 c32 c64 c128 i8 i16 i32 i64 u8 u16 u32 u64 bool. Errors name the
-/// text and what is wrong with it.
+/// Reads the text of an input. The dtypes: f16 bf16 f32 f64 f8e4m3fn f8e5m2 c32 c64 c128 i8 i16 i32 i64 u8
+/// u16 u32 u64 bool. An error has the text and says what is wrong with it.
 Result<InputSpec> parse_input_spec(std::string_view text);
 std::string to_string(const InputSpec& spec);
 
-/// "f32", "i64", ...; empty for a type without a short name.
+/// Returns "f32", "i64", ...; empty for a dtype without a short name.
 std::string_view dtype_name(c10::ScalarType dtype);
 std::optional<c10::ScalarType> dtype_from(std::string_view name);
 
-/// An argument that is no tensor, and its place among all.
+/// An argument that is not a tensor, and its position among all arguments.
 struct FixedInput {
     std::size_t position = 0;
     InputSpec spec;
 };
-/// Takes the specifications of arguments that are no tensors out of the list.
+/// Removes the arguments that are not tensors from the list, and returns them.
 std::vector<FixedInput> take_fixed(std::vector<InputSpec>& specs);
 
-/// Floating-point and complex values from the normal distribution, integers from the uniform one.
+/// Draws floating-point and complex values from the normal distribution, integers from the uniform
+/// distribution.
 at::Tensor draw(const InputSpec& spec, at::Generator generator);
 std::vector<at::Tensor> draw_inputs(const std::vector<InputSpec>& specs, std::uint64_t seed);
 

@@ -12,21 +12,22 @@
 
 namespace rematlas {
 
-/// Reads the model onto the device in train mode. The file itself tells of which kind it is. Errors: one
-/// line that names the file.
+/// Reads the model onto the device, in train mode. The contents of the file decide which kind of file it is.
+/// An error is one line that names the file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
-/// The tensors among the inputs `asked`, or those that the program was exported with if `asked` is empty.
-/// Errors: a model that knows no inputs of its own, in a line that begins with `where` and names --input.
+/// Returns the inputs that are tensors: those of `asked`, or those that the program was exported with if
+/// `asked` is empty. Fails if `asked` is empty and the model does not know its inputs; the message begins
+/// with `where` and names --input.
 Result<std::vector<InputSpec>> input_tensors(const Model& model, std::vector<InputSpec> asked,
                                              const std::string& where);
 
-/// For each kind of file, a function that makes the model from it. Both may throw.
+/// One function for each kind of file, which makes the model from the file. Both functions may throw.
 struct ModelReaders {
     std::function<Result<Model>(std::shared_ptr<caffe2::serialize::ReadAdapterInterface>)> torchscript;
     std::function<Model(const exported::Archive&)> exported;
 };
-/// Reads the model by the reader of its kind. Errors: as `load_model`.
+/// Reads the model with the reader for its kind of file. An error is one line that names the file.
 Result<Model> read_model(const std::filesystem::path& path,
                          const std::shared_ptr<caffe2::serialize::ReadAdapterInterface>& file,
                          const ModelReaders& readers);

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Makes a text printable, because a name in a damaged file may hold anything: control characters become
-/// '?', and bytes that are no UTF-8 become U+FFFD.
+/// Makes a text printable, because a name in a damaged file may contain any bytes: control characters become
+/// '?', and bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string text) {
     using nlohmann::json;
     std::replace_if(
@@ -47,7 +47,7 @@ std::string one_line(const std::exception& error) {
     std::string text = error.what();
     if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error))
         text = torch_error->what_without_backtrace();
-    // The interpreter appends its cause after a traceback.
+    // TorchScript's interpreter prints a traceback, then the cause.
     if (const std::size_t cause = text.rfind("Error: "); cause != text.npos) text = text.substr(cause + 7);
     if (const std::size_t trace = text.find("Exception raised from"); trace != text.npos) text.resize(trace);
     std::istringstream lines(text);

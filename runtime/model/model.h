@@ -1,4 +1,4 @@
-// A program in train mode, which is captured and run, with its parameters and buffers by name.
+// A program in train mode, with its parameters and buffers by name, to be captured and run.
 //
 //     Model model = load_model("model.pt").take();                // runtime/model/load_model.h
 //     std::vector<at::Tensor> outputs = model.forward(inputs);
@@ -21,32 +21,33 @@ namespace rematlas {
 class Program {
   public:
     virtual ~Program() = default;
-    /// Runs the program. Returns the tensors that it returns, in order. Throws the exceptions of the
-    /// program.
+    /// Runs the program and returns its output tensors, in order. Throws the exceptions of the program.
     virtual std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) = 0;
-    /// Tells where ops of the program come from, while it runs on this thread.
+    /// Returns an object that can be asked for the place of the op that runs at the moment. The program must
+    /// run on this thread.
     virtual std::unique_ptr<Places> places() const = 0;
 };
 
-/// Copies share the program and the tensors.
+/// Copies of a model share its program and its tensors.
 struct Model {
     std::shared_ptr<Program> program = {};
     std::vector<NamedTensor> tensors = {};  ///< parameters, then buffers; a tensor with two names occurs
                                             ///< twice
-    std::string file_name = {};             ///< without its folder
+    std::string file_name = {};             ///< name of the file, without its folder
     std::string sha256 = {};                ///< digest of the file
-    std::vector<FixedInput> fixed = {};     ///< arguments that are no tensors
-    std::optional<std::vector<InputSpec>> inputs = {};  ///< inputs with which an exported program was
-                                                        ///< exported
+    std::vector<FixedInput> fixed = {};     ///< arguments that are not tensors
+    std::optional<std::vector<InputSpec>> inputs = {};  ///< the inputs that an exported program was exported
+                                                        ///< with
 
-    /// Runs the program on the tensors, in order, with the fixed arguments between them.
+    /// Runs the program on `inputs`, in order, with the fixed arguments at their positions.
     std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
 
-    /// The parameters that require gradients, each once.
+    /// Returns the parameters that require gradients, each once.
     std::vector<NamedTensor> trained() const;
 };
 
-/// The error as one line. libtorch's messages span pages, with the cause on the last one.
+/// Returns the message of the error as one line. A message of libtorch may span pages; the line with the
+/// cause is taken.
 std::string one_line(const std::exception& error);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// A parameter or a buffer by its name in the model.
+// A parameter or a buffer, with its name in the model.
 #pragma once
 
 #include <ATen/core/Tensor.h>

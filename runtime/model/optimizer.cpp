@@ -110,8 +110,8 @@ std::string Optimizer::op() const {
     return "aten::_fused_" + std::string(name()) + "_";
 }
 
-/// The momentum begins with negative zeros, because torch.optim's first step of momentum takes the gradient
-/// as it is, and a step on negative zeros does the same, even for the sign of a zero.
+/// The momentum begins with negative zeros. In the first step torch.optim takes the gradient as the momentum;
+/// adding the gradient to negative zeros gives the same bits, even for the sign of a zero.
 std::vector<OptimizerState> Optimizer::states() const {
     if (kind == Kind::sgd) {
         if (momentum == 0) return {};

@@ -1,12 +1,12 @@
-// The update of a parameter by an optimizer, in the words of libtorch's fused ops: which op, on which
-// states, with which numbers.
+// An optimizer's update of a parameter as a fused op of libtorch: the name of the op, its states and its
+// numbers.
 //
 //     Result<Optimizer> adamw = Optimizer::from("adamw", "lr=0.0003,beta2=0.95");
 //     adamw->op();         // aten::_fused_adamw_
-//     adamw->states();     // exp_avg and exp_avg_sq, which lie as the parameter does, and step, a number
+//     adamw->states();     // exp_avg and exp_avg_sq, with the parameter's layout, and step, a number
 //
-// Each of these ops updates parameters one by one, so that the bits do not depend on the number of
-// parameters.
+// Each of these ops updates its parameters one by one, so the results do not depend on how many parameters it
+// is given.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -20,13 +20,13 @@
 
 namespace rematlas {
 
-/// A state that is kept for each parameter from step to step.
+/// A state of the optimizer, kept for each parameter from step to step.
 struct OptimizerState {
-    std::string argument;  ///< argument of the op, a list: exp_avgs
-    std::string name;      ///< name in torch.optim: exp_avg
+    std::string argument;  ///< the op's list argument, e.g. exp_avgs
+    std::string name;      ///< name in torch.optim, e.g. exp_avg
     double initial = 0;
     bool counts_steps =
-        false;  ///< the state is one f32 number, which increases by one before the op; else it has the
+        false;  ///< whether the state is one f32 number, to which 1 is added before the op; else it has the
                 ///< parameter's layout
 };
 
@@ -43,21 +43,21 @@ struct Optimizer {
     bool maximize = false;
     bool operator==(const Optimizer&) const = default;
 
-    /// `options`: "lr=0.1,momentum=0.9"; an option that is not given has torch.optim's default. Errors: one
-    /// line that names the option.
+    /// Makes an optimizer. `options`: "lr=0.1,momentum=0.9"; an option that is not given has torch.optim's
+    /// default. An error is one line that names the option.
     static Result<Optimizer> from(std::string_view kind, std::string_view options = {});
     std::string_view name() const;
 
     std::string op() const;
-    /// The overload of the op that reads the learning rate from a tensor, so that no schedule of rates is
-    /// baked in.
+    /// The overload of the op that reads the learning rate from a tensor, so that the rate may change from
+    /// step to step.
     static constexpr const char* overload = "tensor_lr";
     std::vector<OptimizerState> states() const;
-    /// The value of an argument of the op that is neither a list of tensors nor the learning rate.
+    /// Returns the value of an argument of the op that is neither a list of tensors nor the learning rate.
     c10::IValue value_of(std::string_view argument) const;
 };
 
-/// {"name": "adamw", "lr": 0.0003, ...}, with all options that the optimizer has.
+/// Returns {"name": "adamw", "lr": 0.0003, ...} with all options of this kind of optimizer.
 nlohmann::json to_json(const Optimizer& optimizer);
 Result<Optimizer> optimizer_from_json(const nlohmann::json& json);
 

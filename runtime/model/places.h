@@ -1,4 +1,4 @@
-// Tells from where in the model's source an op comes.
+// The place in the model's source that an op comes from.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@ struct ModuleName {
     std::string class_name;  ///< e.g. `Conv2d`; may be empty
 };
 
-/// The place of the op that runs on this thread.
+/// Says where the op that runs on this thread comes from.
 class Places {
   public:
     virtual ~Places() = default;
     virtual ModuleName module() = 0;  ///< the innermost module whose forward calls the op
-    virtual std::string line() = 0;   ///< "model.py:12", innermost in the model's own source; may be empty
+    virtual std::string line() = 0;   ///< e.g. "model.py:12": the innermost line in the model's own source;
+                                      ///< may be empty
 };
 
 }  // namespace rematlas

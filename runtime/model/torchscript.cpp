@@ -13,8 +13,8 @@
 namespace rematlas {
 namespace {
 
-/// The tensors of a value: the value itself, or those in tuples, lists and dictionaries, in order. Other
-/// values are skipped.
+/// Returns the tensors of a value: the value itself, or the tensors in tuples, lists and dictionaries, in
+/// order. Other values are skipped.
 std::vector<at::Tensor> flatten_tensors(const c10::IValue& value) {
     std::vector<at::Tensor> tensors;
     const auto add = [&](const c10::IValue& element) {
@@ -44,8 +44,7 @@ class TorchScriptProgram final : public Program {
     torch::jit::Module module_;
 };
 
-/// Makes the interpreter run the graph as it is, without fusion, and without specialization after a few
-/// runs.
+/// Makes the interpreter run the graph as it is: without fusion, and without specialization after a few runs.
 void switch_off_optimization() {
     torch::jit::getExecutorMode() = false;
     torch::jit::getProfilingMode() = false;
@@ -64,8 +63,8 @@ bool enters_autocast(const torch::jit::Block& block) {
     return false;
 }
 
-/// Carries `torch.autocast` of scripted code out. Otherwise a pass that runs with the interpreter's
-/// optimization does it, after the same preparation as here. Traced code holds the casts themselves.
+/// Inserts the casts of `torch.autocast` in scripted code. Otherwise the interpreter's optimization would do
+/// so, after the same preparation, but it is switched off. Traced code contains the casts already.
 void carry_out_autocast(torch::jit::Module& module) {
     const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
     std::shared_ptr<torch::jit::Graph> graph = original->copy();
@@ -78,7 +77,7 @@ void carry_out_autocast(torch::jit::Module& module) {
     torch::jit::Autocast(graph);
 }
 
-/// Checks that the module has one forward method, which takes tensors.
+/// Checks that the module has exactly one forward method, and that it takes no lists, tuples or dictionaries.
 Result<void> check_forward(const torch::jit::Module& module) {
     if (module.find_method("forward__0"))
         return Error{

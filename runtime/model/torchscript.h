@@ -11,11 +11,11 @@
 
 namespace rematlas {
 
-/// Parameters and buffers, under all their names.
+/// Returns the parameters and buffers, under all their names.
 std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
 
-/// Makes a model of a module, in train mode and with its tensors named. Errors: one line that names `path`,
-/// from which the module was read.
+/// Makes a model of a module, in train mode, with the names of its tensors. An error is one line that names
+/// `path`, the file of the module.
 Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path);
 
 }  // namespace rematlas

@@ -56,7 +56,8 @@ ModuleName TorchScriptPlaces::resolve(const std::vector<Frame>& frames) {
 
 ModuleName TorchScriptPlaces::module() {
     std::vector<Frame> frames;
-    // "conv1(Conv2d)::forward". The root, calls on self and plain functions are no modules of their own.
+    // A frame reads "conv1(Conv2d)::forward". Frames of the root, of calls on self and of plain functions are
+    // not modules.
     for (const std::string_view frame : torch::jit::currentModuleHierarchy()) {
         const std::size_t open = frame.find('('), close = frame.find(')', open);
         if (open == frame.npos || close == frame.npos || open == 0) continue;
@@ -70,13 +71,13 @@ ModuleName TorchScriptPlaces::module() {
 std::string TorchScriptPlaces::line() {
     std::string innermost;
     for (const auto& frame : torch::jit::currentCallstack()) {
-        // A saved module carries generated code, and with it the places in the Python source from which the
-        // code was generated.
+        // A saved module contains generated code. Each range of this code refers to the Python source that it
+        // was generated from.
         const auto original = frame.range.findSourceRangeThatGenerated();
         const auto source = original ? original->file_line_col() : frame.range.file_line_col();
         if (!source) continue;
         const auto& [file, line, column] = *source;
-        if (file.empty()) continue;  // code that tracing made
+        if (file.empty()) continue;  // code made by tracing has no file
         const std::string found = line_text(file, std::to_string(line));
         if (!is_of_torch(file)) return found;
         if (innermost.empty()) innermost = found;

@@ -1,4 +1,4 @@
-// Tells from where in a TorchScript model an op comes.
+// Says where in a TorchScript model an op comes from.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -12,11 +12,11 @@
 
 namespace rematlas {
 
-/// Asks the TorchScript interpreter.
+/// The place is read from the TorchScript interpreter.
 ///
-/// The interpreter names a member of a ModuleList by its index alone. The list is found in the module's own
-/// tree, by index and type. If two lists of one module would fit, they are assumed to run one after the
-/// other.
+/// The interpreter names a member of a ModuleList only by its index. The list is found in the module's own
+/// tree, by the index and the type of its member. If several lists of one module have such a member, they are
+/// assumed to run one after the other.
 class TorchScriptPlaces final : public Places {
   public:
     explicit TorchScriptPlaces(torch::jit::Module root) : root_(std::move(root)) {}
@@ -40,7 +40,8 @@ class TorchScriptPlaces final : public Places {
         std::size_t list = 0;
         long index = 0;
     };
-    std::map<std::string, Cursor> cursors_;  ///< one per module that has several lists that fit
+    std::map<std::string, Cursor> cursors_;  ///< by module: the list that runs now, if several lists have
+                                             ///< such a member
 };
 
 }  // namespace rematlas

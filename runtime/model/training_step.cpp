@@ -41,7 +41,7 @@ at::Tensor loss_of(Loss loss, const std::vector<at::Tensor>& outputs, const at::
     return total;
 }
 
-/// Makes contiguous tensors like the outputs, which are filled without the recorder seeing it.
+/// Makes random gradients, as contiguous tensors. The recorder does not see the ops that make them.
 std::vector<at::Tensor> given_gradients(const std::vector<at::Tensor>& outputs, std::uint64_t seed) {
     c10::impl::ExcludeDispatchKeyGuard unseen(own_key);
     at::NoGradGuard no_grad;

@@ -1,5 +1,4 @@
-// One training step of a model as its author meant it: forward, loss, gradients of the parameters, through
-// autograd.
+// One training step of a model through autograd: forward, loss, and gradients of the parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,59 +13,60 @@
 
 namespace rematlas {
 
-/// `output`: the loss is the caller's, and the gradients of the outputs come from outside. `cross_entropy`:
-/// the loss is that of the first output with an extra integer input. Classes lie on the last axis of
-/// outputs of up to three dimensions, and on axis 1 of images.
+/// `output`: the caller computes the loss, and gives the gradients of the outputs. `cross_entropy`: the loss
+/// compares the first output with an extra integer input. The axis of the classes is the last axis if the
+/// output has up to three dimensions, and axis 1 if it has more (images).
 enum class Loss { output, sum, mean, cross_entropy };
 std::string_view to_string(Loss loss);
 std::optional<Loss> loss_from(std::string_view name);
 
-/// The target that Loss::cross_entropy needs, for these outputs of the model.
+/// Returns the specification of the target that Loss::cross_entropy needs for these outputs of the model.
 Result<InputSpec> cross_entropy_target(const std::vector<at::Tensor>& outputs);
 
 struct StepResult {
-    std::vector<at::Tensor> outputs;  ///< outputs of the model, and the loss after them unless the loss is
-                                      ///< the caller's
+    std::vector<at::Tensor> outputs;  ///< outputs of the model, then the loss unless the caller computes it
     std::vector<at::Tensor>
         gradients;  ///< gradients of Model::trained(), in order; undefined if the outputs do not depend on
                     ///< the parameter
 };
 
-/// A gradient that the recorded step made: of a parameter by name, or of an input by place.
+/// A gradient that the recorded step made, either of the parameter with this name or of the input at this
+/// position.
 struct GradientMade {
     std::string parameter;
     int input = -1;
-    at::Tensor gradient;  ///< undefined where there is none
+    at::Tensor gradient;  ///< undefined if there is no gradient
 };
 
-/// The gradients of a step by the names of their parameters.
+/// Returns the gradients of a step with the names of their parameters.
 std::vector<GradientMade> gradients_made(const Model& model, const StepResult& step);
 
 /// Functions that are called between the parts of the step. Each may be empty.
 struct StepObserver {
     std::function<void()> loss_begins;
     std::function<void()> backward_begins;
-    /// `outputs` are those that need a gradient, `gradients` their gradients. Called only with
-    /// Loss::output.
+    /// Called only with Loss::output. `outputs` are the outputs that need a gradient, `gradients` their
+    /// gradients.
     std::function<void(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients)>
         gradients_given;
-    /// Makes the gradients of the outputs, in place of random ones.
+    /// Makes the gradients of the outputs. If this function is empty, the gradients are random.
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
-    /// Makes the target of Loss::cross_entropy, where it is not among the inputs.
+    /// Makes the target of Loss::cross_entropy. If this function is empty, the target is the last input.
     std::function<at::Tensor(const std::vector<at::Tensor>& outputs)> make_target = {};
     /// Whether gradients are accumulated in the parameters, as in a training loop, and taken from there.
     bool accumulates = false;
 };
 
-/// Draws the gradients of outputs from a separate generator, so that the model's random numbers are not
-/// touched.
+/// Fills the gradients of outputs with numbers from a separate generator, so that the model's random numbers
+/// do not change.
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed);
 
-/// `inputs` holds the target last with Loss::cross_entropy. Throws the exceptions of the model.
+/// Runs one training step. With Loss::cross_entropy the target is the last of `inputs`, unless the observer
+/// makes it. Throws the exceptions of the model.
 StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
                          std::uint64_t gradient_seed, const StepObserver& observer = {});
 
-/// Takes a small plain gradient step, so that the next training step has other weights. `gradients` as in
+/// Takes a small plain gradient step, so that the next training step has other weights. `gradients`: as in
 /// StepResult.
 void descend(Model& model, const std::vector<at::Tensor>& gradients);
 

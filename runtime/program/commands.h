@@ -1,5 +1,5 @@
 // The commands of the runtime program. `rematlas capture`, `rematlas run` and `rematlas links` start this
-// program for them.
+// program.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 namespace rematlas {
 
-/// The function of the chosen command, which runs after the flags are parsed.
+/// The function that runs the chosen command, after the flags are parsed.
 using Body = std::function<Result<Exit>()>;
 
 void add_capture_command(CLI::App& app, Body& body);

@@ -1,4 +1,4 @@
-// The fields of reports that compare a run with the original beside it.
+// The fields in the report of a run that was compared with the original.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// Adds the fields of a run that was verified.
+/// Adds these fields for a run that was verified.
 inline void add_comparison(nlohmann::json& object, const PairedReport& report) {
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;

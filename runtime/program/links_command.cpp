@@ -73,7 +73,7 @@ Result<Exit> run_links(const LinksFlags& flags) {
     const Result<Links> links = measure_links(
         **device, {.bytes = *bytes, .progress = [&](double done) { progress.show("measure", done); }});
     if (!links) return Error{"links: " + links.error().message};
-    Result<HostProfile> host = measure_host(Bytes(4 * bytes->value));  // more bytes than caches hold
+    Result<HostProfile> host = measure_host(Bytes(4 * bytes->value));  // more bytes than the caches hold
     progress.clear();
     if (!host) return Error{"links: " + host.error().message};
     const LinkProfile profile = profile_of(*links, host.take(), **device, *bytes);

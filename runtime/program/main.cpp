@@ -1,4 +1,4 @@
-// rematlas-runtime: the commands that need libtorch, in a process of their own.
+// rematlas-runtime: the commands that need libtorch. They run in a separate process.
 #include <c10/util/Logging.h>
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
     using namespace rematlas;
-    // An error is told in one line; libtorch's warnings before it are shown only to users who ask for them.
+    // An error is printed as one line. Warnings of libtorch are printed only if TORCH_CPP_LOG_LEVEL is set.
     constexpr int errors = 2;
     if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = errors;
     CountingAllocator::install();

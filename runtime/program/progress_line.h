@@ -1,5 +1,5 @@
-// Shows the progress of a command on standard error: as a line that is overwritten on a terminal, or as
-// JSON lines for a program that watches.
+// Shows the progress of a command on standard error: on a terminal as a line that is overwritten, for other
+// programs as JSON lines.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    /// JSON: {"stage": "profile", "fraction": 0.4}. At most one line per stage and percent.
+    /// Prints the progress, at most once per stage and percent. JSON: {"stage": "profile", "fraction": 0.4}.
     void show(std::string_view stage, double fraction);
     void clear();
 
@@ -26,7 +26,7 @@ class ProgressLine {
     bool line_open_ = false;
 };
 
-/// `--progress-json` wins over `--quiet`; without either, progress goes to a terminal only.
+/// `--progress-json` overrides `--quiet`. Without these flags, progress is shown only on a terminal.
 ProgressLine::Form progress_form(bool quiet, bool json);
 
 }  // namespace rematlas

@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// The flags of `rematlas run`; a flag that is left out is empty or 0.
+/// The flags of `rematlas run`. A flag without a default below is empty or 0 if it is not given.
 struct RunFlags {
     std::string model, plan, device = "cpu", trace;
     int steps = 5;

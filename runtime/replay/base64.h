@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, with padding).
+// Base64: bytes as text (RFC 4648, with padding).
 #pragma once
 
 #include <optional>
@@ -8,6 +8,6 @@
 namespace rematlas {
 
 std::string base64_encode(std::string_view bytes);
-std::optional<std::string> base64_decode(std::string_view text);  ///< nothing when it is not base64
+std::optional<std::string> base64_decode(std::string_view text);  ///< nothing if the text is not base64
 
 }  // namespace rematlas

@@ -15,14 +15,14 @@
 namespace rematlas {
 namespace {
 
-/// In bytes. Workspaces under different settings of the libraries differ by more.
+/// In bytes. Other settings of the libraries change their workspace by more than this.
 constexpr std::int64_t workspace_tolerance = std::int64_t{1} << 20;
 
 std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
     return to_string(InputSpec{.dtype = dtype, .sizes = sizes.vec(), .bound = {}});
 }
 
-/// Makes a storage of some bytes of the tensor's storage. The new storage keeps the tensor alive.
+/// Makes a storage of a part of the tensor's storage. The new storage keeps the tensor alive.
 c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t begin, std::int64_t bytes) {
     auto* owner = new at::Tensor(tensor);
     return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
@@ -40,8 +40,9 @@ bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides) {
     return true;
 }
 
-/// The ops of a graph are those of one kind of device, and so are the bytes of its tensors. On a GPU the
-/// kernels, their random numbers and the memory that libraries hold belong to one type of GPU.
+/// Checks that the graph was captured for this device. The ops and the bytes of the tensors depend on the
+/// kind of device. The kernels, their random numbers and the memory that libraries hold depend on the type of
+/// GPU.
 Result<void> BoundModel::check_device() {
     const Device mine = device.description();
     const auto fail = [&](const std::string& then, const std::string& now) {
@@ -63,8 +64,8 @@ Result<void> BoundModel::check_device() {
                     "with torch " + mine_torch + "; capture it again");
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.name != library_workspace_name) continue;
-        // In a process that is not Rematlas' own, libraries may have taken their workspace before it could
-        // be measured.
+        // In a process that is not Rematlas' own, libraries may have allocated their workspace before
+        // Rematlas could measure it.
         const std::int64_t more = device.library_workspace() - tensor.bytes.value;
         if (more > workspace_tolerance || (device.measures_unseen() && more < -workspace_tolerance))
             return fail("with " + std::to_string(tensor.bytes.value) + " bytes of workspace of libraries",
@@ -87,7 +88,7 @@ Result<void> BoundModel::check_settings() const {
     return Error{graph.name + ": " + *differs + ": the plan is one of other kernels"};
 }
 
-/// A damaged file must not make kernels read beyond a storage.
+/// Checks that no operand reaches beyond its storage, so that a damaged file cannot make kernels read there.
 Result<void> BoundModel::check_geometry() const {
     for (const Operand& operand : tape.operands) {
         __int128 last = operand.offset;
@@ -157,7 +158,7 @@ Result<void> BoundModel::rebind(const std::vector<at::Tensor>& tensors) {
     return {};
 }
 
-/// The caller may have exchanged storages since the last call.
+/// Looks at all storages, because the caller may have exchanged them since the last call.
 Result<void> BoundModel::place_bound(OperandTable& operands) const {
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (Result<void> fits = check_bound(i); !fits) return fits.error();
@@ -206,8 +207,8 @@ Result<void> BoundModel::rebind_states(std::vector<at::Tensor> tensors) {
     return check_states();
 }
 
-/// Checks that the tensors of a fused op of an optimizer have one layout, because such an op looks at the
-/// first tensor alone before it reads and writes all.
+/// Checks that the tensors of an optimizer's fused op have the same layout. Such an op looks at the layout of
+/// the first tensor only, but reads and writes all tensors.
 void check_alike(const Tape& tape, const TapeOp& op) {
     const Operand* first = nullptr;
     for (const Argument& argument : op.arguments) {
@@ -228,8 +229,8 @@ void check_alike(const Tape& tape, const TapeOp& op) {
     }
 }
 
-/// Makes the constants, and checks that every resident tensor that an op looks at is bound, fed, or a
-/// constant.
+/// Makes the constants. Fails if an op accesses a resident tensor that is neither bound, nor a state of the
+/// optimizer, nor an input, nor a constant.
 Result<void> BoundModel::make_constants() {
     IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0), looked_at = on_host, known = on_host;
     for (const Operand& operand : tape.operands) {
@@ -266,7 +267,7 @@ void BoundModel::place_constants(OperandTable& operands) const {
     for (const auto& [tensor, storage] : constants_) operands.place(tensor, storage);
 }
 
-/// True if the op writes to the operand on its first run only, and its outputs do not depend on the
+/// Says whether only the first run of the op writes to the operand, and the op's outputs do not depend on the
 /// operand's old contents.
 bool BoundModel::updates_for_good(const TapeOp& op, int operand) const {
     return operand != no_operand &&

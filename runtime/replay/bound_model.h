@@ -1,11 +1,11 @@
-// A captured step bound to the tensors of a model: everything that all runs of the step share.
+// A captured step that is bound to the tensors of a model, with everything that all runs of the step share.
 //
 //     Result<std::unique_ptr<BoundModel>> model =
 //         BoundModel::bind(graph, tape, tensors, "model.pt", *device);
 //     ReplayRun run(**model);
 //
-// The caller keeps its parameters and buffers, and may exchange their memory between steps. Threads: one at
-// a time.
+// The caller keeps its parameters and buffers, and may exchange their memory between steps. Threads: only one
+// thread at a time may use the object.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,65 +25,69 @@
 
 namespace rematlas {
 
-/// An op with its kernel looked up. Positions count the arguments of the op.
+/// An op whose kernel has been looked up. `lists` and `statistics` are positions among the op's arguments.
 struct PreparedOp {
-    std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
-    std::vector<std::size_t> lists;             ///< copied for each run, because kernels may change them
-    std::vector<std::size_t> statistics;        ///< only the first run gets these
-    int turn = -1;  ///< for a random op: its place among all random ops, in the captured order
+    std::optional<c10::OperatorHandle> handle;  ///< unset for rematlas::output_gradients
+    std::vector<std::size_t> lists;             ///< lists, copied for each run because kernels may change
+                                                ///< them
+    std::vector<std::size_t> statistics;        ///< running statistics, which only the first run is given
+    int turn = -1;  ///< for a random op: its position among all random ops, in the captured order; for other
+                    ///< ops -1
 };
 
 struct StepLinks;
 
 class BoundModel {
   public:
-    /// `graph` and `device` must outlive the result. `states`: the tensors of the optimizer, see
-    /// `rebind_states`; if there are none, they are made. Errors: names, shapes, types or places in memory
-    /// that differ from the captured model's; a graph of another kind of device, another GPU or version of
-    /// torch, or other settings; operators that this libtorch does not have. Errors about tensors begin
-    /// with `owner`.
+    /// `graph` and `device` must outlive the result. `states`: the optimizer's tensors, see `rebind_states`;
+    /// they are made if the list is empty. Fails if the names, shapes, types or places in memory of tensors
+    /// differ from those of the captured model. Fails if the graph was captured for another kind of device,
+    /// or for another GPU, version of torch or other settings. Fails if this libtorch lacks an operator.
+    /// Errors about tensors begin with `owner`.
     static Result<std::unique_ptr<BoundModel>> bind(const Graph& graph, Tape tape,
                                                     const std::vector<NamedTensor>& tensors,
                                                     const std::string& owner, DeviceRuntime& device,
                                                     std::vector<at::Tensor> states = {});
     ~BoundModel();
 
-    /// Takes other tensors in place of those that were bound, in the order of Tape::bindings. This is cheap
-    /// if they are the same. Errors: as `bind`.
+    /// Binds other tensors in place of the bound ones, in the order of Tape::bindings. This is cheap if they
+    /// are the same. Fails if their number differs; `place_bound` checks the rest.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
-    /// Does the same for the tensors that the optimizer keeps, in the order of Tape::states.
+    /// Binds other tensors of the optimizer, in the order of Tape::states. Fails if a tensor differs in type,
+    /// shape or layout from the captured one.
     Result<void> rebind_states(std::vector<at::Tensor> tensors);
-    /// Checks that the bound tensors still fit, and makes `operands` look at their present memory.
+    /// Checks that the bound tensors still fit, and makes `operands` refer to their present memory.
     Result<void> place_bound(OperandTable& operands) const;
     Result<void> place_inputs(OperandTable& operands, const std::vector<at::Tensor>& inputs) const;
     void place_constants(OperandTable& operands) const;
-    /// Checks that the settings of libtorch are those that the step was captured under.
+    /// Checks that the settings of libtorch are the same as when the step was captured.
     Result<void> check_settings() const;
-    /// The arguments of an op on these operands, as its kernel takes them.
+    /// Returns the arguments of an op on these operands, as its kernel takes them.
     torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
-    /// The same on other tensors, which `tensor_of` gives by operand.
+    /// Does the same on other tensors: `tensor_of` returns the tensor of an operand.
     torch::jit::Stack arguments_of(OpId op, const std::function<at::Tensor(int)>& tensor_of) const;
 
-    /// How far all random ops before this turn together move the generator.
+    /// Returns how far the random ops before this turn advance the generator, in total.
     std::int64_t draws_before(int turn) const;
-    /// The number, the name and the module of the op, for errors.
+    /// Returns the number, the name and the module of the op, for errors.
     std::string label(OpId op) const;
 
     const Graph& graph;
-    Tape tape;                        ///< without the bytes of its constants
-    std::int64_t values_version = 0;  ///< increases when values that ops take are changed
+    Tape tape;                        ///< tape without the bytes of its constants
+    std::int64_t values_version = 0;  ///< increases whenever argument values in `tape` may have been changed
     DeviceRuntime& device;
     const std::string owner;  ///< name of the owner of the bound tensors, for errors
     IdVector<OpId, PreparedOp> ops;
     std::vector<OpId> random_ops;
-    int forward_random = 0;  ///< random ops that come before the loss in the captured order
+    int forward_random = 0;  ///< number of random ops before the loss in the captured order
     IdVector<TensorId, std::uint8_t> resident;
     std::int64_t resident_bytes = 0;
     OpId loss;  ///< the op that asks for the gradients of the outputs; invalid if the graph has its own loss
-    bool guarded = false;            ///< some op must read the value that it read when it was captured
-    std::vector<at::Tensor> bound;   ///< in the order of Tape::bindings
+    bool guarded = false;            ///< whether some op must return the same value, or the same sizes, as
+                                     ///< when it was captured
+    std::vector<at::Tensor> bound;   ///< parameters and buffers, in the order of Tape::bindings
     std::vector<at::Tensor> states;  ///< tensors of the optimizer, in the order of Tape::states
-    const std::unique_ptr<StepLinks> links;  ///< links that all runs of the model share
+    const std::unique_ptr<StepLinks> links;  ///< links, which all runs of the model share
 
   private:
     BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);
@@ -102,11 +106,11 @@ class BoundModel {
     bool updates_for_good(const TapeOp& op, int operand) const;
 
     std::vector<std::pair<TensorId, c10::Storage>> constants_;
-    std::optional<KernelSettings> settings_;  ///< settings that the step was captured under; absent if
-                                              ///< settings do not choose kernels
+    std::optional<KernelSettings> settings_;  ///< settings under which the step was captured; absent if no
+                                              ///< setting decides which kernels run
 };
 
-/// True if the tensor has these strides. The stride of an axis with one element does not count.
+/// Says whether the tensor has these strides. The stride of an axis with one element is ignored.
 bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides);
 
 }  // namespace rematlas

@@ -12,7 +12,7 @@ std::string chrome_trace(const Graph& graph, const std::vector<Step>& steps,
         {{"ph", "M"}, {"pid", 1}, {"tid", 1}, {"name", "thread_name"}, {"args", {{"name", "compute"}}}});
     IdVector<OpId, int> runs(graph.ops.size(), 0);
     for (std::size_t i = 0; i < steps.size() && i < measures.size(); ++i) {
-        const double end = double(measures[i].end) * 1e-3;  // microseconds
+        const double end = double(measures[i].end) * 1e-3;  // in microseconds
         if (steps[i].runs()) {
             const OpId op = steps[i].op();
             const Op& info = graph.ops[op];

@@ -1,5 +1,5 @@
-// A step of a schedule as a Chrome trace (chrome://tracing, Perfetto): ops on one row, bytes alive as a
-// counter.
+// Writes a step of a schedule as a Chrome trace (chrome://tracing, Perfetto): the ops as one row, the live
+// bytes as a counter.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace rematlas {
 
-/// `measures` belong to `steps` one by one.
+/// Returns the trace as JSON. `measures[i]` belongs to `steps[i]`.
 std::string chrome_trace(const Graph& graph, const std::vector<Step>& steps,
                          const std::vector<StepMeasure>& measures);
 

@@ -7,11 +7,12 @@
 
 namespace rematlas {
 
-/// Equal type, shape and bytes; strides may differ, NaN equals itself. Two undefined tensors are identical.
+/// Says whether type, shape and bytes are equal. Strides may differ, and NaN equals itself. Two undefined
+/// tensors are identical.
 bool identical(const at::Tensor& a, const at::Tensor& b);
 bool identical(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b);
 
-/// Copies, each with a storage of its own.
+/// Returns copies, each with its own storage.
 std::vector<at::Tensor> copies_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace rematlas

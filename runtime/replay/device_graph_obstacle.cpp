@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// Ops that wait for the device without a tag that says so.
+/// Ops that wait for the device although they have no tag that says so.
 constexpr std::array<std::string_view, 8> waiting{
     "aten::equal",           "aten::is_nonzero",          "aten::item",
     "aten::allclose",        "aten::_ctc_loss",           "aten::_ctc_loss_backward",
@@ -28,7 +28,7 @@ class Inspector {
             if (operand.on_host && operand.tensor.valid()) on_host_[operand.tensor] = true;
     }
 
-    /// Why the op cannot be captured; null if it can.
+    /// Returns why the op cannot be captured; null if it can.
     const char* obstacle(OpId id) const {
         const TapeOp& op = tape_.ops[id];
         if (op.name == output_gradients_op) return nullptr;
@@ -51,15 +51,16 @@ class Inspector {
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});
         if (!handle) return nullptr;
         if (handle->hasTag(at::Tag::data_dependent_output)) return "the host reads the value of a tensor";
-        const bool by_index = op.name == "aten::index";  // the tag of aten::index is meant for masks
+        const bool by_index = op.name == "aten::index";  // aten::index has the tag only because of masks
         if (handle->hasTag(at::Tag::dynamic_output_shape) && !by_index)
             return "the shape of its result depends on values";
         if (handle->hasTag(at::Tag::cudagraph_unsafe)) return "libtorch says that CUDA graphs cannot hold it";
         return nullptr;
     }
 
-    /// Fused attention makes a seed and an offset, on the host or, while graphs are captured, on the
-    /// device. Without dropout the backward does not read them.
+    /// Says whether the op is fused attention without dropout. Fused attention returns a seed and an offset:
+    /// on the device while graphs are captured, else on the host. Without dropout the backward does not read
+    /// them.
     static bool attends_without_dropout(const TapeOp& op) {
         if (!op.name.starts_with("aten::_scaled_dot_product_")) return false;
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});
@@ -87,8 +88,8 @@ class Inspector {
                });
     }
 
-    /// Whether the op copies a tensor from host memory. A number in host memory is no obstacle: it is read
-    /// when the kernel is launched, and stays.
+    /// Says whether the op copies a tensor from host memory. A number in host memory does not prevent the
+    /// capture: it is read when the kernel is launched, and the graph keeps its value.
     bool copies_from_host(const TapeOp& op) const {
         return std::any_of(op.arguments.begin(), op.arguments.end(),
                            [&](const Argument& argument) {

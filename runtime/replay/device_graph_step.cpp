@@ -11,7 +11,7 @@
 namespace rematlas {
 
 /// Captures two parts with the caller's loss between them, or one part if the graph has its own loss. The
-/// device runs none of it yet.
+/// device does not run them yet.
 Result<void> DeviceGraphStep::capture() {
     const BoundModel& model = run_.model;
     const auto& steps = plan_.steps;
@@ -22,8 +22,8 @@ Result<void> DeviceGraphStep::capture() {
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
         parts.push_back([&] { run_.play_plainly(asks); });
-        // The gradients lie in the memory of the graphs. The schedule may use that memory again once they
-        // are read.
+        // The gradients of the outputs lie in the memory of the graphs. The schedule may use this memory for
+        // other tensors after the gradients have been read.
         run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
             for (const at::Tensor& gradient : made)
                 output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),

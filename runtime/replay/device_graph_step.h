@@ -1,4 +1,4 @@
-// A step that the device holds as captured graphs (CUDA graphs) and repeats as a whole.
+// A step that was captured as graphs of the device (CUDA graphs) and is repeated as a whole.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@ namespace rematlas {
 
 class DeviceGraphStep {
   public:
-    /// Calls the ops of the steps once; the device runs none of them yet. Errors: the op that prevents the
-    /// capture, of the kind `negative`; inputs that do not fit.
+    /// Captures the steps: calls their ops once, but the device runs none of them yet. Fails with the kind
+    /// `negative` if an op prevents the capture, and fails if the inputs do not fit.
     static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
                                                             std::span<const Step> steps,
                                                             const std::vector<at::Tensor>& inputs);
 
-    /// Errors: parameters or buffers that were given other memory since the capture; inputs that do not
-    /// fit; errors of the device.
+    /// Runs the captured steps. Fails if parameters or buffers were given other memory since the capture, if
+    /// the inputs do not fit, or if the device fails.
     Result<void> submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed);
 
-    // The tensors in which each submission leaves its results.
+    // The tensors that hold the results after each submission.
     std::vector<at::Tensor> outputs, gradients;
     Bytes peak;
 
@@ -33,7 +33,7 @@ class DeviceGraphStep {
     std::unique_ptr<DeviceGraphs> graphs_;
     std::vector<at::Tensor> inputs_, output_gradients_;
     std::vector<const void*> bound_;  ///< addresses of parameters and buffers
-    std::int64_t draws_ = 0;          ///< how far a step moves the generator
+    std::int64_t draws_ = 0;          ///< how far a step advances the generator
 };
 
 }  // namespace rematlas

@@ -22,8 +22,9 @@ Nanoseconds since(Clock::time_point began) {
 struct Executor::State {
     std::unique_ptr<BoundModel> model;
     std::unique_ptr<DeviceGraphStep> graph_step;
-    std::vector<std::unique_ptr<ReplayRun>> idle;  ///< runs that are not in use, to save their preparation
-    std::map<std::uint64_t, OpenForward> open;     ///< by number
+    std::vector<std::unique_ptr<ReplayRun>> idle;  ///< runs that are not in use; reusing them saves their
+                                                   ///< preparation
+    std::map<std::uint64_t, OpenForward> open;     ///< the key is the number of the forward
     std::uint64_t last_number = 0;
     std::vector<Step> whole_steps, halves_steps;  ///< steps from which `whole` and `halves` were made
     Homes whole_homes, halves_homes;

@@ -26,7 +26,7 @@ at::Tensor on(c10::Storage storage, c10::Device device, const at::Tensor& like) 
                       .negated = like.is_neg()});
 }
 
-/// Presents the same bytes as memory of the device.
+/// Presents the same bytes on the host as memory of the device.
 c10::Storage as_of(c10::Device device, const c10::Storage& on_host) {
     auto* owner = new c10::Storage(on_host);
     const auto let_go = [](void* context) { delete static_cast<c10::Storage*>(context); };
@@ -51,7 +51,7 @@ Result<PlacedTensors> place_by_homes(const std::vector<NamedTensor>& tensors, co
             there.insert(binding.name);
     PlacedTensors placed;
     std::unordered_map<const c10::StorageImpl*, c10::Storage> memory;
-    // A tensor that has two names stays one tensor.
+    // The new tensor of each given tensor, so that a tensor with two names stays one tensor.
     std::unordered_map<const c10::TensorImpl*, at::Tensor> known;
     try {
         for (const NamedTensor& named : tensors) {

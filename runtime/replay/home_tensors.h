@@ -1,5 +1,5 @@
-// Places the tensors of a model whose plan keeps residents on the host, before the first step. These
-// residents never take memory of the device, which need not have room for all of them at a time.
+// Places the tensors of a model before the first step, if the plan keeps residents on the host. These
+// residents stay in host memory, so the device need not have room for all of them at a time.
 //
 //     Model model = load_model(path, c10::DeviceType::CPU).take();
 //     PlacedTensors placed = place_by_homes(model.tensors, tape, schedule.homes, *device).take();
@@ -22,9 +22,10 @@ struct PlacedTensors {
         states;  ///< tensors of the optimizer as before the first step, in the order of Tape::states
 };
 
-/// `tensors` are on the host. Tensors that do not live there by `homes` are copied to the device. The
-/// memory of the others stays where it is, under a tensor of the device. No kernel may read those before
-/// the first step, which moves them to the memory that it keeps for them. Errors: no memory.
+/// `tensors` must be on the host. Tensors that do not live on the host by `homes` are copied to the device.
+/// The others keep their memory on the host, but become tensors of the device. No kernel may read them before
+/// the first step, which moves them to the memory that it keeps for them. Fails if there is not enough
+/// memory.
 Result<PlacedTensors> place_by_homes(const std::vector<NamedTensor>& tensors, const Tape& tape,
                                      const Homes& homes, const DeviceRuntime& device);
 

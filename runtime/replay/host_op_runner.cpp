@@ -34,7 +34,7 @@ HostOpRunner::HostOpRunner(const BoundModel& model, const TransferPlan& plan, co
 
 namespace {
 
-/// Counts without a kernel, because a kernel would take memory, if only for a moment.
+/// Adds 1 without a kernel, because a kernel would allocate memory for a moment.
 void count_up(const at::Tensor& counter) {
     if (counter.scalar_type() == c10::ScalarType::Float)
         *counter.mutable_data_ptr<float>() += 1;

@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Kernels choose wider loads for addresses that are multiples of up to 64 bytes.
+/// Kernels use wider loads for addresses that are multiples of up to 64 bytes.
 constexpr std::int64_t alignment = 64;
 
 class Writer {
@@ -51,7 +51,7 @@ class Writer {
         text_ << ']';
     }
 
-    /// The name of a tensor is the place of its first mention, so that x * x differs from x * y.
+    /// Names a tensor by the position of its first mention, so that x * x differs from x * y.
     std::size_t name_of(TensorId tensor) {
         const auto found = std::find(mentioned_.begin(), mentioned_.end(), tensor);
         const std::size_t place = static_cast<std::size_t>(found - mentioned_.begin());

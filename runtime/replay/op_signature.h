@@ -11,8 +11,8 @@
 namespace rematlas {
 
 /// The signature names the operator and the overload; the types, sizes, strides and alignment of the
-/// operands; which operands look at the same tensor; and the values of all other arguments. It leaves out
-/// the contents of tensors, and whether the op may write over them.
+/// operands; which operands share a tensor; and the values of all other arguments. It leaves out the contents
+/// of tensors, and whether the op may write over them.
 std::string signature_of(const Tape& tape, OpId op);
 
 }  // namespace rematlas

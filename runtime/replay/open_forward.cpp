@@ -11,9 +11,9 @@
 namespace rematlas {
 namespace {
 
-/// Places in BoundModel::bound of the tensors that the step writes to, or only of those that it also reads.
-/// Parameters that the step's optimizer updates are not among them, because no caller goes back after the
-/// updates.
+/// Returns the positions in BoundModel::bound of the tensors that the step writes to, or only of those that
+/// it also reads. Parameters that the step's optimizer updates are left out, because no caller goes back to
+/// the time before the updates.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);
@@ -30,9 +30,8 @@ const std::vector<int>& gradient_operands(const BoundModel& model) {
     return model.tape.ops[model.loss].arguments[1].operands;
 }
 
-/// Whether this reference is the only one, and no view shares the memory. A tensor that Python has made has
-/// a Python object; tensor and object hold each other. A Python object that nobody else holds does not
-/// count.
+/// Says whether this reference is the only one, and no view shares the memory. A tensor that Python has made
+/// and its Python object hold each other. A Python object that nobody else holds does not count.
 bool is_held_here_alone(const at::Tensor& tensor) {
     const auto uses = tensor.use_count();
     const bool alone =
@@ -98,7 +97,7 @@ Result<void> check_output_gradients(const BoundModel& model, const std::vector<a
     return {};
 }
 
-/// Watches the tensors that later steps read: parameters, inputs and outputs.
+/// Watches the parameters, inputs and outputs that later steps read.
 void OpenForward::watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
     const BoundModel& model = run_->model;
     const auto add = [&](const at::Tensor& tensor, TensorId id, std::string what) {
@@ -153,8 +152,9 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     return outputs;
 }
 
-/// Keeps the gradients for the step that asks for them. Returns the bytes of those that only the step
-/// holds. A gradient is used as it is if nobody else holds it, or if nothing writes over it.
+/// Keeps the gradients for the step that asks for them. A gradient is used in place if its layout fits and if
+/// nobody else holds it or nothing writes over it; other gradients are copied later. Returns the bytes of the
+/// gradients that only the step holds.
 std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
     const BoundModel& model = run_->model;
     given_.clear();
@@ -174,7 +174,7 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
             given_.push_back(given);
             continue;
         }
-        // A gradient that others hold too remains the caller's.
+        // A gradient that others hold too does not count as the step's.
         if (alone) taken += model.graph.tensors[operand.tensor].bytes.value;
         run_->operands.place(operand.tensor, given.storage());
         given = at::Tensor();
@@ -208,7 +208,7 @@ Result<std::vector<std::pair<int, at::Tensor>>> OpenForward::next_part(
     if (!played) return played.error();
     for (int place : part.gradients)
         run_->operands.clear(model.tape.operands[model.tape.gradients[place].operand].tensor);
-    // The caller writes to its gradients, so each needs memory of its own.
+    // The caller writes to its gradients, so each gradient needs its own memory.
     at::NoGradGuard no_grad;
     for (auto& [place, gradient] : gradients)
         if (gradient.storage().use_count() > 1) gradient = gradient.clone();

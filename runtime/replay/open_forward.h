@@ -1,4 +1,4 @@
-// A forward that waits for its backward.
+// A forward whose backward has not run yet.
 #pragma once
 
 #include <c10/core/TensorImpl.h>
@@ -20,14 +20,15 @@ class Snapshot {
     void restore_tensors() const;
     void restore_generator() const { model_.device.set_generator_state(*generator_); }
     bool equals_generator(const Snapshot& other) const { return generator_->equals(*other.generator_); }
-    /// The name of the first tensor that differs; empty if none does. Both snapshots are of the same kind.
+    /// Returns the name of the first tensor that differs; empty if none differs. Both snapshots must have
+    /// been made with the same `Of`.
     std::string different_tensor(const Snapshot& other) const;
 
   private:
     const BoundModel& model_;
     std::unique_ptr<GeneratorState> generator_;
-    std::vector<std::pair<std::size_t, c10::Storage>> written_;  ///< copies of the tensors, by place in
-                                                                 ///< BoundModel::bound
+    std::vector<std::pair<std::size_t, c10::Storage>> written_;  ///< copies of the tensors, with their
+                                                                 ///< positions in BoundModel::bound
 };
 
 class OpenForward {
@@ -35,7 +36,7 @@ class OpenForward {
     OpenForward(std::unique_ptr<ReplayRun> run, std::shared_ptr<const ReplayPlan> plan)
         : run_(std::move(run)), plan_(std::move(plan)) {}
 
-    /// Runs the first half. If the course has changed, generator and buffers are restored.
+    /// Runs the first half. If the course has changed, restores generator and buffers.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs,
                                             const ReplayOptions& options);
 
@@ -43,22 +44,24 @@ class OpenForward {
     Result<std::vector<std::pair<int, at::Tensor>>> next_part(std::vector<at::Tensor> output_gradients);
     bool done() const { return part_ == plan_->parts.size(); }
 
-    /// Puts generator and buffers back as before this forward, for a rerun by the original.
+    /// Sets generator and buffers back to their state before this forward, so that the original can run it
+    /// again.
     void rewind();
-    /// To be called after the rerun: puts generator and buffers back as they were when the rerun began.
-    /// Buffers that this forward would have moved on in its backward stay as the rerun has left them.
+    /// Sets generator and buffers back to their state at the beginning of the rerun. Must be called after the
+    /// rerun. Buffers that this forward would have updated only in its backward stay as the rerun has left
+    /// them.
     void restore();
 
     ReplayRun& run() { return *run_; }
     const ReplayPlan& plan() const { return *plan_; }
-    /// Hands the run over to another forward.
+    /// Returns the run, so that another forward can use it.
     std::unique_ptr<ReplayRun> release() { return std::move(run_); }
 
   private:
     /// A tensor of the caller that must not be written to between the halves of a step.
     struct Watched {
-        c10::VariableVersion version;  ///< the version without the tensor, because the history of an output
-                                       ///< leads back to this object
+        c10::VariableVersion version;  ///< version counter without the tensor, because the history of an
+                                       ///< output leads back to this object
         std::uint32_t seen;
         std::string what;
     };
@@ -70,14 +73,14 @@ class OpenForward {
     std::unique_ptr<ReplayRun> run_;
     std::shared_ptr<const ReplayPlan> plan_;
     std::vector<Watched> watched_;
-    std::vector<at::Tensor> given_;  ///< gradients of outputs that have to be copied
+    std::vector<at::Tensor> given_;  ///< gradients of outputs that must be copied
     std::size_t part_ = 0;
     std::int64_t held_ = 0;  ///< bytes that the step holds while it is paused
     std::unique_ptr<Snapshot> before_, now_;
 };
 
-/// Checks that the gradients of the outputs, in the order of the op that asks for them, are defined and
-/// have the layout that they had when the step was captured.
+/// Checks that the gradients of the outputs are defined and have the same layout as when the step was
+/// captured. They are in the order of the op that asks for them.
 Result<void> check_output_gradients(const BoundModel& model, const std::vector<at::Tensor>& gradients);
 
 }  // namespace rematlas

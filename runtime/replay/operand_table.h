@@ -1,5 +1,5 @@
-// Tensors ready to be handed to kernels: one per operand, whose storage comes and goes with the tensor it
-// looks at.
+// Tensors that are ready to be passed to kernels, one per operand. When a tensor of the graph appears or
+// disappears, the storage of its operands is exchanged.
 //
 // Making a tensor takes longer than many small kernels; exchanging its storage takes a few nanoseconds.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace rematlas {
 
-/// Makes a tensor that looks at the storage with the geometry of the operand.
+/// Makes a tensor with the geometry of the operand on the storage.
 at::Tensor tensor_of(const Operand& operand, c10::Storage storage, c10::Device device);
 
 class OperandTable {
@@ -27,11 +27,11 @@ class OperandTable {
     void place(TensorId tensor, c10::Storage storage);
     void clear(TensorId tensor);
 
-    /// Lets the operands of `tensor` look at another storage for a while. The placed storage does not
+    /// Makes the operands of `tensor` refer to another storage for a while. The placed storage does not
     /// change.
     void redirect(TensorId tensor, const c10::Storage& storage);
 
-    /// Makes a tensor that looks at the storage that the operand looks at now.
+    /// Makes a tensor with the operand's geometry on the storage that was placed for the operand's tensor.
     at::Tensor view(const Operand& operand) const;
 
   private:

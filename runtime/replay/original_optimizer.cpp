@@ -5,8 +5,8 @@
 namespace rematlas {
 namespace {
 
-/// The parameters that the step updates. For an optimizer without states these are all, because parameters
-/// without a gradient are left out anyway.
+/// Returns the positions of the parameters that the step updates. For an optimizer without states these are
+/// all parameters, because it skips parameters without a gradient anyway.
 std::vector<std::size_t> updated(const Model& model, const Tape& tape) {
     const std::vector<OptimizerState> kept = tape.optimizer->states();
     std::set<std::string> names;

@@ -1,4 +1,4 @@
-// Lets kernels write in place without harm to tensors that are read later.
+// Lets kernels write in place while tensors that are read later keep their contents.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ class Overwrites {
   public:
     explicit Overwrites(const BoundModel& model) : model_(model) {}
 
-    /// To be called before the kernel. Lets the kernel look at copies where the old contents must stay.
+    /// Must be called before the kernel. If old contents must stay, makes the kernel work on copies.
     /// `in_place`: the step is `run_inplace`.
     void begin(OpId op, bool in_place, OperandTable& operands);
-    /// To be called after the kernel. The written memory becomes the new tensor, and the old contents are
-    /// found under the old tensor again.
+    /// Must be called after the kernel. The written memory becomes the new tensor, and the old tensor has its
+    /// old contents again.
     void end(OpId op, bool in_place, OperandTable& operands);
     void clear() { copies_.clear(); }
 

@@ -1,4 +1,5 @@
-// Keeps the random number generator where the captured step has it, whatever the order of the schedule.
+// Gives each random op the state of the random number generator that it had in the captured step, whatever
+// the order of the schedule. An op's turn is its position among all random ops of the captured step.
 //
 //     turns.clear();
 //     const auto restore = turns.enter(op);    // the kernel now draws what it drew when it was captured
@@ -17,18 +18,18 @@ class RandomTurns {
   public:
     explicit RandomTurns(const BoundModel& model) : model_(model), before_(model.random_ops.size()) {}
 
-    /// Puts the generator where the captured step had it before this op. Returns the state to restore after
-    /// the op, or null when it is the op's turn and the generator moves on with it.
+    /// Sets the generator to its state before this op in the captured step. Returns the state to restore
+    /// after the op, or null if it is the op's turn, so that the op moves the generator on.
     std::unique_ptr<GeneratorState> enter(OpId op);
-    /// Moves the generator over all turns below `end` that have not come yet.
+    /// Advances the generator over all turns below `end` that have not come yet.
     void skip_to(int end);
-    /// The step ends before this op, or within its kernel. The generator goes where the captured step has
-    /// it at that moment.
+    /// Must be called when the step ends early, before this op or within its kernel. Sets the generator to
+    /// its state in the captured step at that moment.
     void leave_before(OpId op, bool in_kernel);
-    /// To be called before a step or after it.
+    /// Forgets all turns. Must be called before or after a step.
     void clear();
 
-    /// True while the device captures graphs. Then the generator is placed relative to the start of the
+    /// Whether the device captures graphs. If so, the generator is placed relative to the start of the
     /// captured step.
     bool capturing = false;
 
@@ -37,7 +38,7 @@ class RandomTurns {
 
     const BoundModel& model_;
     std::vector<std::unique_ptr<GeneratorState>> before_;  ///< state of the generator before each past turn
-    int next_ = 0;                                         ///< the generator stands before this turn
+    int next_ = 0;                                         ///< the generator has its state before this turn
 };
 
 }  // namespace rematlas

@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Counts the runs. Random ops must come in the captured order, or it must be known how far the generator
-/// moves in those that are skipped.
+/// Counts the runs of each op. Fails if random ops do not come in the captured order and it is not known how
+/// far a skipped op moves the generator.
 Result<void> count_runs(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
@@ -45,8 +45,8 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Moves counters and similar ops to the front, where the step takes the least memory. They depend on
-/// nothing, so that a schedule may put them anywhere, but the original runs them in its forward.
+/// Moves counters and similar ops to the front, where the step takes the least memory. They depend on no
+/// other op, so a schedule may put them anywhere; but the original runs them in its forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;
@@ -58,8 +58,8 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     std::stable_partition(steps.begin(), steps.end(), counts);
 }
 
-/// Finds where the forward ends, and checks that it can end there: with all outputs made, and with the
-/// generator where the original's forward leaves it.
+/// Finds the step at which the forward ends. Checks that all outputs exist there, and that the generator can
+/// be as after the original's forward.
 Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
@@ -93,9 +93,9 @@ Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     return {};
 }
 
-/// Cuts the second half where gradients become final, and where nothing reads their parameters any more,
-/// because whoever is handed a gradient may change its parameter at once. Neighbouring parts are united
-/// until there are few enough of them, so that each part hands out about the same number of bytes.
+/// Cuts the second half into parts. A part ends when gradients are final and no later step reads them or
+/// their parameters, because the caller may change a parameter as soon as it has the gradient. If there are
+/// too many parts, neighbouring ones are merged, so that each part returns about the same number of bytes.
 void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
                     std::size_t most, ReplayPlan& plan) {
     const auto& gradients = model.tape.gradients;
@@ -153,8 +153,8 @@ bool is_of_copies(const Step& step) {
     return !step.runs() && step.kind != StepKind::free;
 }
 
-/// Per tensor: the step after the last one that starts a copy of the tensor, or that gives memory back that
-/// a copy took.
+/// Returns, for each tensor, the index of the step after the last step that starts a copy of the tensor, or
+/// that frees memory which a copy took.
 IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const ReplayPlan& plan) {
     IdVector<TensorId, std::size_t> end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -165,8 +165,9 @@ IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const Rep
     return end;
 }
 
-/// The pauses of the copies at the loss and after each part. The tensors that the caller is handed there
-/// have arrived by then and are not being copied, and so have the new contents of buffers.
+/// Returns the pauses of the copies: at the loss and after each part. When a pause begins, the tensors that
+/// the caller is given there have arrived and are not being copied. The same holds for the new contents of
+/// buffers.
 std::vector<TransferPause> pauses_of(const BoundModel& model, const ReplayPlan& plan) {
     std::vector<TransferPause> pauses{{.before = plan.loss_step}};
     for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);

@@ -1,4 +1,4 @@
-// A schedule made ready to run on a bound model: everything that can be known before the first run.
+// A schedule made ready to run on a bound model, with everything that can be computed before the first run.
 //
 //     Result<ReplayPlan> plan = ReplayPlan::make(model, schedule.steps, schedule.homes);
 //     Result<ReplayPlan> halves = ReplayPlan::make_halves(model, schedule.steps, schedule.homes, 32);
@@ -14,33 +14,37 @@
 
 namespace rematlas {
 
-/// A part of the second half: at its end some gradients are final, and nothing reads them later.
+/// A part of the second half. At its end some gradients are final, and no later step reads them.
 struct BackwardPart {
-    std::size_t end = 0;         ///< the step after its last one
-    std::vector<int> gradients;  ///< places in Tape::gradients
+    std::size_t end = 0;         ///< index of the step after the part's last step
+    std::vector<int> gradients;  ///< positions in Tape::gradients
 };
 
 struct ReplayPlan {
     std::vector<Step> steps;
-    IdVector<OpId, int> runs;                      ///< how often each op runs
-    IdVector<TensorId, std::size_t> read_end;      ///< the step after the last one whose op reads the tensor
-    IdVector<TensorId, std::uint8_t> overwritten;  ///< some step writes over the tensor in place
-    std::size_t loss_step = 0;         ///< of halves: the step that asks for the gradients of the outputs
-    std::vector<BackwardPart> parts;   ///< in halves: the parts in order; the last one ends with the steps
-    std::vector<TensorId> handed_out;  ///< in halves: outputs that only the caller holds from the loss on
-    std::shared_ptr<const StepTransferPlan> transfers;  ///< null if nothing moves to the host
+    IdVector<OpId, int> runs;                      ///< number of runs of each op
+    IdVector<TensorId, std::size_t> read_end;      ///< index of the step after the last step whose op reads
+                                                   ///< the tensor
+    IdVector<TensorId, std::uint8_t> overwritten;  ///< whether some step writes over the tensor in place
+    std::size_t loss_step = 0;         ///< in halves: index of the step that asks for the gradients of the
+                                       ///< outputs
+    std::vector<BackwardPart> parts;   ///< in halves: the parts in order; the last part ends with the last
+                                       ///< step
+    std::vector<TensorId> handed_out;  ///< in halves: outputs that only the caller holds after the loss
+    std::shared_ptr<const StepTransferPlan> transfers;  ///< plan of the copies; null if nothing moves to the
+                                                        ///< host
 
     bool stays(TensorId tensor) const { return !overwritten[tensor]; }
     bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }
 
-    /// Errors: a step that the executor does not support; tensors that cannot move; random ops in an order
-    /// in which the generator cannot be kept where the original has it. Cost: linear, plus that of packing
-    /// the moved tensors.
+    /// Fails if the executor does not support a step, if a tensor cannot move, or if the order of random ops
+    /// does not allow the generator to be kept as in the original. Cost: linear, plus the cost of packing the
+    /// moved tensors.
     static Result<ReplayPlan> make(const BoundModel& model, std::span<const Step> steps,
                                    const Homes& homes = {});
-    /// The same for a step in two halves with the caller's loss between them. Counters are moved to the
-    /// front, because the original counts in its forward. At most `most_parts` parts are made. Errors: also
-    /// a graph with a loss of its own, and a schedule that does not have all outputs at the loss.
+    /// Does the same for a step in two halves with the caller's loss between them. Counters are moved to the
+    /// front, because the original counts in its forward. Makes at most `most_parts` parts. Also fails if the
+    /// graph has its own loss, or if the schedule does not have all outputs at the loss.
     static Result<ReplayPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
                                           const Homes& homes, std::size_t most_parts);
 };

@@ -13,12 +13,12 @@ namespace rematlas {
 namespace {
 
 bool same_number(const c10::IValue& a, const c10::IValue& b) {
-    if (a.isDouble() && b.isDouble())  // NaN equals itself
+    if (a.isDouble() && b.isDouble())  // bits are compared, so NaN equals itself
         return std::bit_cast<std::uint64_t>(a.toDouble()) == std::bit_cast<std::uint64_t>(b.toDouble());
     return a == b;
 }
 
-/// Strides of a tensor without elements mean nothing.
+/// The strides of a tensor without elements are ignored.
 bool is_as_expected(const at::Tensor& tensor, const Geometry& expected) {
     return tensor.sizes() == c10::IntArrayRef(expected.sizes) &&
            (tensor.numel() == 0 || lies_as(tensor, expected.strides));
@@ -40,7 +40,7 @@ c10::IValue copy_of_list(const c10::IValue& list) {
 
 }  // namespace
 
-/// Compares names, because libtorch's Python part is not linked.
+/// Compares names of types, because libtorch's Python part is not linked.
 bool is_of_python(const std::exception& failure) {
     const std::string_view name = typeid(failure).name();
     return name == "12python_error" || name == "N8pybind1117error_already_setE";
@@ -101,8 +101,8 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     return {};
 }
 
-/// Begins the copies of the step. Takes the same object as in the last step of the plan, with the same
-/// memory on the host.
+/// Begins the copies of the step. If the last step had the same plan, uses the same object again, with the
+/// same host memory.
 Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
     if (!plan->transfers) return {};
@@ -115,8 +115,8 @@ Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     return transfers_->begin(operands, inputs, options_.clock);
 }
 
-/// Begins the arena if the step runs in one. The arena stays the same as long as the steps and their queue
-/// are the same.
+/// Begins the arena if the step uses one. The arena is kept as long as the steps and their queue stay the
+/// same.
 void ReplayRun::begin_memory() {
     in_memory_ = false;
     if (!options_.arena) return;
@@ -190,7 +190,7 @@ void ReplayRun::make_output_gradients(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     std::vector<at::Tensor> made;
     for (std::size_t i = 0; i < op.returns.size(); ++i) {
-        if (operands.holds(op.returns[i])) continue;  // the caller's own gradient
+        if (operands.holds(op.returns[i])) continue;  // given by the caller
         const Operand& operand = model.tape.operands[op.arguments[1].operands[i]];
         const std::size_t bytes = at::detail::computeStorageNbytes(
             operand.sizes, operand.strides, c10::elementSize(operand.dtype), operand.offset);
@@ -201,7 +201,7 @@ void ReplayRun::make_output_gradients(OpId id) {
     if (fill_gradients) fill_gradients(made);
 }
 
-/// Places the tensors that the kernel made; the stack holds the kernel's returns.
+/// Places the tensors that the kernel made. `stack_` holds the kernel's results.
 void ReplayRun::take_returns(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     const Graph& graph = model.graph;
@@ -251,7 +251,7 @@ void ReplayRun::run_timed(const Step& step) {
     measures_.push_back(measure);
 }
 
-/// A step lasts from its mark to the next one.
+/// Returns the measures. A step lasts from its mark to the next mark.
 std::vector<StepMeasure> ReplayRun::take_measures() {
     if (!marks_) return {};
     marks_->place();
@@ -310,7 +310,7 @@ std::vector<at::Tensor> ReplayRun::gradients() const {
     return tensors;
 }
 
-/// Undoes counters that have run although the original counts after `op`: counters run before all other ops
+/// Undoes counters that have run although the original counts after `op`. Counters run before all other ops
 /// (ReplayPlan::make_halves).
 void ReplayRun::count_back(OpId op) {
     for (std::size_t step = 0; step < at_; ++step) {
@@ -321,14 +321,14 @@ void ReplayRun::count_back(OpId op) {
         if (counter < op || counts.mutates.empty() || !counts.outputs.empty() || !prepared.handle) continue;
         stack_ = arguments_[counter];
         if (prepared.handle->operator_name().name != "aten::add_" || !stack_.back().isScalar()) continue;
-        stack_.back() = -stack_.back().toScalar();  // the factor of the summand
+        stack_.back() = -stack_.back().toScalar();  // negates the factor of the summand
         prepared.handle->callBoxed(stack_);
     }
     stack_.clear();
 }
 
-/// Leaves generator, counters and buffers as the original would have them: it would have come as far as to
-/// the first op that has not run here.
+/// Leaves generator, counters and buffers as the original would have them just before the first op that has
+/// not run here.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
@@ -350,7 +350,7 @@ void ReplayRun::leave_as_original() {
     }
 }
 
-/// The tensors that the step has made are freed first, to make room for residents that are away.
+/// Frees the tensors that the step has made first, to make room for residents that are not on the device.
 void ReplayRun::clear() {
     if (transfers_) transfers_->settle();
     const auto clear_all = [&](auto&& are_meant) {

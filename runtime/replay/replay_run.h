@@ -1,9 +1,9 @@
-// One run of a step: the tensors that are present, the turns of the generator, and the measurements.
-// Several runs of one model can be open at a time.
+// One run of a step: the tensors that exist, the turns of the generator, and the measurements. Several runs
+// of one model may be open at a time.
 //
 //     ReplayRun run(model);
 //     run.begin(plan, inputs, options);
-//     run.play(plan.steps.size(), [&] { ... });     // or up to the loss, and on from there later
+//     run.play(plan.steps.size(), [&] { ... });     // or first up to the loss, and later to the end
 //     run.outputs();
 #pragma once
 
@@ -29,31 +29,33 @@ namespace rematlas {
 
 struct ReplayOptions {
     std::uint64_t gradient_seed = 0;  ///< seed of the gradients of the outputs, if the loss is the caller's
-    bool time_ops = false;            ///< fill Replayed::steps
+    bool time_ops = false;            ///< whether to fill Replayed::steps
     bool measure_ops =
-        false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+        false;  ///< whether to fill the bytes in Replayed::steps too (resets the device's peak at each op)
     bool measure_peak = true;         ///< see DeviceRuntime::measures_unseen
-    LinkClock* clock = nullptr;       ///< for a whole step: virtual time goes on with the step; may be null
-    std::function<void()> before_op;  ///< an exception that it throws ends the run
-    bool arena = false;  ///< from the second step of a schedule on, nothing is allocated from the system;
-                         ///< results are in the arena, and are safe as long as they are held
+    LinkClock* clock = nullptr;       ///< for a whole step: a virtual clock that advances with the step; may
+                                      ///< be null
+    std::function<void()> before_op;  ///< called before each op; an exception that it throws ends the run
+    bool arena = false;  ///< whether nothing is allocated from the system, from the second step of a schedule
+                         ///< on; results lie in the arena, and are safe as long as they are held
     std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
 /// Time and memory of one step of the schedule.
 struct StepMeasure {
     std::int64_t start = 0, end = 0;  ///< nanoseconds since the replay began
-    std::int64_t workspace = 0;       ///< the most bytes beyond those that were alive before the step
+    std::int64_t workspace = 0;       ///< most bytes above those that were alive before the step
     std::int64_t alive = 0;           ///< bytes alive after the step, residents included
 };
 
-/// Thrown when a value that the program reads differs from the value in the capture.
+/// Thrown when a value that the program reads, or a shape that depends on values, differs from the captured
+/// one.
 struct CourseChanged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// True for an exception that Python code of a kernel or of `ReplayOptions::before_op` has raised. It is
-/// thrown on unchanged, so that callers in Python see Python's own exception.
+/// Says whether the exception was raised by Python code, in a kernel or in `ReplayOptions::before_op`. Such
+/// an exception is thrown on unchanged, so that callers in Python see Python's own exception.
 bool is_of_python(const std::exception& failure);
 
 /// While an object of this class lives, kernels are called as they were recorded: without autograd, and
@@ -68,43 +70,42 @@ class ReplayRun {
   public:
     explicit ReplayRun(const BoundModel& model);
 
-    /// `plan` must outlive the run. Errors: inputs or bound tensors that do not fit.
+    /// Begins a step. `plan` must outlive the run. Fails if inputs or bound tensors do not fit.
     Result<void> begin(const ReplayPlan& plan, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
 
-    /// Runs the steps up to `end`, then `then`. After an error the run is cleared. An error of the kind
-    /// `negative` says that the program's course has changed. An error in the first half leaves the
-    /// generator where the original would have it at that op, and so it leaves the buffers whose new
-    /// contents exist.
+    /// Runs the steps up to `end`, then calls `then`. After an error the run is cleared. The kind `negative`
+    /// says that the program's course has changed. After any other error in the first half, the generator is
+    /// as the original would have it at the op that failed, and so are the buffers whose new contents exist.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);
-    /// The same without catching exceptions of kernels, for steps that the device captures.
+    /// Runs the steps up to `end` without catching exceptions of kernels, for steps that the device captures.
     void play_plainly(std::size_t end);
 
-    std::size_t at() const { return at_; }  ///< the step that runs next
-    /// Called at the step that asks for the gradients of the outputs, with the gradients that do not exist
-    /// yet.
+    std::size_t at() const { return at_; }  ///< index of the step that runs next
+    /// Called at the step that asks for the gradients of the outputs, with those gradients that must still be
+    /// filled.
     std::function<void(std::vector<at::Tensor>& made)> fill_gradients;
 
-    /// The outputs. An output that the schedule has freed is undefined; one that the schedule leaves on the
-    /// host is a tensor of the host.
+    /// Returns the outputs. An output that the schedule has freed is undefined; an output that the schedule
+    /// leaves on the host is a tensor of the host.
     std::vector<at::Tensor> outputs() const;
     std::vector<at::Tensor> gradients() const;
     at::Tensor gradient(int place) const;
-    /// Gives the buffers their new contents. If later steps read the old contents, old and new contents
-    /// change places.
+    /// Gives the buffers their new contents. If later steps read the old contents, swaps old and new
+    /// contents.
     void update_buffers();
     bool can_update_buffers() const;
     bool has_updated_buffers() const { return buffers_updated_; }
 
-    /// Frees everything that the run made, and lets go of its inputs.
+    /// Frees everything that the run made, and releases its inputs.
     void clear();
-    /// Ends the run: lets go of everything and closes the arena. Returns the report on the arena.
+    /// Ends the run: clears it and closes the arena. Returns the report on the arena.
     StepMemoryReport finish();
 
-    /// The most bytes that the step took so far. Measured only while steps run.
+    /// Returns the most bytes that the step has taken so far. They are measured only while steps run.
     std::int64_t peak() const { return highest_; }
-    /// The most bytes on the host since the step began, and the bytes that are set aside for them.
+    /// The most bytes on the host since the step began, and the bytes that are reserved for them.
     Bytes host_peak() const { return transfers_ ? transfers_->host_peak() : Bytes(); }
     std::int64_t slab_bytes() const {
         return transfers_ ? plan->transfers->transfers.slab_bytes + plan->transfers->transfers.home_bytes : 0;
@@ -115,8 +116,8 @@ class ReplayRun {
     const ReplayPlan* plan = nullptr;
     OperandTable operands;
     RandomTurns turns;
-    /// Bytes alive that do not belong to the step. Whoever pauses a run sets this field before the run goes
-    /// on.
+    /// Live bytes that do not belong to the step. A caller that pauses a run must set this field before the
+    /// run goes on.
     std::int64_t outside = 0;
 
   private:
@@ -145,8 +146,8 @@ class ReplayRun {
     std::unique_ptr<Marks> marks_;  ///< time marks before each step, when ops are timed
     bool buffers_updated_ = false;
     std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
-                                                            ///< contents lie elsewhere
-    std::unique_ptr<StepMemory> memory_;                    ///< memory of runs in an arena
+                                                            ///< contents were moved elsewhere
+    std::unique_ptr<StepMemory> memory_;                    ///< memory of runs that use an arena
     std::vector<Step> memory_steps_;                        ///< steps for which `memory_` was begun
     std::int64_t memory_queue_ = 0;                         ///< device queue for which `memory_` was begun
     std::uint64_t memory_key_ = 0;

@@ -1,6 +1,5 @@
-// The memory that a device must have for a step beside the bytes that are alive on it. This is more than
-// the bytes of the step's tensors, because the allocator holds memory in segments, and the driver needs
-// some for itself.
+// The memory that a device must have for a step. It is more than the bytes of the step's tensors, because the
+// allocator holds memory in segments, and the driver needs some for itself.
 #pragma once
 
 #include <optional>
@@ -12,24 +11,24 @@
 namespace rematlas {
 
 struct Room {
-    Bytes allocated;  ///< peak of the bytes that the allocator hands out, residents included
-    Bytes reserved;   ///< peak of the bytes that the allocator holds of the device, fragmentation included
+    Bytes allocated;  ///< peak of the bytes that the allocator hands out, including residents
+    Bytes reserved;   ///< peak of the bytes that the allocator holds of the device, including fragmentation
     Bytes context;    ///< bytes of the driver and of other processes
-    /// The memory of a device into which the step fits if nothing else is alive there.
+    /// Returns the memory that a device must have for the step if nothing else is alive there.
     Bytes device() const { return reserved + context; }
 };
 
-/// Predicts the memory by the model of the allocator (core/addresses/caching_allocator.h). Returns nothing
-/// if memory is not held in segments, or if the steps cannot be simulated. `links`: those of the schedule,
-/// if it has its own.
+/// Predicts the memory with the model of the allocator (core/addresses/caching_allocator.h). Returns nothing
+/// if the device's allocator does not hold memory in segments, or if the steps cannot be simulated. `links`:
+/// the schedule's own links, if it has any.
 std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device,
                              const Homes& homes = {}, const std::optional<Links>& links = {});
 
-/// Checks that the device still has the memory, if `residents` of the step's bytes are there already.
-/// Unused memory that the process holds counts as free, and so do the gaps in segments that are in use. In
-/// a process of Rematlas' own, the allocator is in the state with which its model begins, so that
-/// `reserved` counts; in another process only the bytes of tensors count. Errors: how much is needed, and
-/// how much there is.
+/// Checks that the device still has the memory. `residents`: bytes of the step that are on the device
+/// already. Unused memory that the process holds counts as free, and so do the gaps in segments that are in
+/// use. In a process of Rematlas' own, the allocator is in the state with which its model begins, so
+/// `reserved` bytes are needed; in another process only the `allocated` bytes are. The error says how much is
+/// needed, and how much there is.
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Tensors of the host in the steps of a GPU, such as a learning rate. They stay where they are; graphs
-/// count them as if they were on the device.
+/// Finds the tensors that are in host memory in the steps of a GPU, such as a learning rate. They stay there;
+/// graphs count them as if they were on the device.
 IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     IdVector<TensorId, std::uint8_t> found(model.graph.tensors.size(), 0);
     for (const Operand& operand : model.tape.operands)
@@ -22,7 +22,7 @@ IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     return found;
 }
 
-/// Tells why a tensor cannot move; null if it can.
+/// Says why a tensor cannot move; null if it can.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)
@@ -141,9 +141,9 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// Makes the caller's storages the places on the host of the residents that live there, for as long as
-/// somebody holds the storages: they become tensors of the device that look at memory of the host.
-/// Residents that are in host memory already, by another plan or by the caller's will, stay where they are.
+/// Gives the residents that live on the host their places there. The caller's storages become these places,
+/// for as long as somebody holds the storages: they are storages of the device that refer to host memory.
+/// Residents that are in host memory already, because of another plan or the caller, stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;
     for (TensorId t : plan_->homes.on_host) {
@@ -182,10 +182,10 @@ void StepTransfers::move_home(const std::vector<TensorId>& tensors) {
         model_.device.copy(home, storage);
         left.push_back(storage.set_data_ptr(home.set_data_ptr(c10::DataPtr(nullptr, storage.device()))));
     }
-    model_.device.synchronize();  // because the allocator may know another queue that uses the old memory
+    model_.device.synchronize();  // because the allocator may associate the old memory with another queue
 }
 
-/// Takes memory for a tensor. Memory for the caller's storages comes from outside of the step's arena,
+/// Allocates memory for a tensor. Memory for the caller's storages does not come from the step's arena,
 /// because the caller keeps it after the step.
 c10::Storage StepTransfers::memory_for(TensorId t) const {
     std::optional<StepMemory::Scope> outside;
@@ -236,8 +236,9 @@ bool StepTransfers::leaves(TensorId t) const {
     return std::find(steps.begin(), steps.end(), Step::free(t)) != steps.end();
 }
 
-/// Takes memory of the device for tensors in host memory which the schedule counts on the device. It comes
-/// and goes where the schedule has such a tensor leave the device and come back.
+/// Allocates device memory on behalf of tensors in host memory that the schedule counts as tensors on the
+/// device. This memory is freed and allocated again when the schedule lets such a tensor leave the device and
+/// return.
 void StepTransfers::count_host_memory() {
     const IdVector<TensorId, char> there = on_device_at_start(model_.graph, plan_->homes);
     for (TensorId t : model_.graph.tensors.ids()) {
@@ -265,7 +266,7 @@ void StepTransfers::free(TensorId t, OperandTable& operands) {
 }
 
 void StepTransfers::copy_in(TensorId t, const c10::Storage& to) {
-    model_.device.synchronize();  // work that used this memory before may still run
+    model_.device.synchronize();  // earlier work on this memory may still run
     links_.copies->copy_in(const_cast<void*>(to.data()), player_.place(static_cast<std::size_t>(place_[t])),
                            bytes_[t]);
     links_.copies->synchronize(CopyQueue::in);
@@ -281,7 +282,7 @@ void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& 
         const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(storage.device());
         c10::Storage there = at::empty({static_cast<std::int64_t>(storage.nbytes())}, options).storage();
         model.device.copy(there, storage);
-        model.device.synchronize();  // before the tensor's place on the host is given back
+        model.device.synchronize();  // before the tensor's place on the host is freed
         storage.set_data_ptr(there.set_data_ptr(c10::DataPtr(nullptr, storage.device())));
     }
 }

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr int tape_version = 1;
 
-/// JSON has no infinities and no NaN.
+/// Writes infinities and NaN as objects, because JSON has no such numbers.
 json number(double value) {
     if (std::isfinite(value)) return value;
     return {{"float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
@@ -97,8 +97,8 @@ Argument argument_from_json(const json& item) {
     return {Argument::Kind::value, value_from_json(item), {}};
 }
 
-/// [tensor, type, sizes, strides, offset], and flags when there are any: 1 for a wrapped number, 2 for host
-/// memory, 4 for a lazy conjugate, 8 for a lazy negative.
+/// Returns [tensor, type, sizes, strides, offset], and then flags if there are any: 1 for a wrapped number, 2
+/// for host memory, 4 for a lazy conjugate, 8 for a lazy negative.
 json operand_to_json(const Operand& operand) {
     const std::string_view name = dtype_name(operand.dtype);
     if (name.empty())
@@ -256,7 +256,7 @@ void head_from_json(const json& item, Tape& tape) {
                                double_from(state.at("initial"))});
 }
 
-/// Checks that every index is in range; the executor relies on that.
+/// Checks that every index is in range, because the executor relies on it.
 void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     const auto tensor = [&](TensorId id, bool may_be_none) {
         if (!(may_be_none && id.value == -1) && (!id.valid() || id.index() >= tensors))

@@ -1,8 +1,8 @@
-// The tape: what replay needs to know about a captured step beyond its graph. It travels as `Graph::replay`.
+// The tape: the facts about a captured step that replay needs in addition to the graph. It is stored in
+// `Graph::replay`.
 //
-// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (a view is nothing else).
-// Each op names its arguments, the tensors that its kernel makes, and the tensors that the kernel
-// overwrites.
+// tape.ops[i] belongs to op i of the graph. An operand is a tensor with a geometry, as every view is. Each op
+// names its arguments, the tensors that its kernel makes, and the tensors that the kernel overwrites.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -22,26 +22,26 @@
 
 namespace rematlas {
 
-/// A tensor seen through a geometry.
+/// A tensor of the graph with a geometry: sizes, strides and an offset in its storage.
 struct Operand {
     TensorId tensor;  ///< invalid if the op reads only the shape and the type
     c10::ScalarType dtype = c10::ScalarType::Float;
     std::vector<std::int64_t> sizes, strides;
     std::int64_t offset = 0;      ///< in elements
-    bool wrapped_number = false;  ///< a number as a tensor: takes no part in type promotion
-    bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
-    bool negated = false;         ///< the kernel reads the negative of the stored values
-    bool on_host = false;         ///< in host memory though the step runs on another device
+    bool wrapped_number = false;  ///< a number as a tensor, which takes no part in type promotion
+    bool conjugated = false;      ///< whether the kernel reads the conjugate of the stored values
+    bool negated = false;         ///< whether the kernel reads the negative of the stored values
+    bool on_host = false;         ///< whether it is in host memory although the step runs on another device
     bool operator==(const Operand&) const = default;
 };
 
-/// True if the operand has these strides. The stride of an axis with one element does not count.
+/// Says whether the operand has these strides. The stride of an axis with one element is ignored.
 bool lies_as(const Operand& operand, c10::IntArrayRef strides);
 
 constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< see TapeOp::draws
 constexpr int no_operand = -1;                                   ///< an undefined tensor, or None in a list
 
-/// An argument of an op: a value, or operands by index into Tape::operands.
+/// An argument of an op: a value, or indices of operands in Tape::operands.
 struct Argument {
     enum class Kind : std::uint8_t { value, tensor, tensors, optional_tensors };
     Kind kind = Kind::value;
@@ -49,15 +49,15 @@ struct Argument {
     std::vector<int> operands;
 };
 
-/// The kernel writes over `before`; the new contents are `after`. If `after` is invalid, the first run
-/// updates the resident tensor for good, and later runs do not get the tensor.
+/// The kernel writes over `before`; the new contents are the tensor `after`. If `after` is invalid, the first
+/// run updates the resident tensor, and later runs are not given the tensor.
 struct Overwrite {
     TensorId before;
     TensorId after;
 };
 
-/// The guard of an op whose result the program reads as a number and may use for a decision: the value must
-/// be what it was in the capture.
+/// Guards an op whose result the program reads as a number and may use for a decision: the value must be the
+/// same as in the capture.
 struct Guard {
     c10::IValue value;
     std::string line;  ///< line of the model's source; may be empty
@@ -68,27 +68,29 @@ struct Geometry {
 };
 
 struct TapeOp {
-    std::string name;      ///< aten::add
-    std::string overload;  ///< Tensor, out, ...; may be empty
+    std::string name;      ///< e.g. aten::add
+    std::string overload;  ///< e.g. Tensor, out; may be empty
     std::vector<Argument> arguments;
     std::vector<TensorId>
-        returns;  ///< per returned tensor, lists flattened: the tensor that it makes, or invalid
+        returns;  ///< per returned tensor, with lists flattened: the graph's tensor that it becomes, or
+                  ///< invalid
     std::vector<Overwrite> overwrites;
     std::optional<std::int64_t>
-        draws;  ///< for a random op: how far it moves the generator, if that is a plain count; negative: so
-                ///< many draws of the host's generator, in a step on another device
+        draws;  ///< for a random op: how far it moves the generator, if that is a plain count; a negative
+                ///< number counts draws from the host's generator, in a step on another device
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
-        result_sizes;                ///< per returned tensor: its sizes, if they depend on the data
-    bool grad_mode = false;          ///< whether gradients were enabled: some kernels then keep more
-    std::vector<int> counters = {};  ///< operands of one number each, increased by one before the kernel runs
-    int skips = no_operand;          ///< operand of one number: if it is 1, the kernel does nothing and the
-                                     ///< counters stay
-    /// Per returned tensor, in a step that was recorded from shapes in this process: the layout that it
-    /// must have in memory. Files do not contain this field.
+        result_sizes;                ///< per returned tensor: its captured sizes, if they depend on the data
+    bool grad_mode = false;          ///< whether gradients were enabled; if so, some kernels keep more
+    std::vector<int> counters = {};  ///< operands with one number each, to which 1 is added before the kernel
+                                     ///< runs
+    int skips = no_operand;          ///< operand with one number; if it is 1, the kernel does nothing and the
+                                     ///< counters do not change
+    /// In a step that was recorded from shapes in this process: the layout that each returned tensor must
+    /// have in memory. Files do not contain this field.
     std::vector<Geometry> expected = {};
-    /// In an op of the name `recorded_update_op`: the ATen calls that it stands for, in order; its time is
-    /// computed from them. Files do not contain this field.
+    /// In an op with the name `recorded_update_op`: the ATen calls that the op stands for, in order. The op's
+    /// time is computed from them. Files do not contain this field.
     std::vector<OpCall> stands_for = {};
 };
 
@@ -99,21 +101,20 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes: of the parameter by that name, or of an input. `operand` is `no_operand`
-/// if the outputs do not depend on the parameter or input, or if the optimizer of the step takes the
-/// gradient.
+/// A gradient that the step makes, of the parameter with this name or of an input. `operand` is `no_operand`
+/// if the outputs do not depend on the parameter or input, or if the step's optimizer takes the gradient.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;
-    int input = -1;  ///< place in Tape::inputs, or -1
+    int input = -1;  ///< position in Tape::inputs; -1 for a parameter
 };
 
-/// A tensor that the optimizer of the step keeps from step to step, or is given: a state of a parameter, a
+/// A tensor that the step's optimizer keeps from step to step, or is given: a state of a parameter, a
 /// learning rate.
 struct StateTensor {
-    std::string name;  ///< layer.weight.exp_avg, lr
+    std::string name;  ///< e.g. layer.weight.exp_avg, lr
     Operand operand;
-    double initial = 0;  ///< value with which it is filled at first
+    double initial = 0;  ///< value that the tensor is filled with at first
 };
 
 /// The new contents of a buffer, which are copied to the buffer when the step ends.
@@ -126,11 +127,13 @@ struct Tape {
     std::vector<Operand> operands;
     IdVector<OpId, TapeOp> ops;
     std::vector<Binding> bindings;
-    std::vector<std::pair<InputSpec, int>> inputs;  ///< in the order of feeding, each with its operand
-    std::vector<FixedInput> fixed;  ///< arguments of the model that are no tensors, by position
-    std::vector<std::pair<TensorId, std::string>> constants;  ///< each with the bytes of its storage
-    std::vector<int> outputs;                                 ///< operands
-    std::vector<int> unused_outputs;  ///< by place: outputs that have a history, but that the recorded loss
+    std::vector<std::pair<InputSpec, int>> inputs;  ///< inputs, in the order in which they are passed, each
+                                                    ///< with its operand
+    std::vector<FixedInput> fixed;  ///< arguments of the model that are not tensors, by position
+    std::vector<std::pair<TensorId, std::string>> constants;  ///< constant tensors, each with the bytes of
+                                                              ///< its storage
+    std::vector<int> outputs;                                 ///< operands of the model's outputs
+    std::vector<int> unused_outputs;  ///< positions of outputs that have a history but that the recorded loss
                                       ///< did not use
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
@@ -141,22 +144,22 @@ struct Tape {
     int threads = 1;
 };
 
-/// The name of the op that stands for the caller's loss: from the outputs to their gradients.
+/// The name of the op that stands for the caller's loss: it takes the outputs and makes their gradients.
 constexpr std::string_view output_gradients_op = "rematlas::output_gradients";
 
-/// The name of an op that stands for a part of an optimizer's step as it was recorded
-/// (capture/recorded_update_ops.h). A step with such an op is for planning only.
+/// The name of an op that stands for a recorded part of an optimizer's step (capture/recorded_update_ops.h).
+/// A step with such an op is for planning only.
 constexpr std::string_view recorded_update_op = "rematlas::recorded_update";
 
 nlohmann::json to_json(const Tape& tape);
 
-/// Errors: one line that starts with `name` and says which field is wrong. `tensors` and `ops` are the
-/// graph's counts.
+/// Fails if a field is wrong. The error is one line that begins with `name` and says what is wrong. `tensors`
+/// and `ops` are the graph's counts.
 Result<Tape> tape_from_json(const nlohmann::json& json, std::string_view name, std::size_t tensors,
                             std::size_t ops);
 
-/// The tape that a graph carries. Errors: one line that begins with the graph's name; a graph that was not
-/// captured, or that is for planning only.
+/// Returns the tape that is stored in a graph. Fails if the graph was not captured, or if it is for planning
+/// only. The error is one line that begins with the graph's name.
 Result<Tape> tape_of(const Graph& graph);
 
 }  // namespace rematlas

@@ -26,12 +26,12 @@ constexpr c10::DeviceType cuda = c10::DeviceType::CUDA;
 
 double capability = 0;
 std::atomic<bool> stands_in = false;
-/// The guard of libtorch's own CUDA; null if that is not loaded.
+/// The guard of libtorch's own CUDA; null if CUDA is not loaded.
 const c10::impl::DeviceGuardImplInterface* guard_before = nullptr;
-void* functions_before = nullptr;  ///< virtual functions of the object that libtorch asks about CUDA; null:
-                                   ///< none were replaced
+void* functions_before = nullptr;  ///< original virtual functions of the object that libtorch asks about
+                                   ///< CUDA; null if they were not replaced
 
-/// A guard with one device and one stream, whose events have always happened.
+/// A guard with one device and one stream, whose events are always complete.
 struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     c10::Device exchangeDevice(c10::Device) const override { return {cuda, 0}; }
     c10::Device getDevice() const override { return {cuda, 0}; }
@@ -65,9 +65,9 @@ struct Hooks final : at::CUDAHooksInterface {
     void deviceSynchronize(c10::DeviceIndex) const override {}
 };
 
-/// Libtorch asks one object about CUDA as long as the process lives, and lets nobody replace that object. The
-/// object is of a class without members, as `Hooks` is, so that its virtual functions may be replaced: the
-/// object begins with the pointer to them.
+/// libtorch asks one object about CUDA as long as the process lives, and offers no way to replace this
+/// object. Its class has no members, and neither has `Hooks`. So the object begins with the pointer to its
+/// virtual functions, and this pointer may be replaced.
 void*& functions_of(const at::CUDAHooksInterface& hooks) {
     return *reinterpret_cast<void**>(const_cast<at::CUDAHooksInterface*>(&hooks));
 }
@@ -75,7 +75,7 @@ void*& functions_of(const at::CUDAHooksInterface& hooks) {
 std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                               const std::optional<at::Tensor>& mask, double dropout, bool causal,
                               std::optional<double> scale, bool grouped_heads) {
-    if (!stands_in)  // libtorch's own choice: its op has the kernel that this function has replaced
+    if (!stands_in)  // libtorch's own choice: its op still calls the original kernel
         return at::_fused_sdp_choice(query, key, value, mask, dropout, causal, scale, grouped_heads);
     if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return 0;
     const bool masked = mask && mask->defined();
@@ -118,8 +118,8 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool) {
     return self;
 }
 
-/// Makes kernels for small tensors that libtorch makes past all modes (torch.tensor, lists of indices). On
-/// an absent device these tensors have their values in host memory.
+/// Registers kernels for small tensors that libtorch makes outside of all modes (torch.tensor, lists of
+/// indices). On an absent device the values of these tensors are in host memory.
 std::unique_ptr<torch::Library> kernels_past_modes() {
     struct Silence final : c10::WarningHandler {
         void process(const c10::Warning&) override {}
@@ -146,7 +146,7 @@ AttentionKernel attention_kernel(double device, const AttentionCall& call) {
                        call.width == call.value_width &&
                        !(wide_backward && (call.dropout > 0 || call.width > 224));
     if (flash) return AttentionKernel::flash;
-    // Rows must be whole for the tensor cores: 128 bits of half precision, four elements of others.
+    // The tensor cores need whole rows: 128 bits of half precision, four elements of other types.
     const std::int64_t alignment = half ? (device >= 7.0 ? 8 : 1) : device >= 8.0 ? 4 : 1;
     const bool efficient = (half || call.dtype == "f32") && !call.grouped && !call.mask_gradient &&
                            call.width % alignment == 0 && call.value_width % alignment == 0;

@@ -8,10 +8,11 @@
 
 namespace rematlas {
 
-/// Parameters and buffers become contiguous shape tensors of the device. Tensors that the program itself
-/// holds (constants of a traced model) keep their values. The bytes of the weights are not read from the
-/// file, so that a file saved with parameters on the meta device, which holds none, serves as well.
-/// `sha256` stays empty. Errors: one line that names the file. Cost: the size of the program's code.
+/// Parameters and buffers become contiguous shape tensors of the device. The constants of a traced model keep
+/// their values; those of an exported program do so only on the host. The bytes of the weights are not read,
+/// so a file that was saved with parameters on the meta device, and has no such bytes, can be loaded too.
+/// `sha256` stays empty. An error is one line that names the file. Cost: proportional to the size of the
+/// program's code.
 Result<Model> load_shapes(const std::filesystem::path& path, c10::Device device);
 
 }  // namespace rematlas

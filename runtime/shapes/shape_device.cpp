@@ -30,16 +30,16 @@ class ShapeDevice final : public DeviceRuntime {
         return facts;
     }
 
-    // Nothing runs on the device.
+    // These functions do nothing or return zero, because nothing runs on the device.
     std::int64_t alive_bytes() const override { return 0; }
     std::int64_t peak_bytes() const override { return 0; }
     void reset_peak() override {}
     void synchronize() override {}
     std::int64_t now() override { return 0; }
     std::unique_ptr<Marks> marks(std::size_t) override { return nullptr; }
-    // The host's generator stands for the device's. Nothing is drawn from it: recorders move it on where a
-    // kernel would have drawn, and programs that put the generator back for a second run (checkpoints) put
-    // the same state back.
+    // The host's generator takes the place of the device's generator. Nothing is drawn from it. Recorders
+    // advance it as far as a kernel would, and programs that reset the generator for a second run
+    // (checkpoints) reset it to the same state.
     std::unique_ptr<GeneratorState> generator_state() const override { return host_->generator_state(); }
     void set_generator_state(const GeneratorState& state) override { host_->set_generator_state(state); }
     void seed_generator(std::uint64_t seed) override { host_->seed_generator(seed); }

@@ -1,4 +1,5 @@
-// The device of a profile: it has a name, a type and the rules of an allocator, but no memory and no clock.
+// Returns the device of a profile. It has a name, a type and the rules of an allocator, but no memory and no
+// clock.
 #pragma once
 
 #include "core/costs/device_profile.h"

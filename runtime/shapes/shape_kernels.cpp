@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Host tensors of at most this many bytes keep their data.
+/// Tensors of at most this many bytes keep their data.
 constexpr std::size_t largest_known = std::size_t{1} << 20;
 
 template <class Visit>
@@ -22,7 +22,7 @@ void for_each_defined(const c10::IValue& value, Visit&& visit) {
     });
 }
 
-/// The value with every tensor in it replaced.
+/// Returns the value with every tensor in it replaced.
 template <class Replace>
 c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
     const auto replaced = [&](const at::Tensor& tensor) {
@@ -35,7 +35,8 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
         return list;
     }
     if (!value.isList()) return value;
-    // The value is a list of optional tensors. Lists of a scripted program do not always say that they are.
+    // The value is a list of optional tensors. The type of a list in a scripted program does not always say
+    // so.
     const auto items = value.toListRef();
     if (std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); }))
         return value;
@@ -45,9 +46,9 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
     return list;
 }
 
-/// The device that an op names, or that its tensors are on. Another device takes precedence over the host,
-/// even if the op names the host, because a program that was traced on the host names it for tensors that
-/// it makes.
+/// Returns the device that an op names, or that its tensors are on. A device other than the host takes
+/// precedence, even if the op names the host: a program that was traced on the host names the host for
+/// tensors that it makes.
 c10::Device device_of_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
                               std::size_t base) {
     c10::Device device = c10::DeviceType::CPU;
@@ -72,11 +73,11 @@ struct UnknownShape {
 
 }  // namespace
 
-/// The device of the twins on which an op runs.
+/// The device of the twins that stand for an op's arguments.
 struct ShapeKernels::TwinDevice {
     c10::DeviceType type;
     c10::Storage (*twin)(const c10::Storage&);
-    /// Presents a tensor that the op made there as a tensor of the device.
+    /// Turns a tensor that the op made on this device into a tensor of the caller's device.
     at::Tensor (*handed_over)(const at::Tensor& made, c10::Device device);
 };
 
@@ -84,27 +85,27 @@ namespace {
 
 using TwinDevice = ShapeKernels::TwinDevice;
 
-/// On this device ops compute only shapes.
+/// On the Meta device ops compute only shapes.
 const TwinDevice meta_device{
     .type = c10::DeviceType::Meta,
     .twin = [](const c10::Storage& storage) { return meta_storage(storage.nbytes()); },
     .handed_over = [](const at::Tensor& made, c10::Device device) { return shape_from_meta(made, device); }};
 
-/// On this device ops of an absent device compute values.
+/// On the host ops of an absent device compute values.
 const TwinDevice host_device{
     .type = c10::DeviceType::CPU,
     .twin = [](const c10::Storage& storage) { return relabelled(storage, c10::DeviceType::CPU); },
     .handed_over = [](const at::Tensor& made,
                       c10::Device device) { return tensor_on(relabelled(made.storage(), device), made); }};
 
-/// The arguments of one call and their twins, which share storages as the arguments do.
+/// The arguments of one call and their twins. The twins share storages as the arguments do.
 class Twins {
   public:
     explicit Twins(const TwinDevice& where) : where_(where) {}
 
     at::Tensor of(const at::Tensor& tensor) {
         if (tensor.device().type() == where_.type) return tensor;
-        // Kernels in Python take wrapped numbers as numbers.
+        // Kernels in Python expect wrapped numbers as numbers.
         if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && has_data(tensor)) return tensor;
         if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
         for (const auto& [original, twin] : tensors_)
@@ -112,8 +113,8 @@ class Twins {
         return tensors_.emplace_back(tensor, tensor_on(storage_of(tensor.storage()), tensor)).second;
     }
 
-    /// Converts a returned tensor to one that the caller knows: an argument, a view of one, or a new tensor
-    /// of the device.
+    /// Returns the caller's tensor for a tensor that the op returned: an argument, a view of an argument, or
+    /// a new tensor of the device.
     at::Tensor original(const at::Tensor& result, c10::Device device) const {
         if (result.device().type() != where_.type || result.device() == device) return result;
         for (const auto& [original, twin] : tensors_)
@@ -123,8 +124,8 @@ class Twins {
         return where_.handed_over(result, device);
     }
 
-    /// Gives the original storages the sizes of their twins, because an op that resizes the tensors that it
-    /// writes to has resized the twins.
+    /// Gives the original storages the sizes of their twins, because the op may have resized the twins that
+    /// it writes to.
     void take_sizes() const {
         for (const auto& [original, twin] : storages_)
             if (original.nbytes() != twin.nbytes())
@@ -146,9 +147,9 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Whether a kernel of another device is given a tensor of at least one dimension in host memory, which it
-/// could not read: programs that were traced on the host name the host for tensors that they make (position
-/// ids, masks), and bring tensors there. Indices and tensors that are copied may be in host memory.
+/// Says whether a kernel of another device is given a tensor with dimensions in host memory, which it could
+/// not read. Programs that were traced on the host name the host for tensors that they make (position ids,
+/// masks), and copy tensors there. Only indices and tensors that are copied may be in host memory.
 bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
                    c10::Device device) {
     const std::string& name = schema.name();
@@ -172,8 +173,8 @@ void take_geometry(const at::Tensor& original, const at::Tensor& twin) {
                                                           twin.storage_offset());
 }
 
-/// Returns the name of the op in messages such as "Could not run 'aten::x' ..." and "aten::x: attempted to
-/// run this operator with Meta tensors ...".
+/// Returns the name of the op that lacks a Meta kernel, from messages such as "Could not run 'aten::x' ..."
+/// and "aten::x: attempted to run this operator with Meta tensors ..."; empty for other messages.
 std::string missing_op(const std::string& message) {
     for (const char* phrase :
          {"attempted to run this operator with Meta tensors", "from the 'Meta' backend"}) {
@@ -234,7 +235,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
             with_tensors(value, [&](const at::Tensor& tensor) { return twins.original(tensor, device); }));
 }
 
-/// Runs an op on tensors that have values, if its results are small. Returns whether it has run.
+/// Runs an op for real if its tensors have values and its results are small. Returns whether the op has run.
 bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
     if (op.hasTag(at::Tag::nondeterministic_seeded)) return false;
@@ -253,8 +254,8 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
     }
     if (!known) return false;
     std::size_t bytes = 0;
-    // Views take no memory, and ops that write in place take none of their own; such ops on lists return
-    // nothing.
+    // Views and ops that write in place allocate no memory for results. Ops that write to lists in place
+    // return nothing.
     const bool takes_memory = !schema.returns().empty() &&
                               std::all_of(schema.returns().begin(), schema.returns().end(),
                                           [](const c10::Argument& result) { return !result.alias_info(); });

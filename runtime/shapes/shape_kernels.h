@@ -1,12 +1,12 @@
-// Runs ops in place of the kernels when only shapes are known.
+// Computes the results of ops without running their kernels, when only shapes are known.
 //
 //     ShapeKernels kernels(device);                  // e.g. {CUDA, 0}, which need not exist
-//     kernels.run(op, keys, stack);                  // takes the arguments, leaves the returns
+//     kernels.run(op, keys, stack);                  // replaces the arguments by the results
 //
-// Each op runs on Meta twins of its arguments, and its results become shape tensors of the device. Small
-// tensors in host memory that depend on no shape tensor keep their data: their ops run for real, so that
-// constants have values, and programs that ask for these values can go on. The same holds for small tensors
-// of an absent device, whose values are in host memory.
+// Each op runs on twins of its arguments, which are tensors of the Meta device, and its results become shape
+// tensors of the device. Small tensors in host memory that depend on no shape tensor keep their data: their
+// ops run for real, so constants have values, and programs that ask for these values can go on. The same
+// holds for small tensors of an absent device, whose values are in host memory.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,17 +19,18 @@ namespace rematlas {
 
 class ShapeKernels {
   public:
-    /// Adds the kernels for shapes that libtorch has in Python only to the dispatcher.
+    /// Registers shape kernels for ops whose shapes libtorch knows only in Python. `is_absent`: the device
+    /// does not exist.
     explicit ShapeKernels(c10::Device device, bool is_absent = false);
 
-    /// Returns why the op cannot run, if so: "no shape function for ...". Throws the exceptions of the op's
-    /// own checks.
+    /// Runs an op. Returns the reason, such as "no shape function for ...", if the op cannot run, else
+    /// nothing. Throws the exceptions of the op's own checks.
     std::optional<std::string> run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                    torch::jit::Stack* stack);
 
-    /// True if some op was given tensors in host memory that its device could not read. They count as
-    /// tensors of the device, because a program that was traced on the host names the host where the device
-    /// would make them.
+    /// Says whether some op was given tensors in host memory that its device could not read. They count as
+    /// tensors of the device: a program that was traced on the host names the host for tensors that it would
+    /// otherwise make on the device.
     bool takes_host_tensors() const { return takes_host_tensors_; }
 
     struct TwinDevice;

@@ -9,8 +9,8 @@
 namespace rematlas {
 namespace {
 
-/// Sets a null pointer that tells the storage's device. A tensor takes its device from its storage once,
-/// when it is made.
+/// Gives the storage a null pointer of this device. A tensor takes its device from its storage once, when it
+/// is made.
 void set_device(c10::StorageImpl& storage, c10::Device device) {
     storage._mutable_data_ptr_no_checks() = c10::DataPtr(nullptr, device);
 }

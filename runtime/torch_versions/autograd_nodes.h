@@ -1,4 +1,5 @@
-// Nodes of autograd's graph: std::shared_ptr holds them up to torch 2.12, c10::intrusive_ptr since.
+// Nodes of autograd's graph. Up to torch 2.12 they are held by std::shared_ptr, in later versions by
+// c10::intrusive_ptr.
 #pragma once
 
 #include <torch/csrc/autograd/edge.h>
@@ -24,7 +25,7 @@ NodePointer make_node(Arguments&&... arguments) {
 }
 
 /// A node to which a WeakNode may refer. With intrusive pointers the node's memory, and everything that the
-/// node holds, stay until the WeakNode goes, unless the node lets go of its contents.
+/// node holds, stay until the WeakNode is destroyed, unless the node releases its contents.
 class WeaklyKnownNode : public torch::autograd::Node {
   public:
 #if REMATLAS_NODES_ARE_INTRUSIVE
@@ -35,7 +36,7 @@ class WeaklyKnownNode : public torch::autograd::Node {
 #endif
 
   protected:
-    /// Lets go of everything that the node holds. Called when no graph holds the node any more.
+    /// Releases everything that the node holds. Called when no graph holds the node any more.
     virtual void let_go() = 0;
 };
 

@@ -1,5 +1,5 @@
-// The place of a CUDA device's generator in a graph that is captured. Torch keeps it in the generator's state
-// up to version 2.11, and in one state for each capture since.
+// The position of a CUDA device's generator in a graph that is being captured. Up to version 2.11 torch keeps
+// it in the generator's state, later in a separate state for each capture.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -12,9 +12,9 @@
 
 namespace rematlas {
 
-/// The pairs of tensors (a seed and an offset) that the graphs of a step may need. Up to version 2.11 all
-/// graphs share one pair, which is made when the first capture begins. Later each of the two graphs makes a
-/// pair before its first random kernel.
+/// The number of pairs of tensors (a seed and an offset) that the graphs of a step may need. Up to version
+/// 2.11 all graphs share one pair, which is made when the first capture begins. Later each of the two graphs
+/// makes a pair before its first random kernel.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
 constexpr int most_generator_pairs = 1;
 constexpr bool captures_begin_with_a_pair = true;
@@ -23,9 +23,9 @@ constexpr int most_generator_pairs = 2;
 constexpr bool captures_begin_with_a_pair = false;
 #endif
 
-/// Makes the next random kernel of the capture on this stream begin so many draws after the state with
-/// which the graph is submitted. `state` is that of the device's default generator. `make_room` is called
-/// before the capture makes a pair of tensors of its own.
+/// Makes the next random kernel of the capture on this stream begin `draws` draws after the state with which
+/// the graph is submitted. `state` is the state of the device's default generator. `make_room` is called
+/// before the capture makes its own pair of tensors.
 template <class MakeRoom>
 void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
                                 [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,
@@ -42,8 +42,8 @@ void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUD
         return found == state.capture_states_.end() ? nullptr : found->second.get();
     };
     if (!find()) {
-        // The generator's state knows a capture from its first random kernel on, so this call asks for one
-        // that draws nothing.
+        // The generator's state knows a capture only after its first random kernel. So this call acts as a
+        // kernel that draws nothing.
         make_room();
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
         const std::lock_guard lock(generator.mutex());

@@ -1,7 +1,7 @@
 // The dispatch key on which Rematlas sees ops: just above the kernels and below autograd.
 //
-// libtorch 2.11 to 2.15 has no kernel on this key, whose name is reserved for future fake tensors. Only
-// this file names the key; runtime/dispatch/every_op.h answers for all ops on it.
+// libtorch 2.11 to 2.15 has no kernel for this key, whose name is reserved for future fake tensors. Only this
+// file names the key; runtime/dispatch/every_op.h answers for all ops on it.
 #pragma once
 
 #include <c10/core/DispatchKeySet.h>
@@ -10,7 +10,7 @@ namespace rematlas {
 
 inline constexpr c10::DispatchKey own_key = c10::DispatchKey::Fake;
 
-/// The keys of a call that come after `own_key`.
+/// Returns the keys of a call that come after `own_key`.
 inline c10::DispatchKeySet behind_own_key(c10::DispatchKeySet keys) {
     return keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, own_key);
 }

@@ -10,7 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Reads the version from version.py of the package whose libc10 is loaded.
+/// Reads the version from version.py of the package whose libc10 is loaded. Returns nothing if there is no
+/// such file.
 std::string version_of_package() {
     Dl_info library{};
     if (!dladdr(reinterpret_cast<const void*>(&c10::GetCPUAllocator), &library)) return {};
@@ -20,7 +21,7 @@ std::string version_of_package() {
         const std::size_t first = line.find('\''), last = line.rfind('\'');
         if (first == std::string::npos || first == last) continue;
         const std::string version = line.substr(first + 1, last - first - 1);
-        return version.substr(0, version.find('+'));  // "+cu130" tells how the package was built
+        return version.substr(0, version.find('+'));  // "+cu130" only says how the package was built
     }
     return {};
 }

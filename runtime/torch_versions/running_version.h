@@ -1,4 +1,4 @@
-// The version of torch on which the process runs. A build is for a minor version, and runs on each of its
+// The version of torch that the process runs on. A build is made for a minor version, and runs on each of its
 // patch versions.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace rematlas {
 
-/// For example "2.11.0". If torch's Python package does not surround its libraries, it is the version that
-/// the build was compiled against.
+/// Returns the version, for example "2.11.0". If torch's Python package is not found around the loaded
+/// libraries, returns the version that the build was compiled against.
 const std::string& running_torch_version();
 
-/// "2.11" of "2.11.0".
+/// Returns "2.11" for "2.11.0".
 std::string minor_torch_version(const std::string& version);
 
 }  // namespace rematlas

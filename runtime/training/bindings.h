@@ -1,5 +1,5 @@
-// Declarations that the classes and ops for Python share. Errors are RuntimeErrors of one line; answers of
-// several fields are JSON.
+// Declarations that the classes and ops for Python share. Errors are RuntimeErrors with one line. Results
+// with several fields are JSON.
 #pragma once
 
 #include <torch/custom_class.h>
@@ -29,10 +29,10 @@ T or_throw(Result<T> result) {
 std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
                                 std::int64_t parameters);
 
-/// Reads text such as {"offload": "all", "links": "pcie4", "host_budget": "100GiB", "in_training": true};
-/// "" stands for no copies. With "in_training": false the plan is not for training from Python, and
-/// parameters may move within the step. The links are a name or the path of a profile; without "links"
-/// those of the graph are used.
+/// Reads text such as {"offload": "all", "links": "pcie4", "host_budget": "100GiB", "in_training": true}; ""
+/// means no copies. If "in_training" is false, the plan is not for training from Python, and parameters may
+/// move within the step. "links" is a name or the path of a profile; if it is absent, the links of the graph
+/// are used.
 Copies copies_from(const std::string& text);
 
 StepRecording::Kind kind_named(const std::string& name);
@@ -51,12 +51,12 @@ struct TorchRecording : torch::CustomClassHolder {
 /// torch.classes.rematlas.UpdateRecording: records an optimizer's step from shapes
 /// (capture/update_recorder.h).
 struct TorchUpdateRecording : torch::CustomClassHolder {
-    /// `kinds`: parameter, gradient or state, one for each tensor.
+    /// `kinds`: one for each tensor: parameter, gradient or state.
     TorchUpdateRecording(const std::vector<std::string>& kinds, const std::vector<std::string>& names,
                          const std::vector<at::Tensor>& tensors, const std::string& device_name);
     void begin();
     void end();
-    /// Returns the recorded update. Throws before `end`.
+    /// Returns the recorded update. Throws if `end` has not been called.
     const RecordedUpdate& update() const;
     std::string facts() const;
 
@@ -67,7 +67,8 @@ struct TorchUpdateRecording : torch::CustomClassHolder {
     std::optional<RecordedUpdate> update_;
 };
 
-// The classes are defined in this order, because some take the classes before them as arguments.
+// These functions must be called in this order, because some classes take objects of earlier classes as
+// arguments.
 void define_recording(torch::Library& library);
 void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);

@@ -1,4 +1,4 @@
-// torch.classes.rematlas.Comparison: a real step beside which its plan runs.
+// torch.classes.rematlas.Comparison: compares a real step with its plan, which runs at the same time.
 #include "runtime/training/plan_class.h"
 #include "runtime/training/trial_run.h"
 

@@ -20,8 +20,8 @@ using torch::autograd::edge_list;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// Where the history of an input ends. The node passes gradients on, so that a second derivative reaches
-/// the caller's graph.
+/// The node at which the history of an input ends. It passes gradients on, so that a second derivative
+/// reaches the caller's graph.
 class InputNode final : public Node {
   public:
     explicit InputNode(Edge next) { add_next_edge(std::move(next)); }
@@ -31,18 +31,18 @@ class InputNode final : public Node {
         return next_edges_.empty() ? variable_list() : std::move(gradients);
     }
 
-    /// Gradients end here until `attach`, because the caller's graph behind the input must not run within
-    /// the module's own graph.
+    /// Makes gradients end here until `attach` is called, because the caller's graph behind the input must
+    /// not run within the module's own graph.
     void detach() { beyond_.swap(next_edges_); }
     void attach() { beyond_.swap(next_edges_); }
 
-    at::Tensor collected;  ///< the gradient that arrived while the node was detached
+    at::Tensor collected;  ///< gradient that arrived while the node was detached
 
   private:
     edge_list beyond_;
 };
 
-/// While an object of this class lives, the nodes of the inputs lead nowhere.
+/// While an object of this class lives, gradients end at the nodes of the inputs.
 class Detached {
   public:
     explicit Detached(const std::vector<NodePointer>& nodes) : nodes_(nodes) {
@@ -80,8 +80,8 @@ bool is_input_node(const Node& node) {
     return dynamic_cast<const InputNode*>(&node) != nullptr;
 }
 
-/// True if the graph holds a checkpoint of the reentrant kind, which runs only in a backward that fills
-/// `.grad`.
+/// Says whether the graph contains a checkpoint of the reentrant kind, which runs only in a backward that
+/// fills `.grad`.
 bool holds_reentrant_checkpoint(const edge_list& roots) {
     bool found = false;
     for_each_node(roots, [&](const Node& node) {
@@ -91,7 +91,7 @@ bool holds_reentrant_checkpoint(const edge_list& roots) {
     return found;
 }
 
-/// While an object of this class lives, the hooks and the gradient of a parameter are put aside.
+/// While an object of this class lives, the hooks and the gradient of a parameter are set aside.
 class PutAside {
   public:
     explicit PutAside(at::Tensor parameter)
@@ -154,11 +154,11 @@ class HandOutNode final : public Node {
     bool is_last_;
 };
 
-/// Makes a chain of nodes that hands gradients out. The gradients of the parameters come first, from the
-/// last parameter to the first as a backward makes them, so that whoever waits for gradients
-/// (DistributedDataParallel) sees about the order of plain training. The gradients of the inputs follow.
-/// The caller fills `gradients` before the chain runs: first those of the parameters, then those of the
-/// inputs.
+/// Makes a chain of nodes that pass gradients on. The gradients of the parameters come first, from the last
+/// parameter to the first as in a plain backward, so that code that waits for gradients
+/// (DistributedDataParallel) sees about the order of plain training. The gradients of the inputs follow. The
+/// caller must fill `gradients` before the chain runs: first the gradients of the parameters, then those of
+/// the inputs.
 Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
               const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;
@@ -196,7 +196,7 @@ class CutNode final : public WeaklyKnownNode {
     std::string name() const override { return name_; }
     variable_list apply(variable_list&& gradients) override {
         if (!backward_) return std::move(gradients);
-        // A copy, because the call may lead to `pass_on`, which resets `backward_`.
+        // Copies the function, because the call may lead to `pass_on`, which resets `backward_`.
         const Backward backward = backward_;
         CutForward::Gradients made = backward(std::move(gradients));
         *made_ = std::move(made.parameters);
@@ -205,7 +205,7 @@ class CutNode final : public WeaklyKnownNode {
     }
     void pass_on(const edge_list& to) {
         backward_ = nullptr;
-        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
+        // The order of the nodes stays right, because the nodes behind this one are reached only from here.
         next_edges_ = to;
     }
 
@@ -214,13 +214,13 @@ class CutNode final : public WeaklyKnownNode {
 
     std::string name_;
     Backward backward_;
-    std::shared_ptr<variable_list> made_;  ///< the gradients that the chain behind the node hands out
+    std::shared_ptr<variable_list> made_;  ///< gradients that the chain of nodes behind this node passes on
     at::Tensor link_;
 };
 
-/// Runs a backward within a node of another backward. When a function of Python fails, Python's engine
-/// leaves the error set in the thread, even where the thread is autograd's own, and the next Python code in
-/// the thread would fail with it. So the error is cleared here; it travels on in the exception.
+/// Runs a backward within a node of another backward. When a Python function fails, Python's engine leaves
+/// the error set in the thread, even if the thread is autograd's own. The next Python code in the thread
+/// would fail with this error. So the error is cleared here; the exception carries it on.
 variable_list execute_nested(const edge_list& roots, const variable_list& seeds, bool keep_graph,
                              bool create_graph, bool accumulate_grad, const edge_list& targets) {
     try {
@@ -283,8 +283,7 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vect
         const at::Tensor& output = outputs[place];
         Edge edge(node, node->add_input_metadata(output));
         if (edge.input_nr > 0 && output.is_view()) {
-            // Autograd takes for granted that a view is the only result of its node, so the view gets a
-            // node of its own.
+            // Autograd assumes that a view is the only result of its node, so the view gets its own node.
             const NodePointer view = make_node<ViewNode>(edge);
             edge = Edge(view, view->add_input_metadata(output));
         }
@@ -333,7 +332,7 @@ bool CutForward::shares_casts() const {
         const auto& edges = cast.first->next_edges();
         const bool of_leaf = !edges.empty() && edges.front().function &&
                              edges.front().function->name() == "torch::autograd::AccumulateGrad";
-        // The cast tensor holds one reference itself.
+        // The cast tensor itself holds one reference.
         return of_leaf && cast.second.all > cast.second.own + 1;
     });
 }

@@ -1,4 +1,5 @@
-// A forward of the original module, cut off from the caller's graph of autograd at its inputs and outputs.
+// A forward of the original module. Its graph of autograd is cut off from the caller's graph, at the module's
+// inputs and outputs.
 //
 //     CutForward cut;
 //     // Inputs that need gradients become aliases whose history ends at a node of Rematlas.
@@ -10,7 +11,7 @@
 //         return cut.backward(gradients, parameters, false, false);
 //     });
 //
-// The outputs stay the objects that they are; only where their history leads changes.
+// The outputs stay the same objects; only their history changes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,7 +27,7 @@
 
 namespace rematlas {
 
-/// Returns a tensor without bytes, which each node of Rematlas hands to the next one. Autograd runs a node
+/// Returns a tensor without bytes, which each node of Rematlas passes to the next one. Autograd runs a node
 /// on the thread and the stream of the device that its inputs are on, and a node without inputs on the
 /// caller's thread.
 at::Tensor autograd_link(c10::Device device);
@@ -37,52 +38,53 @@ class CutForward {
     CutForward(const CutForward&) = delete;
     CutForward& operator=(const CutForward&) = delete;
 
-    /// `inputs`: all tensors that the module is given. Returns the tensors that the module has to be given
+    /// `inputs`: all tensors that the module is given. Returns the tensors that the module must be given
     /// instead.
     std::vector<at::Tensor> begin(const std::vector<at::Tensor>& inputs);
-    /// Returns the places of the outputs at which the graph was cut. All other outputs (inputs that are
-    /// passed through, outputs that need no gradient) stay as they are. `passed_through`: tensors that are
-    /// no outputs of the module even where it returns them: its parameters.
+    /// Returns the positions of the outputs at which the graph was cut. All other outputs (inputs that are
+    /// passed through, outputs that need no gradient) do not change. `passed_through`: tensors that do not
+    /// count as outputs even if the module returns them: its parameters.
     std::vector<int> end(const std::vector<at::Tensor>& outputs,
                          const std::vector<at::Tensor>& passed_through);
     struct Gradients {
         torch::autograd::variable_list parameters, inputs;
     };
-    /// Makes a node called `name` in the caller's graph, and lets the outputs lead to the node, in the
-    /// order that `end` returned. The node runs `backward`. The gradients that `backward` returns go on to
-    /// the parameters and to the caller's graph behind the inputs. The node owns `backward`.
+    /// Makes a node called `name` in the caller's graph, and connects the outputs to it, in the order that
+    /// `end` returned. The node runs `backward`, and passes the gradients that `backward` returns to the
+    /// parameters and to the caller's graph behind the inputs. The node owns `backward`.
     void connect(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& parameters,
                  std::string name, std::function<Gradients(torch::autograd::variable_list&&)> backward);
-    /// True once the caller's graph has dropped the node.
+    /// Says whether the caller's graph has dropped the node.
     bool is_dropped() const { return connected_ && node_.expired(); }
-    /// From now on gradients go to the module's own graph and nowhere else. Nothing happens if the module's
-    /// own graph has run already.
+    /// From now on, makes gradients go only to the module's own graph. Does nothing if the module's own graph
+    /// has run already.
     void uncut();
 
-    /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not
-    /// run: the caller's graph will run them. Throws what the module's own graph throws.
+    /// Runs the module's own graph. `gradients`: one for each output that `end` returned; they may be
+    /// undefined. Hooks of the parameters do not run here, because the caller's graph will run them. Throws
+    /// the exceptions of the module's own graph.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
-    /// True if the caller's backward that runs now also reaches a node of the module's own graph by a way
-    /// that does not lead through the outputs.
+    /// Says whether the caller's backward that is running also reaches a node of the module's own graph other
+    /// than through the outputs.
     bool is_reached_around() const;
 
-    /// The edges at which the module's own graph begins, in the order that `end` returned.
+    /// Returns the edges at which the module's own graph begins, in the order that `end` returned.
     const torch::autograd::edge_list& output_edges() const { return output_edges_; }
-    /// True if the module's own graph holds casts of parameters that other graphs hold too, for example the
+    /// Says whether the module's own graph shares casts of parameters with other graphs, for example with the
     /// graph of another forward in the same region of autocast. Autograd sums the gradients of such casts
     /// before it casts them back.
     bool shares_casts() const;
-    /// True if the module's own graph has several edges to one of the parameters.
+    /// Says whether the module's own graph has several edges to one of the parameters.
     bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
 
   private:
-    std::vector<at::Tensor> inputs_;          ///< as the module was given them, until `end`
-    torch::autograd::edge_list input_edges_;  ///< the caller's
+    std::vector<at::Tensor> inputs_;          ///< tensors that the module was given, until `end`
+    torch::autograd::edge_list input_edges_;  ///< edges of the caller's graph
     std::vector<NodePointer> input_nodes_;
-    std::vector<int> cut_;                     ///< places of the outputs at which the graph was cut
-    torch::autograd::edge_list output_edges_;  ///< the module's own
+    std::vector<int> cut_;                     ///< positions of the outputs at which the graph was cut
+    torch::autograd::edge_list output_edges_;  ///< edges of the module's own graph
     WeakNode node_;
     bool connected_ = false;
 };

@@ -1,5 +1,5 @@
-// The Python package asks these functions about memory around the caller's steps. The functions are not
-// registered as ops, because a dispatch mode of the caller would see ops.
+// Functions about memory that the Python package calls around the caller's steps. They are not registered as
+// ops, because a dispatch mode of the caller would see ops.
 #include "runtime/allocator/arena.h"
 #include "runtime/training/bindings.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 struct TorchDeviceMemory : torch::CustomClassHolder {};
 
-/// Frees the memory of each arena of a planned step in which the caller holds no tensor.
+/// Frees the memory of all arenas of planned steps in which the caller holds no tensor.
 void release_idle_arenas(const std::string& device) {
     const c10::Device of(device);
     Arena::give_way(of.is_cpu() ? the_host : of.index());
@@ -19,7 +19,7 @@ void release_idle_arenas(const std::string& device) {
 void define_device_memory(torch::Library& library) {
     library.class_<TorchDeviceMemory>("DeviceMemory")
         .def_static("release_idle_arenas", &release_idle_arenas)
-        // The most bytes of all tensors on the device since the last call of `take_step_peak`.
+        // Returns the most bytes that all tensors took on the device since the last call of `take_step_peak`.
         .def_static("take_step_peak",
                     [](const std::string& device) { return open_device_named(device)->take_step_peak(); });
 }

@@ -1,6 +1,6 @@
 // torch.classes.rematlas.Eviction: online eviction for the Python package.
 //
-// Errors are RuntimeErrors (torch.OutOfMemoryError where memory is short) of one line. Answers of several
+// Errors are RuntimeErrors with one line (torch.OutOfMemoryError if memory is short). Results with several
 // fields are JSON.
 #include <torch/custom_class.h>
 
@@ -55,7 +55,7 @@ struct TorchEviction : torch::CustomClassHolder {
         evictor.set_places(&places);
     }
 
-    /// The first `parameters` tensors are parameters, the others buffers.
+    /// Names the tensors. The first `parameters` tensors are parameters, the others buffers.
     void names(const std::vector<at::Tensor>& tensors, const std::vector<std::string>& names,
                std::int64_t parameters) {
         std::vector<NamedTensor> named;

@@ -1,4 +1,4 @@
-// Graphs that Python makes, solved as `rematlas solve` does; plans for selective checkpointing.
+// Solves graphs that Python makes, as `rematlas solve` does, and makes plans for selective checkpointing.
 #include <nlohmann/json.hpp>
 
 #include "core/graph/graph_file.h"
@@ -59,9 +59,10 @@ void define_solving(torch::Library& library) {
     // reaches `gap`.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
-    // The time of a kernel as its graph states it: the measured one, unless the tests scale measured times.
+    // Returns the time of a kernel as its graph states it: the measured time, unless the tests scale measured
+    // times.
     library.def("counted_nanoseconds(str kind, int measured) -> int", &counted_nanoseconds);
-    // `path` names a plan file, or a schedule file with its graph file beside it. Without a `budget` the
+    // `path` names a plan file, or a schedule file with its graph file beside it. If `budget` is empty, the
     // budget of the plan is used.
     library.def("checkpoint_policy(str path, str budget) -> str", &policy_of);
 }

@@ -8,11 +8,11 @@
 
 namespace rematlas {
 
-/// Stands between the device profile and the host profile in the name of a device that is absent.
+/// Separates the device profile from the host profile in the name of an absent device.
 inline constexpr char host_separator = '\n';
 
-/// `name`: "cpu", "cuda:1", "meta:h100", or "meta:h100\ndesktop" where the host is not the one that such
-/// devices mostly have. Errors: throws a c10::Error of one line.
+/// Returns the device called `name`: "cpu", "cuda:1", "meta:h100", or "meta:h100\ndesktop" if the host is not
+/// the usual one for such devices. Throws a c10::Error with one line.
 std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name);
 
 }  // namespace rematlas

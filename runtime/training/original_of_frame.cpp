@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-// The `what` of the callback `asked`, by which Python is asked to run the original's forward, is told that
-// gradients are taken or that a backward is over, and is asked for hooks: see `set_callbacks`.
+// Values of the argument `what` of the callback `asked`: run the original's forward; gradients have been
+// taken; a backward is over; say whether there are hooks. See `set_callbacks`.
 enum class Asked { original = 0, taken = 1, over = 2, hooks = 3 };
 using AskCallback = void (*)(std::int64_t frame, int what);
 using ForgetCallback = void (*)(std::int64_t frame, void* nothing);
@@ -20,15 +20,16 @@ std::atomic<AskCallback> ask_callback{nullptr};
 std::atomic<ForgetCallback> forget_callback{nullptr};
 std::map<std::int64_t, std::vector<at::Tensor>> handed_inputs, handed_outputs;
 std::map<std::int64_t, std::vector<bool>> handed_uses;
-std::set<std::int64_t> handed_hooks;  ///< frames
+std::set<std::int64_t> handed_hooks;  ///< frames whose parameters have hooks
 std::mutex handed_mutex;
 
-/// An exception that the original raises is thrown as Python's own exception.
+/// Makes Python run the original's forward. An exception of the original is thrown as Python's own exception.
 std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                      const std::vector<bool>& used) {
     const AskCallback ask = ask_callback.load();
     TORCH_CHECK(ask, "rematlas: nobody runs the original");
-    // A waiting signal would end the first Python code that runs, where nobody catches the exception.
+    // Handles signals first. A pending signal would raise an exception in the first Python code that runs,
+    // where nobody catches it.
     look_for_signals();
     raise_python_errors();
     {
@@ -76,15 +77,14 @@ OriginalForward original_of_frames() {
 
 void define_original(torch::Library& library) {
     using Tensors = std::vector<at::Tensor>;
-    // `asked` and `forget` are addresses of C functions; 0 stands for none. `asked` takes a frame and
-    // `what`:
+    // `asked` and `forget` are addresses of C functions, or 0. `asked` takes a frame and `what`:
     // - 0: run the original's forward of the frame with gradients, and call `original_outputs`;
     // - 1: the frame's backward has updated the parameters, or added to the sums of gradients;
     // - 2: that backward is over;
     // - 3: call `tell_of_hooks` if some parameter of the frame has hooks.
-    // `forget` takes a frame and null: the frame is gone. `raised` is the address of a Python list, in
-    // which functions of Python that run below compiled code leave their exceptions. Python implements
-    // `rematlas::raise_kept() -> ()`, which throws them.
+    // `forget` takes a frame that no longer exists, and null. `raised` is the address of a Python list, in
+    // which Python functions that run below compiled code leave their exceptions. Python implements
+    // `rematlas::raise_kept() -> ()`, which throws these exceptions.
     library.def("set_callbacks(int asked, int forget, int raised) -> ()",
                 [](std::int64_t asked, std::int64_t forget, std::int64_t raised) {
                     ask_callback = reinterpret_cast<AskCallback>(asked);

@@ -1,13 +1,12 @@
-// How Python runs the original's forward for a planned frame, and how it learns what happened to the
-// frame's backward.
+// Functions by which a planned frame makes Python run the original's forward, and tells Python what happened
+// to the frame's backward.
 #pragma once
 
 #include "runtime/training/planned_step.h"
 
 namespace rematlas {
 
-/// Returns the functions by which a planned step asks Python. They call the functions that Python gave to
-/// `set_callbacks`.
+/// Returns these functions. They call the callbacks that Python passed to `set_callbacks`.
 OriginalForward original_of_frames();
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Gradients that parameters get in a backward from elsewhere than from the module, for example from a
+// Says whether parameters get gradients in a backward from elsewhere than from the module, for example from a
 // penalty in the loss.
 #pragma once
 
@@ -12,20 +12,20 @@ inline constexpr const char* casts_are_shared =
     "forwards share casts of weights in one autocast region: use one region for each forward, or "
     "cache_enabled=False";
 
-/// To be called within a node of a running backward. Returns whether a node that is not of Rematlas leads
-/// to one of the parameters too. Cost: the nodes and edges of the caller's graph.
+/// Says whether a node that is not of Rematlas also leads to one of the parameters. Must be called within a
+/// node of a running backward. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
-/// To be called within a node of Rematlas that hands out gradients that are sums. Returns whether a node
-/// that came into the caller's graph later leads to one of the parameters too; this may be a node of
-/// Rematlas that belongs to another forward. The backward reaches such a node before the module, and
-/// without Rematlas it would add the terms of the module to that gradient one by one. Gradients of nodes
-/// that came earlier are added to the whole sum in any case. Cost: as above.
+/// Says whether a node that came into the caller's graph later also leads to one of the parameters; this may
+/// be a node of Rematlas that belongs to another forward. The backward reaches such a node before the module,
+/// and without Rematlas it would add the terms of the module to that gradient one by one. Gradients of
+/// earlier nodes are added to the whole sum in any case. Must be called within a node of Rematlas that passes
+/// on gradients that are sums. Cost: as above.
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
 
-/// To be called within a node of a running backward. Returns whether a cast of one of the parameters that
-/// is not the module's own leads to the parameter too. In a region of autocast this may be the cast that
-/// the module's own forward would have read. Cost: as above.
+/// Says whether a cast of one of the parameters that is not the module's own also leads to the parameter. In
+/// a region of autocast this may be the cast that the module's own forward would have read. Must be called
+/// within a node of a running backward. Cost: as above.
 bool get_gradients_by_casts_from_outside(const std::vector<at::Tensor>& parameters);
 
 inline constexpr const char* summed_otherwise =

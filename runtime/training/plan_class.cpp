@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...]
+/// Reads [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...].
 std::vector<OptimizerGroup> groups_from(const std::string& text) {
     std::vector<OptimizerGroup> groups;
     for (const json& group : json::parse(text))
@@ -29,8 +29,8 @@ std::vector<OptimizerGroup> groups_from(const std::string& text) {
     return groups;
 }
 
-/// {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}; an absent field has the default of
-/// StepEnd.
+/// Reads {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}. An absent field has the default
+/// of StepEnd.
 StepEnd step_end_from(const std::string& text) {
     const json item = json::parse(text);
     StepEnd end{.sums = item.value("sums", false),
@@ -227,7 +227,7 @@ using RecordingPtr = c10::intrusive_ptr<TorchRecording>;
 using PlanPtr = c10::intrusive_ptr<TorchPlan>;
 using Tensors = std::vector<at::Tensor>;
 
-/// Functions that lead from two recordings to a schedule, and that describe the schedule.
+/// Defines the functions that make a schedule from recordings, and that describe the schedule.
 void define_planning(torch::class_<TorchPlan>& plan) {
     plan.def(torch::init<const RecordingPtr&, const RecordingPtr&, const std::string&>())
         .def("start",
@@ -257,7 +257,7 @@ void define_planning(torch::class_<TorchPlan>& plan) {
                      names.push_back(gradient.parameter);
                  return names;
              })
-        .def("trained_names",  // the parameters that the step makes gradients of
+        .def("trained_names",  // parameters whose gradients the step makes
              [](const PlanPtr& self) {
                  std::vector<std::string> names;
                  for (const GradientOf& gradient : self->planner->tape().gradients)
@@ -279,7 +279,7 @@ void define_planning(torch::class_<TorchPlan>& plan) {
         .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
 }
 
-/// Functions that train by the schedule.
+/// Defines the functions that train by the schedule.
 void define_steps(torch::class_<TorchPlan>& plan) {
     plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
                         std::int64_t parameters,

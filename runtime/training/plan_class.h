@@ -22,24 +22,24 @@ struct TorchPlan : torch::CustomClassHolder {
     /// See Planner::on_absent_device.
     TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
 
-    /// The schedule that was found or loaded; null while there is none.
+    /// Returns the schedule that was found or loaded; null while there is none.
     const Schedule* schedule();
-    /// Binds the schedule that was found last. `states`: the tensors of the optimizer, if the step ends
-    /// with the updates of one.
+    /// Binds the schedule that was found last to tensors. `states`: the tensors of the optimizer, if the step
+    /// ends with its updates.
     void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
               std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states = {});
-    /// Returns the outputs, the number of the frame, and an empty text; or no outputs and the reason why
-    /// the original has to run. In that case the number is 0 if the program's course has changed, and -1 if
-    /// tensors do not fit the plan.
+    /// Runs the forward. Returns the outputs, the number of the frame, and an empty text. If the original has
+    /// to run, returns no outputs, a number and the reason; the number is 0 if the program's course has
+    /// changed, and -1 if tensors do not fit the plan.
     std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(
         const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
         bool measured);
-    /// A budget that is known to work: in bytes, those of tensors beside the step included, and as shares.
-    /// Null if no such budget is known.
+    /// Returns a budget that is known to work: in bytes, including tensors beside the step, and as shares.
+    /// Returns null if no such budget is known.
     nlohmann::json works(const PlanAnswer& answer, const Infeasible& infeasible) const;
     std::string answer();
     std::string last() const;
-    /// The JSON of the LossHeadMemory, or "null".
+    /// Returns the JSON of the LossHeadMemory, or "null".
     std::string loss_head() const;
     std::string graph_text();
     void save(const std::string& path);

@@ -16,7 +16,7 @@ namespace rematlas {
 using torch::autograd::Edge;
 using torch::autograd::variable_list;
 
-/// Marks the step as being in its backward while a part of the backward runs.
+/// While an object of this class lives, the step counts as being in its backward.
 class PlannedStep::InBackward {
   public:
     explicit InBackward(PlannedStep& step) : step_(step) { step_.in_backward_ = true; }
@@ -106,8 +106,8 @@ variable_list PlannedStep::Frame::begin(variable_list&& gradients) {
     if (Result<void> fits = step_->executor_.check_gradients(planned); why.empty() && !fits) {
         const bool complete = std::all_of(planned.begin(), planned.end(),
                                           [](const at::Tensor& gradient) { return gradient.defined(); });
-        // Without the original at hand, the executor copies a gradient whose layout differs from that of
-        // the recorded step.
+        // If the original cannot be run, the executor copies a gradient whose layout differs from that in the
+        // recorded step.
         if (original_.run || !complete) why = fits.error().message;
     }
     if (!why.empty() || step_->is_guarded()) given_ = gradients;
@@ -146,7 +146,7 @@ void PlannedStep::Frame::tell_of_taken() {
     for (const int binding : step_->updated_) step_->tensors_[binding].unsafeGetTensorImpl()->bump_version();
     look_for_signals();
     if (original_.taken) original_.taken(id_);
-    // The frame may be gone when the callback runs. Its number is never given to another frame.
+    // The frame may no longer exist when the callback runs. Its number is never given to another frame.
     torch::autograd::Engine::get_default_engine().queue_callback([over = original_.over, id = id_] {
         if (over) over(id);
     });
@@ -186,7 +186,7 @@ void PlannedStep::Frame::run_original(const std::string& why, bool keep_graph, b
             seeds[static_cast<std::size_t>(found - kept_places_.begin())] = given_[i];
     }
     given_.clear();
-    // A parameter that was frozen since the forward has no gradient.
+    // A parameter that was frozen after the forward has no gradient.
     const auto is_trained = [&](int binding) {
         return binding >= 0 && step_->tensors_[binding].requires_grad();
     };
@@ -222,8 +222,7 @@ variable_list PlannedStep::PartNode::apply(variable_list&& gradients) {
                 "rematlas: this backward has run before, and its tensors are freed (specify "
                 "retain_graph=True the first time)");
     variable_list result = frame_->backward(part_, std::move(gradients));
-    // A further backward belongs to the original's own graph. The edges may change only when this backward
-    // is over.
+    // A second backward runs the original's own graph. The edges may change only after this backward.
     if (part_ == 0 && !frame_->kept_edges().empty())
         torch::autograd::Engine::get_default_engine().queue_callback(
             [self = getptr(), to = frame_->kept_edges()] { static_cast<PartNode&>(*self).pass_on(to); });

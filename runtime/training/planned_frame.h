@@ -1,5 +1,5 @@
-// A forward of a planned step that is open, and the nodes of autograd that run its backward. Only PlannedStep
-// includes this file.
+// An open forward of a planned step. Nodes of autograd (PartNode) run its backward. Only PlannedStep includes
+// this file.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -33,43 +33,43 @@ class PlannedStep::Frame {
         if (original_.forget) original_.forget(id_);
     }
 
-    /// Returns the gradients of a part, in the order of the part's places.
+    /// Runs a part of the backward. Returns the part's gradients, in the order of the part's places.
     torch::autograd::variable_list backward(std::size_t part, torch::autograd::variable_list&& gradients);
 
     at::Tensor link() const { return autograd_link(step_->device_->device()); }
 
-    /// Runs the original's forward from where this forward started. Returns the edges of its outputs, in
-    /// the order of PlannedStep::with_history_.
+    /// Runs the original's forward from the state in which this forward started. Returns the edges of its
+    /// outputs, in the order of PlannedStep::with_history_.
     torch::autograd::edge_list original_edges();
 
-    /// The edges of the original's own graph, in the order of PlannedStep::with_history_; empty unless the
-    /// original's backward may run again.
+    /// Returns the edges of the original's own graph, in the order of PlannedStep::with_history_; empty
+    /// unless the original's backward may run again.
     torch::autograd::edge_list kept_edges() const;
 
   private:
-    /// Returns the gradients that the plan takes, in the plan's order. When the plan cannot run this
-    /// backward, the original runs here instead.
+    /// Begins the backward. Returns the gradients that the plan takes, in the plan's order. If the plan
+    /// cannot run this backward, runs the original.
     torch::autograd::variable_list begin(torch::autograd::variable_list&& gradients);
 
     torch::autograd::variable_list take(std::size_t part, BackwardPartDone& done);
 
-    /// Notes the memory and the version that a gradient has when it is handed out. Autograd copies a
-    /// gradient whose layout differs from that of its parameter: into memory with the parameter's strides,
-    /// or by a clone.
+    /// Notes the memory and the version of a gradient when it is given to autograd. Autograd copies a
+    /// gradient whose layout differs from that of its parameter: into memory with the parameter's strides, or
+    /// by a clone.
     void note_handed_out(int place, const at::Tensor& gradient);
 
-    /// Bumps the version of each updated parameter, so that a graph that has saved the parameter notices
-    /// the change. Tells Python that the gradients are taken, and queues the message that the backward is
-    /// over.
+    /// Increments the version of each updated parameter, so that a graph that has saved the parameter notices
+    /// the change. Tells Python that the gradients have been taken, and queues the message that the backward
+    /// is over.
     void tell_of_taken();
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut);
 
-    /// Computes all gradients by the original, which starts where this forward started.
+    /// Computes all gradients with the original, from the state in which this forward started.
     void run_original(const std::string& why, bool keep_graph, bool create_graph);
 
-    /// Adds a gradient of the original to `.grad`. This is for a gradient that the plan neither makes nor
-    /// takes, because no edge of the chain leads to its parameter.
+    /// Adds a gradient of the original to `.grad`. This is needed for a gradient that the plan neither makes
+    /// nor takes, because no edge of the chain leads to its parameter.
     void accumulate(std::size_t place);
 
     std::shared_ptr<PlannedStep> step_;
@@ -79,13 +79,13 @@ class PlannedStep::Frame {
     std::int64_t id_;
     bool begun_ = false;
     torch::autograd::variable_list given_;  ///< gradients of the outputs, while the original may need them
-    torch::autograd::variable_list by_original_;  ///< all gradients by place, if the original had to run;
+    torch::autograd::variable_list by_original_;  ///< all gradients by position, if the original had to run;
                                                   ///< else empty
     std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
     std::vector<int> kept_places_;
 };
 
-/// A part of the backward. The nodes of one forward form a chain.
+/// The node of a part of the backward. The nodes of one forward form a chain.
 class PlannedStep::PartNode final : public WeaklyKnownNode {
   public:
     PartNode(std::shared_ptr<Frame> frame, std::size_t part) : frame_(std::move(frame)), part_(part) {}
@@ -95,8 +95,8 @@ class PlannedStep::PartNode final : public WeaklyKnownNode {
     }
     torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override;
 
-    /// Runs the original's forward now, and lets gradients go to the original's own graph. For a backward
-    /// that has not begun.
+    /// Runs the original's forward now, and makes gradients go to the original's own graph. Does nothing if
+    /// the backward has begun.
     void pass_on() {
         if (ran_ || passes_on_ || !frame_) return;
         pass_on(frame_->original_edges());
@@ -104,7 +104,7 @@ class PlannedStep::PartNode final : public WeaklyKnownNode {
 
     /// Does the same with a graph that exists already.
     void pass_on(const torch::autograd::edge_list& to) {
-        // The order of the nodes stays right, because the nodes behind this one are reached from here alone.
+        // The order of the nodes stays right, because the nodes behind this one are reached only from here.
         next_edges_ = to;
         passes_on_ = true;
         frame_ = nullptr;

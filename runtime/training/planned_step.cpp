@@ -24,7 +24,7 @@ namespace {
 
 std::atomic<std::int64_t> last_frame{0};
 
-/// Whether the parameter has, or once had, a hook on its gradient.
+/// Says whether the parameter has, or once had, a hook on its gradient.
 bool seems_hooked(const at::Tensor& parameter) {
     namespace impl = torch::autograd::impl;
     if (!impl::hooks(parameter).empty() || impl::post_acc_grad_hooks(parameter)) return true;
@@ -82,20 +82,20 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
-    // The plan gives these places no gradients. They are there for the gradients of the original, where it
-    // has to run.
+    // The plan makes no gradients at these positions. They are for the gradients of the original, if it has
+    // to run.
     for (std::size_t i = 0; i < bound.gradients.size(); ++i)
         if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
 }
 
-/// Whether the step itself uses the gradient up.
+/// Says whether the step itself uses up the gradient.
 bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
 
-/// To be called in a backward that has begun. Throws if the gradients would be summed in another order than
-/// the original sums them.
+/// Throws if the gradients would be summed in another order than the original sums them. Must be called in a
+/// backward that has begun.
 void PlannedStep::check_sums() const {
     if (!sums_gradients && !may_share_casts_) return;
     std::vector<at::Tensor> trained;
@@ -107,8 +107,8 @@ void PlannedStep::check_sums() const {
                 "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
 }
 
-/// To be called in a backward that has begun. Returns why the step has to hand out the gradients that it
-/// would use up itself; empty if it need not. `has_hooks` is asked if parameters seem to have hooks.
+/// Returns why the step has to return the gradients that it would use up itself; empty if it need not. Must
+/// be called in a backward that has begun. `has_hooks` is called if parameters seem to have hooks.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();
@@ -148,7 +148,7 @@ void PlannedStep::give_open_forwards_up() {
 }
 
 /// Hides a half of the step (its forward or its backward) from the eviction that is in force, while the
-/// result lives. The eviction keeps `read`, the tensors that the step reads, and learns that the step
+/// result lives. The eviction keeps `read`, the tensors that the step reads, and is told that the step
 /// changes the buffers.
 NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
     if (RoomMaker* eviction = eviction_on(*device_)) {
@@ -163,8 +163,8 @@ bool PlannedStep::is_guarded() const {
                        [](const TapeOp& op) { return op.guard.has_value() || !op.result_sizes.empty(); });
 }
 
-/// A backward that may have changed parameters, or sums of gradients, is not stopped but goes on to its
-/// end.
+/// Throws the exception of a signal's handler, if there is one. A backward that may have changed parameters,
+/// or sums of gradients, is not stopped.
 void PlannedStep::stop_if_interrupted() {
     if (!(in_backward_ && takes_gradients_)) raise_what_signals_raise();
 }

@@ -1,14 +1,14 @@
-// A step of training by a plan: the tensors and autograd are the caller's; only forward and backward are
-// the plan's.
+// A training step that runs by a plan. Forward and backward are the plan's; the tensors and autograd are the
+// caller's.
 //
 //     Result<std::shared_ptr<PlannedStep>> step =
 //         PlannedStep::create(graph, tape, schedule, tensors, owner, device);
 //     Result<PlannedForward> forward = (*step)->forward(tensors, inputs, arena, measured, original);
 //     ... any loss of forward->outputs; its backward runs the rest of the schedule ...
 //
-// The backward is a chain of autograd nodes, cut where gradients become final, so that code that waits for
-// gradients (DistributedDataParallel, hooks after accumulation) runs in between. Several forwards can be
-// open.
+// The backward is a chain of autograd nodes. It is cut at points where gradients become final, so that code
+// that waits for gradients (DistributedDataParallel, hooks after accumulation) runs in between. Several
+// forwards can be open.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,32 +31,33 @@
 namespace rematlas {
 
 struct PlannedForward {
-    std::vector<at::Tensor> outputs;  ///< the tensors of Tape::outputs, in order, with their history
+    std::vector<at::Tensor> outputs;  ///< tensors of Tape::outputs, in order, with their history
     std::int64_t frame = 0;           ///< number of this forward, for `OriginalForward`
 };
 
-/// `run`: runs the original's forward of a frame on these inputs, with gradients. It returns the outputs,
-/// and throws when it cannot run. `used`: per output whether its gradient is given; empty while nobody
-/// knows yet. `forget`: the frame is gone, so that everything that was kept for it can be dropped.
+/// Functions with which a planned step uses the original. `run` runs the original's forward of a frame on
+/// these inputs, with gradients. It returns the outputs, and throws if it cannot run. `used`: for each
+/// output, whether its gradient is given; empty if this is not known yet. `forget` is called when the frame
+/// no longer exists, so that everything that was kept for it can be dropped.
 struct OriginalForward {
     std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                           const std::vector<bool>& used)>
         run;
     std::function<void(std::int64_t frame)> forget;
-    /// For a step that takes gradients itself. Tells that the backward of the frame has updated the
-    /// parameters, or has added to the sums.
+    /// Called in a step that takes gradients itself, when the backward of the frame has updated the
+    /// parameters or added to the sums.
     std::function<void(std::int64_t frame)> taken = {};
-    /// Tells that the whole backward in which the frame's backward ran is over. The caller of the backward
-    /// gets an exception that this function throws.
+    /// Called when the whole backward in which the frame's backward ran is over. An exception of this
+    /// function reaches the caller of the backward.
     std::function<void(std::int64_t frame)> over = {};
-    /// For a step that takes gradients itself: whether some parameter has hooks on its gradient. Compiled
-    /// code cannot tell, because the objects that it sees stay when Python's hooks are removed.
+    /// Says whether some parameter has hooks on its gradient, for a step that takes gradients itself.
+    /// Compiled code cannot tell, because the objects that it sees remain when Python's hooks are removed.
     std::function<bool(std::int64_t frame)> has_hooks = {};
 };
 
 class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
   public:
-    /// `schedule` has passed `check`; the step keeps `graph`. `states`: the tensors that the caller's
+    /// `schedule` must have passed `check`. The step keeps `graph`. `states`: the tensors that the caller's
     /// optimizer keeps, if the step ends with its updates. Errors: as Executor::create.
     static Result<std::shared_ptr<PlannedStep>> create(std::shared_ptr<const Graph> graph, Tape tape,
                                                        const Schedule& schedule,
@@ -65,28 +66,28 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                                        std::shared_ptr<DeviceRuntime> device,
                                                        std::vector<at::Tensor> states = {});
 
-    /// `tensors` are in the order of Tape::bindings. `measured`: whether to measure the peak even where the
-    /// caller would see that (it is measured anyway where DeviceRuntime::measures_unseen says that the
-    /// caller does not). The first step begins only if the device has room for it. Errors of the kind
-    /// `negative`: the program's course has changed, nothing has happened, and the original has to run.
-    /// Other errors: tensors that do not fit, or an exception of a kernel. When Python raises an exception
-    /// (Ctrl-C), the forward ends at its next op, and so does a backward without updates; the exception is
-    /// thrown as Python's own.
+    /// Runs the forward. `tensors` are in the order of Tape::bindings. `measured`: whether to measure the
+    /// peak even if measuring changes statistics that the caller sees; if it changes none
+    /// (DeviceRuntime::measures_unseen), the peak is always measured. The first step begins only if the
+    /// device has room for it. Fails with the kind `negative` if the program's course has changed; then
+    /// nothing has happened, and the original has to run. Also fails if tensors do not fit, or if a kernel
+    /// throws an exception. When Python raises an exception (Ctrl-C), the forward ends at its next op, and so
+    /// does a backward without updates; the exception is thrown as Python's own.
     Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
 
-    /// Runs the original now for each forward that is open. From here on the backward of these forwards
-    /// belongs to the caller's graph, as without Rematlas. For plans whose gradients are sums, because
-    /// several open forwards would sum them in another order.
+    /// Runs the original now for each open forward. From now on the backward of these forwards belongs to the
+    /// caller's graph, as without Rematlas. This is for plans whose gradients are sums, because several open
+    /// forwards would sum them in another order.
     void give_open_forwards_up();
 
-    /// `gradients`: those of Tape::gradients, in order. Returns whether these tensors hold the gradients of
-    /// the last backward of this plan as they were handed out: neither replaced nor written to. A place
-    /// without a tensor is not checked.
+    /// Says whether these tensors still are the gradients that the last backward of this plan returned:
+    /// neither replaced nor written to. `gradients`: those of Tape::gradients, in order. A position without a
+    /// tensor is not checked.
     bool are_as_handed_out(const std::vector<std::optional<at::Tensor>>& gradients) const;
 
-    /// The step by itself, without autograd. A comparison with the original needs it.
+    /// Returns the step without autograd, for a comparison with the original.
     Executor& executor() { return executor_; }
     DeviceRuntime& device() { return *device_; }
     const Graph& graph() const { return *graph_; }
@@ -94,11 +95,11 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     const Tape& tape() const { return executor_.tape(); }
     std::size_t open() const { return executor_.open(); }
 
-    bool sums_gradients = false;     ///< the module uses some parameter several times
-    std::optional<Bytes> last_peak;  ///< peak of the last step if it was measured, residents included
+    bool sums_gradients = false;     ///< whether the module uses some parameter several times
+    std::optional<Bytes> last_peak;  ///< peak of the last step if it was measured, including residents
     StepMemoryReport memory;         ///< report on the arena of the last step
     std::int64_t originals = 0;      ///< number of backwards that the original had to run
-    std::string why_original = {};   ///< the reason for the last of them
+    std::string why_original = {};   ///< reason for the last of these backwards
 
   private:
     class InBackward;
@@ -111,28 +112,29 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     Schedule schedule_;
     std::shared_ptr<DeviceRuntime> device_;
     Executor executor_;
-    std::vector<int> differentiable_;   ///< outputs, by place
-    std::vector<int> with_history_;     ///< outputs, by place: the differentiable ones, then those that the
-                                        ///< recorded loss did not use
-    std::vector<WeakNode> open_nodes_;  ///< the first node of the chain of each open forward
-    std::vector<int> trained_;          ///< per gradient: the binding of its parameter; -1 for the gradient
-                                        ///< of an input
+    std::vector<int> differentiable_;   ///< positions of the outputs that are differentiable
+    std::vector<int> with_history_;     ///< positions of outputs: the differentiable ones, then those that
+                                        ///< the recorded loss did not use
+    std::vector<WeakNode> open_nodes_;  ///< first node of the chain of each open forward
+    std::vector<int> trained_;          ///< per gradient: index of the binding of its parameter; -1 for the
+                                        ///< gradient of an input
     std::vector<std::vector<int>> parts_;
-    std::vector<at::Tensor> tensors_;  ///< the tensors that are bound now
+    std::vector<at::Tensor> tensors_;  ///< tensors that are bound now
     std::vector<int> updated_;         ///< bindings of the tensors that the step's own optimizer updates
-    bool takes_gradients_ = false;     ///< the step ends with ops that use the gradients up
-    bool may_share_casts_ = false;     ///< its last forward ran in a region of autocast that caches casts
+    bool takes_gradients_ = false;     ///< whether the step ends with ops that use up the gradients
+    bool may_share_casts_ = false;     ///< whether the last forward ran in a region of autocast that caches
+                                       ///< casts
     struct HandedOut {
         bool is_there = false;
-        const c10::StorageImpl* memory = nullptr;  ///< to be compared, never dereferenced; null: autograd
+        const c10::StorageImpl* memory = nullptr;  ///< only compared, never dereferenced; null if autograd
                                                    ///< copied the gradient
         std::uint32_t version = 0;
     };
-    std::vector<HandedOut> handed_out_;  ///< the gradients of the last backward, by place
-    std::vector<at::Tensor> buffers_;    ///< the tensors among `tensors_` that are no parameters
-    std::optional<Room> room_;           ///< the memory that the step needs, until a forward has checked
+    std::vector<HandedOut> handed_out_;  ///< gradients of the last backward, by position
+    std::vector<at::Tensor> buffers_;    ///< the tensors of `tensors_` that are not parameters
+    std::optional<Room> room_;           ///< memory that the step needs; absent once a forward has checked
                                          ///< that the device has it
-    bool measured_ = false;              ///< the peak of the last step is measured
+    bool measured_ = false;              ///< whether the peak of the last step was measured
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool in_backward_ = false;
     bool is_guarded() const;

@@ -34,8 +34,8 @@ std::int64_t median(std::vector<std::int64_t>& values) {
     return *middle;
 }
 
-/// Ops that do the same work share the samples of both recordings. Each of them gets the median time and
-/// the largest workspace.
+/// Lets ops that do the same work share the samples of both recordings. Each of these ops gets the median
+/// time and the largest workspace.
 void settle_costs(CapturedStep& step, const CapturedStep& other) {
     struct Samples {
         std::vector<OpId> ops;
@@ -60,7 +60,7 @@ void settle_costs(CapturedStep& step, const CapturedStep& other) {
     }
 }
 
-/// How many bytes a loss takes for each byte of the gradient: 2 where the loss converts the output to
+/// Returns how many bytes a loss takes for each byte of the gradient: 2 if the loss converts the output to
 /// float, else 1.
 std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
     for (const Operand& operand : step.tape.operands)
@@ -68,8 +68,8 @@ std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
     return 1;
 }
 
-/// The caller's loss takes memory between the halves of the step. That memory becomes the workspace of the
-/// op that stands for the loss.
+/// Adds the memory that the caller's loss takes between the halves of the step. It becomes the workspace of
+/// the op that stands for the loss.
 void add_loss(CapturedStep& step, const LossMemory& loss) {
     for (OpId id : step.graph.ops.ids()) {
         if (step.tape.ops[id].name != output_gradients_op) continue;
@@ -87,8 +87,8 @@ std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds a
         std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
 }
 
-/// Bytes that the other open frames hold while one frame runs: inputs, the tensors that each forward keeps,
-/// and the tensors that the caller's loss of each frame keeps.
+/// Returns the bytes that the other open frames hold while one frame runs: inputs, the tensors that each
+/// forward keeps, and the tensors that the caller's loss of each frame keeps.
 Bytes held_by_others(const Problem& problem, const std::vector<Step>& steps, int frames, Bytes kept_by_loss) {
     Bytes held = held_at_loss(problem.graph, steps) - Bytes(problem.flat.resident_bytes) + kept_by_loss;
     for (const Tensor& tensor : problem.graph.tensors)
@@ -103,9 +103,9 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
                       std::move(outcome->answer));
 }
 
-/// The peak when the step runs in an arena: the residents, the arena for the tensors that the step makes,
-/// and the memory of the caller's loss, which finds no free place in the arena. The arena includes the gaps
-/// that remain between tensors.
+/// Returns the peak of a step that runs in an arena: the sum of the residents, the arena for the tensors that
+/// the step makes, and the memory of the caller's loss, for which the arena has no free place. The arena
+/// includes the gaps that remain between tensors.
 std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
     Bytes loss;
     for (Op& op : graph.ops)
@@ -119,8 +119,8 @@ std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
     return residents_on_device(graph, schedule.homes) + plan->arena + loss;
 }
 
-/// The bytes that the device's allocator counts at the peak. Without an arena, libtorch's allocator hands
-/// out blocks that are larger than the request.
+/// Returns the bytes that the device's allocator counts at the peak. Without an arena, libtorch's allocator
+/// hands out blocks that are larger than requested.
 Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) {
     if (!graph.device || !graph.device->allocator) return schedule.peak;
     if (in_arena) return std::max(schedule.peak, peak_in_arena(graph, schedule).value_or(Bytes()));
@@ -129,10 +129,9 @@ Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) 
     return peaks ? peaks->allocated : schedule.peak;
 }
 
-/// Finds a schedule whose peak, as the allocator counts it, keeps the budget. As long as the allocator
-/// would count more than the budget, the solver is asked for a smaller peak. If it finds none, the next
-/// round asks for somewhat more again. If no round succeeds, the smallest schedule that was found is
-/// returned.
+/// Finds a schedule whose peak, as the allocator counts it, keeps the budget. While the allocator would count
+/// more than the budget, the solver is asked for a smaller peak. If the solver finds no schedule, the next
+/// round asks for a larger peak again. If no round succeeds, returns the smallest schedule that was found.
 std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request,
                                                             bool in_arena) {
     constexpr int rounds = 4;
@@ -154,10 +153,10 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
     return answer;
 }
 
-/// With several frames the last one runs beside the tensors that the others hold. How much they hold
-/// depends on the schedule: a tighter schedule holds less. This function bisects for the loosest schedule
-/// whose peak fits beside the other frames. If the gaps of the arena alone make every schedule too large,
-/// it returns the smallest one whose tensors fit.
+/// With several frames, the last frame runs while the other frames hold tensors. How much they hold depends
+/// on the schedule: a tighter schedule holds less. Bisects for the loosest schedule whose peak fits beside
+/// the other frames. If only the gaps of the arena make every schedule too large, returns the smallest
+/// schedule whose tensors fit.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;
@@ -199,8 +198,8 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
 
 using FoundWithin = std::function<std::variant<Schedule, Infeasible, Error>(Bytes budget)>;
 
-/// Bisects for the smallest budget between `too_small` and `large` that has a schedule, as far as a few
-/// rounds tell. Returns nothing if even `large` has none.
+/// Bisects, in a few rounds, for the smallest budget between `too_small` and `large` that has a schedule.
+/// Returns nothing if even `large` has no schedule.
 std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_small, Bytes large,
                                      const std::stop_token& stop) {
     constexpr int rounds = 4;
@@ -226,7 +225,7 @@ std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph
     return std::make_shared<const Graph>(std::move(on_device));
 }
 
-/// The budget of `request` is in bytes of the step.
+/// Solves for a budget in bytes of the step.
 PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss, bool in_arena,
                      Bytes whole_peak) {
     const auto began = std::chrono::steady_clock::now();
@@ -329,8 +328,8 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
             for (const NamedTensor& named : there)
                 if (binding.is_parameter && named.name == binding.name)
                     storages.emplace(binding.operand.tensor, named.tensor.storage());
-        // An eviction that sees these ops would free their results only when the next op begins, so that
-        // the measured workspaces would be too small. If there is no room for the ops, the step is not
+        // An eviction that sees these ops would free their results only when the next op begins, so the
+        // measured workspaces would be too small. If there is not enough memory for the ops, the step is not
         // planned from shapes.
         const NotEvicted unseen(device, {}, "the timing of ops");
         const MemoryLimit::Attempt attempt;
@@ -407,7 +406,7 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
             answer.budget = budget;
             answer.beside = beside;
             answer.step = step;
-            // The process is the caller's, so the memory that the search took goes back to the system.
+            // The process is the caller's, so the memory of the search is given back to the system.
             CountingAllocator::give_back_free_pages();
             return answer;
         });

@@ -1,4 +1,4 @@
-// The planner: it leads from two recordings of the same step to a schedule that keeps the budget, in the
+// The planner makes, from two recordings of the same step, a schedule that keeps the budget. It works in the
 // background.
 //
 //     Result<std::shared_ptr<Planner>> planner = Planner::create(first, second, "GPT2LMHeadModel");
@@ -28,63 +28,64 @@ struct PlanAnswer {
     Bytes budget;         ///< budget of the step
     Bytes beside;         ///< bytes of tensors that live beside the step
     Bytes others;         ///< bytes that the other frames hold while one frame runs
-    StepBytes step = {};  ///< the bytes of which a budget in shares is a share, with all frames open
+    StepBytes step = {};  ///< bytes to which a budget in shares refers, with all frames open
     double seconds = 0;
 };
 
 class Planner {
   public:
-    /// Errors: why the two recordings are not of one course.
+    /// Fails if the two recordings do not have the same course; the error says why.
     static Result<std::shared_ptr<Planner>> create(const StepRecording& first, const StepRecording& second,
                                                    const std::string& name, DeviceRuntime& device);
-    /// Makes a planner of one step that was recorded from shapes. Each op is timed alone on random
-    /// operands, which takes the memory of the largest op. Without `timed` all ops take the same time and
-    /// no workspace. The memory of the caller's loss is guessed as four times the outputs that are no
-    /// single numbers, and is at least what the recording expects. `there`: the parameters, which timed ops
-    /// read in their own memory. Errors: the op that cannot be run alone.
+    /// Makes a planner for a step that was recorded from shapes. For an absent device the costs of ops are
+    /// predicted. For a present device, if `timed`, each op is timed alone on random operands, which takes
+    /// the memory of the largest op; else all ops take the same time and no workspace. The memory of the
+    /// caller's loss is estimated as four times the outputs that are not single numbers, and is at least what
+    /// the recording expects. `there`: the parameters, which timed ops read in place. Fails if an op cannot
+    /// be run alone; the error names the op.
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,
                                                         bool timed,
                                                         const std::vector<NamedTensor>& there = {});
-    /// Makes a planner of the same step, which ends with the updates of an optimizer. Each update is timed
-    /// alone, which takes the memory of the largest one. `end`: what else happens to the gradients. Errors:
-    /// the parameter that cannot be updated so; a step whose backward may find that the program takes
-    /// another course, after parameters have been updated.
+    /// Makes a planner for the same step followed by the updates of an optimizer. Each update is timed alone,
+    /// which takes the memory of the largest update. `end`: what else happens to the gradients. Fails if a
+    /// parameter cannot be updated in this way; the error names the parameter. Also fails if the program
+    /// could take another course after parameters have been updated.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
                                                     const StepEnd& end, DeviceRuntime& device) const;
-    /// Makes a planner of the same step, recorded from shapes, followed by an optimizer's step that was
-    /// recorded from shapes too. It is for planning only. `what` says in one sentence how the updates run,
-    /// and becomes part of the graph's provenance ("optimizer"). Errors: a tensor that the step does not
-    /// know; a device that is present.
+    /// Makes a planner for the same step, recorded from shapes, followed by an optimizer's step that was also
+    /// recorded from shapes. The result is for planning only. `what` says in one sentence how the updates
+    /// run, and becomes part of the graph's provenance ("optimizer"). Fails if the step does not know a
+    /// tensor, or if the device is present.
     Result<std::shared_ptr<Planner>> with_recorded_update(const RecordedUpdate& update,
                                                           const std::string& what,
                                                           DeviceRuntime& device) const;
-    /// Makes a planner of the same step, recorded from shapes, for another absent device of the same kind
-    /// and capability. The costs differ, and so does the library's workspace.
+    /// Makes a planner for the same step, recorded from shapes, on another absent device of the same kind and
+    /// capability. Only the costs and the library's workspace differ.
     std::shared_ptr<Planner> on_absent_device(DeviceRuntime& device) const;
-    /// Makes a planner of a plan that was made before.
+    /// Makes a planner for a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
 
-    /// Solves in the background, for a step that has `frames` forwards open at a time. A budget in bytes is
-    /// for all tensors on the device, `beside` included. A budget in shares is for the step alone, with all
-    /// its frames open: `beside` comes on top. If `limits.time` is 0, the size of the graph decides it.
-    /// `in_arena`: whether the step will run in an arena.
+    /// Solves in the background, for a step with `frames` forwards open at a time. A budget in bytes is for
+    /// all tensors on the device, including `beside`. A budget in shares is for the step alone, with all its
+    /// frames open, and `beside` is added to it. If `limits.time` is 0, the time depends on the size of the
+    /// graph. `in_arena`: whether the step will run in an arena.
     void start(SolveRequest request, int frames, Bytes beside, bool in_arena);
     bool busy() const;
     void wait() const;
-    /// The answer of the last start; null while the solver is busy.
+    /// Returns the answer of the last start; null while the solver is busy.
     const PlanAnswer* answer();
 
     const Graph& graph() const { return *graph_; }
     std::shared_ptr<const Graph> shared_graph() const { return graph_; }
     const Tape& tape() const { return tape_; }
     void note_packing(std::string packing) { tape_.packing = std::move(packing); }
-    /// The peak without recomputation, with `frames` forwards open.
+    /// Returns the peak without recomputation, with `frames` forwards open.
     Bytes whole_peak(int frames = 1) const { return whole_peak_ + Bytes((frames - 1) * whole_held_.value); }
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }
-    /// Converts a budget as `start` takes it to bytes of the step.
+    /// Converts a budget, as `start` takes it, to bytes of the step.
     Result<Bytes> step_budget(const Budget& budget, Bytes beside, int frames) const;
 
   private:
@@ -102,8 +103,8 @@ class Planner {
     std::optional<PlanAnswer> answer_;
 };
 
-/// Bytes of the step that are held while the loss runs: residents, and the tensors that the forward keeps
-/// for its backward.
+/// Returns the bytes of the step that are held while the loss runs: residents, and the tensors that the
+/// forward keeps for its backward.
 Bytes held_at_loss(const Graph& graph, const std::vector<Step>& steps);
 
 }  // namespace rematlas

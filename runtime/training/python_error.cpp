@@ -74,8 +74,8 @@ void raise_python_errors() {
         const PythonLock locked;
         if (python().size(kept) == 0) return;
     }
-    // A function of Python raises the kept exception. libtorch turns it into the C++ exception that
-    // libtorch's callers turn back into Python's.
+    // A Python function raises the kept exception. libtorch turns it into a C++ exception, which libtorch's
+    // callers turn back into Python's.
     if (const auto raise = c10::Dispatcher::singleton().findSchema({"rematlas::raise_kept", ""})) {
         torch::jit::Stack nothing;
         raise->redispatchBoxed(c10::DispatchKeySet(), &nothing);
@@ -120,7 +120,7 @@ void throw_as_torch_does(const Error& error) {
         throw_one<c10::LinAlgError>(error);
     } catch (const c10::OutOfMemoryError&) {
         throw_one<c10::OutOfMemoryError>(error);
-    } catch (...) {  // the class is none that Python tells apart
+    } catch (...) {  // Python does not tell this class from c10::Error
     }
     throw_one<c10::Error>(error);
 }

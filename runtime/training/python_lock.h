@@ -1,4 +1,4 @@
-// The lock of Python's interpreter, and what all that calls into the interpreter needs of it.
+// The lock of Python's interpreter, and the functions that every call into the interpreter needs.
 #pragma once
 
 #include "runtime/dispatch/python_symbol.h"
@@ -12,7 +12,7 @@ struct PythonBasics {
     void (*clear_error)() = python_symbol<void()>("PyErr_Clear");
     void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
 
-    /// False in a process without Python.
+    /// Says whether the functions exist. In a process without Python they do not.
     bool are_there() const { return lock && unlock && clear_error && drop; }
 };
 
@@ -21,7 +21,8 @@ inline const PythonBasics& python_basics() {
     return basics;
 }
 
-/// Holds the lock while an object of this class lives. There must be a Python.
+/// Holds the interpreter's lock while an object of this class lives. May only be used if the process has a
+/// Python.
 class PythonLock {
   public:
     PythonLock() : state_(python_basics().lock()) {}

@@ -15,7 +15,7 @@ bool is_model_source(std::string_view file) {
 
 /// Functions of CPython's stable interface; an object is a `void*`.
 struct FrameFunctions {
-    void* (*current)() = python_symbol<void*()>("PyEval_GetFrame");  // the frame stays the interpreter's
+    void* (*current)() = python_symbol<void*()>("PyEval_GetFrame");  // a borrowed reference
     void* (*caller)(void*) = python_symbol<void*(void*)>("PyFrame_GetBack");
     void* (*code)(void*) = python_symbol<void*(void*)>("PyFrame_GetCode");
     int (*line)(void*) = python_symbol<int(void*)>("PyFrame_GetLineNumber");

@@ -9,7 +9,8 @@
 
 namespace rematlas {
 
-/// Hooks around each module's forward tell the module. The interpreter is asked for the line.
+/// Hooks of each module call `enter` before its forward and `leave` after it. The line is read from the
+/// interpreter.
 class PythonPlaces final : public Places {
   public:
     void enter(std::string path, std::string class_name) {
@@ -20,7 +21,8 @@ class PythonPlaces final : public Places {
     }
 
     ModuleName module() override { return modules_.empty() ? ModuleName() : modules_.back(); }
-    /// The innermost line outside of torch. Cost: one or two microseconds.
+    /// Returns the innermost line in the model's own source, outside torch and Rematlas. Cost: one or two
+    /// microseconds.
     std::string line() override;
 
   private:

@@ -1,4 +1,4 @@
-// torch.classes.rematlas.Recording
+// torch.classes.rematlas.Recording: records a training step for the Python package.
 #include "runtime/training/bindings.h"
 
 namespace rematlas {

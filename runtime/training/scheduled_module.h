@@ -1,5 +1,5 @@
-// A module that trains by a plan file: parameters, buffers, autograd, losses and optimizers are the
-// caller's; only forward and backward are the plan's.
+// A module that trains by a plan file. Forward and backward are the plan's; parameters, buffers, autograd,
+// losses and optimizers are the caller's.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
 //     model.train();                                  // named_tensors: runtime/model/torchscript.h
@@ -11,10 +11,10 @@
 //         optimizer.step(), optimizer.zero_grad();
 //     }
 //
-// Outputs, gradients, buffers and the generator move as in the original, bit by bit, provided that the
-// gradients that the loss gives have the layout in memory that they had when the step was captured;
-// otherwise the backward is an error. For evaluation the original module runs. Threads: forward and
-// backward of one module follow one another; autograd may run the backward on a thread of its own.
+// Outputs, gradients, buffers and the generator change as in the original, bit by bit. This requires that the
+// gradients from the loss have the layout in memory that they had when the step was captured; otherwise the
+// backward fails. For evaluation run the original module. Threads: forward and backward of one module must
+// not run at the same time; autograd may run the backward on its own thread.
 #pragma once
 
 #include <filesystem>
@@ -29,26 +29,26 @@ namespace rematlas {
 class ScheduledModule {
   public:
     /// `tensors` are the caller's own; errors begin with `owner`. `device`: cpu or cuda, where the tensors
-    /// are. Memory is measured from here on: host tensors made before the first call in a process are not
-    /// counted. Errors: no plan; a schedule that is not valid or belongs to another graph; names, shapes,
-    /// types, places in memory that differ from the captured model's.
+    /// are. Memory is measured from this call on: host tensors that were made before the first call in a
+    /// process are not counted. Fails if there is no plan, if the schedule is not valid or belongs to another
+    /// graph, or if names, shapes, types or places in memory differ from the captured model's.
     static Result<ScheduledModule> load(const std::filesystem::path& plan,
                                         const std::vector<NamedTensor>& tensors, const std::string& owner,
                                         const std::string& device = "cpu");
 
-    /// Outputs in the order in which the captured model returned them, tuples, lists and dictionaries
-    /// flattened. Errors: inputs of another number, shape, type, device or order in memory than the plan's;
-    /// inputs or parameters that require a gradient that the plan does not make; gradients switched off.
-    /// Backward throws c10::Error.
+    /// Returns the outputs in the order in which the captured model returned them, with tuples, lists and
+    /// dictionaries flattened. Fails if the inputs differ from the plan's in number, shape, type, device or
+    /// layout; if an input or parameter requires a gradient that the plan does not make; or if gradients are
+    /// switched off. Backward throws c10::Error.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs);
 
     Bytes predicted_peak() const { return step_->schedule().peak; }
     Bytes budget() const { return step_->schedule().budget; }
     double predicted_overhead() const { return step_->schedule().overhead; }
     int threads() const { return step_->tape().threads; }  ///< number of threads that the plan was made for
-    /// The peak of the last step, residents included, without tensors that the caller held beside the step.
-    /// Before the step's backward it is the peak so far. Absent on a device where measuring would change
-    /// statistics that the caller sees.
+    /// Returns the peak of the last step, including residents, but not tensors that the caller held beside
+    /// the step. Before the step's backward it is the peak so far. Returns nothing on a device where
+    /// measuring would change statistics that the caller sees.
     std::optional<Bytes> last_peak() const { return step_->last_peak; }
 
   private:
@@ -58,8 +58,8 @@ class ScheduledModule {
     Result<void> check_gradients(const std::vector<at::Tensor>& inputs) const;
 
     std::shared_ptr<PlannedStep> step_;
-    std::vector<at::Tensor> tensors_;  ///< in the order of the plan's bindings
-    std::vector<NamedTensor> frozen_;  ///< parameters that the plan makes no gradient for
+    std::vector<at::Tensor> tensors_;  ///< tensors in the order of the plan's bindings
+    std::vector<NamedTensor> frozen_;  ///< parameters for which the plan makes no gradient
 };
 
 }  // namespace rematlas

@@ -7,8 +7,8 @@
 namespace rematlas {
 namespace {
 
-/// Whether two tensors are chunks of one tensor along one axis, the second `distance` elements behind the
-/// first.
+/// Says whether two tensors are chunks of one tensor along one axis, the second `distance` elements behind
+/// the first.
 bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t distance) {
     if (first.strides() != second.strides()) return false;
     std::vector<std::int64_t> axes(static_cast<std::size_t>(first.dim()));
@@ -23,7 +23,7 @@ bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t 
     return false;
 }
 
-/// Whether a write in place to one tensor would change the other. Parts that interleave count as
+/// Says whether a write in place to one tensor would change the other. Parts that interleave count as
 /// overlapping, unless they are chunks of one tensor.
 bool overlap(const at::Tensor& a, const at::Tensor& b) {
     if (a.storage().unsafeGetStorageImpl() != b.storage().unsafeGetStorageImpl() || a.numel() == 0 ||

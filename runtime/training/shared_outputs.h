@@ -1,5 +1,6 @@
-// Outputs of a module that share memory. As long as nobody writes to them, the plan may return tensors with
-// separate memory. A write in place to one of them would also change the other one and its gradient.
+// Watches outputs of a module that share memory. As long as nobody writes to them, the plan may return
+// tensors with separate memory. In the original, a write in place to one of them would also change another
+// one and its gradient.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,9 +15,9 @@ namespace rematlas {
 class WrittenInPlace {
   public:
     WrittenInPlace() = default;
-    /// Watches those of the outputs that have a history and overlap. Holds no tensor.
+    /// Watches the outputs that have a history and overlap another output. Holds no tensor.
     explicit WrittenInPlace(const std::vector<at::Tensor>& outputs);
-    /// True if one of the watched outputs has been written to since.
+    /// Says whether one of the watched outputs has been written to since.
     bool happened() const;
 
   private:

@@ -79,8 +79,8 @@ RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, Memo
     return options;
 }
 
-/// A gradient of the shape of the output. It has the layout of the output if that is dense, else it is
-/// contiguous.
+/// Returns a gradient with the shape of the output. It has the layout of the output if that is dense, else it
+/// is contiguous.
 at::Tensor gradient_shape(const at::Tensor& output) {
     return output.is_non_overlapping_and_dense()
                ? shape_tensor(output.sizes(), output.strides(), output.scalar_type(), output.device())
@@ -108,7 +108,7 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
         counted_ = counted_residents(tensors, inputs, device);
         beside_ = memory_.alive_bytes() - counted_;
     } else if (RoomMaker* eviction = eviction_on(device)) {
-        eviction->keep(inputs);  // tensors that depend on inputs alone are computed
+        eviction->keep(inputs);  // because tensors that depend only on inputs are computed
     }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
@@ -140,8 +140,8 @@ std::vector<at::Tensor> StepRecording::begin() {
     return given_;
 }
 
-/// Random numbers that other threads have drawn cannot be told from the step's own, so the step is
-/// disturbed if it draws itself. Shape tensors draw none.
+/// Stops watching other threads. Random numbers of other threads cannot be told from the step's own, so the
+/// step is disturbed if it draws itself. Ops on shape tensors draw none.
 void StepRecording::watch_no_more() {
     if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
         other_thread_ = others_->op();
@@ -232,16 +232,16 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
     record_backward(std::move(gradients), false, false);
 }
 
-/// Measures the memory of the loss, and adds the most that the next steps may be given for the same
-/// tensors: the allocator may give them other blocks, each of which may be too large.
+/// Measures the memory of the loss, and adds a margin: in later steps the allocator may give the same tensors
+/// other blocks, each of which may be larger than requested.
 void StepRecording::measure_loss() {
     const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
-    // Casts that were freed since the forward make room, which the loss has taken.
+    // Casts that were freed since the forward have made room, which the loss has taken.
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
     loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
-    // If other tensors are evicted meanwhile, the loss has at most as many loose blocks as were handed out,
-    // and as fit into its bytes.
+    // Under eviction other tensors may be evicted meanwhile. Then the loss has at most as many loose blocks
+    // as were handed out, and as fit into its bytes.
     const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;
@@ -293,14 +293,13 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         guard = nullptr;
         const bool keep = keep_graph || around || create_graph;
         made = cut_.backward(gradients, parameters, keep, create_graph);
-        // A further backward belongs to the module's own graph. The edges may change only when this
-        // backward is over.
+        // A second backward runs the module's own graph. The edges may change only after this backward.
         if (keep)
             torch::autograd::Engine::get_default_engine().queue_callback(
                 [self = shared_from_this()] { self->uncut("the backward may run twice"); });
     } else {
         recorder_.begin_backward(from, given);
-        loss_.kept += recorder_.released_bytes();  // the graph counts them until the loss
+        loss_.kept += recorder_.released_bytes();  // the graph counts these bytes until the loss
         given.clear();
         try {
             made = cut_.backward(gradients, parameters, false, false);

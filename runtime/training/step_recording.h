@@ -6,7 +6,7 @@
 //     ... the module's forward ...
 //     recording->end(outputs);      // the caller goes on with the same outputs; their backward is recorded
 //     ... loss, backward ...
-//     recording->state()            // recorded, or refused with a reason; the step trained as it would have
+//     recording->state()            // recorded, or refused for a reason; the training is the same
 //
 // Threads: forward on one thread; autograd may run the backward on another.
 #pragma once
@@ -27,82 +27,82 @@
 
 namespace rematlas {
 
-/// The memory that a step takes beside its ops: that of the caller's loss.
+/// The memory of the caller's loss, which a step takes in addition to the memory of its ops.
 struct LossMemory {
-    std::int64_t most = 0;  ///< the most bytes alive between forward and backward, less the bytes at the
-                            ///< end of the forward
-    std::int64_t kept = 0;  ///< bytes alive when the backward begins, less the bytes at the end of the
-                            ///< forward; gradients of outputs included
+    std::int64_t most = 0;  ///< most bytes alive between forward and backward, minus the bytes at the end of
+                            ///< the forward
+    std::int64_t kept = 0;  ///< bytes alive when the backward begins, minus the bytes at the end of the
+                            ///< forward; includes the gradients of outputs
 };
 
 class StepRecording : public std::enable_shared_from_this<StepRecording> {
   public:
     /// `dropped`: nobody can call the step's backward any more, or another step was recorded at the same
-    /// time. `disturbed`: another thread took part in the events that were recorded; see `other_thread`.
+    /// time. `disturbed`: another thread took part in the recorded events; see `other_thread`.
     enum class State { open, recorded, refused, dropped, disturbed };
 
-    /// `with_audit`: see RecorderOptions. `from_shapes`: no real step but one on shape tensors, for a step
-    /// that does not fit in memory. Then `tensors` are shape tensors of a copy of the module, and the
-    /// inputs are real. The forward throws where it needs values that nobody has. The backward is
-    /// `run_backward`. The step moves the generator, which the caller puts back.
+    /// `with_audit`: see RecorderOptions. `from_shapes`: the step is not real, but runs on shape tensors,
+    /// because it does not fit in memory. Then `tensors` are shape tensors of a copy of the module, and the
+    /// inputs are real. The forward throws if it needs values that do not exist. `run_backward` runs the
+    /// backward. The step advances the generator, and the caller must reset it.
     enum class Kind { real, real_with_audit, from_shapes };
 
     /// `tensors`: parameters and buffers under all their names.
     StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                   DeviceRuntime& device, Kind kind);
 
-    /// Returns the tensors that the forward has to be given as inputs.
+    /// Begins the recording. Returns the tensors that the forward must be given as inputs.
     std::vector<at::Tensor> begin();
-    /// `outputs`: all tensors that the forward returns. A step that is refused by now is left as it is: its
-    /// backward is that of the caller's graph.
+    /// `outputs`: all tensors that the forward returns. If the step has been refused by now, it is not
+    /// changed: its backward is that of the caller's graph.
     void end(const std::vector<at::Tensor>& outputs);
-    /// Runs the backward of a step from shapes. `used` tells by place which outputs get a gradient; if it
-    /// is empty, all do. The gradients have the layout of the outputs.
+    /// Runs the backward of a step from shapes. `used` says, by position, which outputs get a gradient; if it
+    /// is empty, all outputs do. The gradients have the layout of the outputs.
     void run_backward(const std::vector<bool>& used);
-    /// To be called when the forward has thrown, or has returned something that cannot be handed out.
+    /// Must be called if the forward has thrown, or has returned something that cannot be passed on.
     void abandon();
     void refuse(const std::string& why) { recorder_.refuse_step(why); }
 
     State state() const;
     const std::optional<std::string>& refusal() const { return recorder_.refusal(); }
-    /// True if online eviction began or ended between forward and backward. The step is refused then.
+    /// Says whether online eviction began or ended between forward and backward. If so, the step is refused.
     bool eviction_changed() const { return eviction_changed_; }
-    /// True if the backward of the step ran out of memory.
+    /// Says whether the backward of the step ran out of memory.
     bool out_of_memory() const { return out_of_memory_; }
-    /// To be called after the step; see Recorder::survivors.
+    /// May only be called after the step; see Recorder::survivors.
     std::vector<std::string> survivors() const { return recorder_.survivors(); }
 
-    /// In a disturbed step: an op that another thread ran during the step.
+    /// Returns an op that another thread ran during the step, if the step is disturbed.
     const std::string& other_thread() const { return other_thread_; }
 
-    // The functions below are for a recorded step.
+    // The functions down to `sums_gradients` are for a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
-    /// Sets the loss of a step from shapes, which has none itself, to the memory that the loss of a real
-    /// step takes.
+    /// Sets the memory of the loss of a step from shapes, which has no loss, to that of the loss of a real
+    /// step.
     void expect_loss(const LossMemory& loss) { loss_ = loss; }
-    /// The settings that the step ran under; absent for a step from shapes.
+    /// Returns the settings that the step ran under; absent for a step from shapes.
     const std::optional<KernelSettings>& settings() const { return settings_; }
-    /// Bytes that were alive when the step began and do not belong to the step.
+    /// Returns the bytes that were alive when the step began and do not belong to the step.
     std::int64_t beside() const { return beside_; }
-    /// Bytes that the forward keeps for the backward, the outputs among them.
+    /// Returns the bytes that the forward keeps for the backward, including the outputs.
     std::int64_t held() const { return alive_after_forward_ - beside_ - counted_; }
     const std::vector<NamedTensor>& tensors() const { return tensors_; }
-    /// Per output: the index of the input that the forward returned as this output; -1 if it returned no
-    /// input.
+    /// Returns, for each output, the index of the input that the forward returned as this output; -1 if the
+    /// output is not an input.
     const std::vector<int>& passed_inputs() const { return passed_inputs_; }
 
-    /// Places of the outputs that have a history but got no gradient from the loss.
+    /// Returns the positions of the outputs that have a history but got no gradient from the loss.
     const std::vector<int>& unused_outputs() const { return unused_outputs_; }
-    /// Per output, in order: whether the loss gave it a gradient.
+    /// Says for each output, in order, whether the loss gave it a gradient.
     std::vector<bool> used_outputs() const;
-    /// True if some parameter is used more than once, so that its gradient is a sum within the step.
+    /// Says whether some parameter is used more than once, so that its gradient is a sum within the step.
     bool sums_gradients() const { return sums_gradients_; }
-    /// Whether the values of the tensor depend on parameters, inputs or random numbers.
+    /// Says whether the values of the tensor depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }
 
-    /// Gives the recording up: from now on the step's backward is that of the caller's graph, as without
-    /// Rematlas. For a step whose backward has not begun.
+    /// Gives up the recording: from now on the step's backward is that of the caller's graph, as without
+    /// Rematlas. May only be called before the step's backward begins.
     void uncut(const std::string& why);
 
     PythonPlaces places;
@@ -118,21 +118,20 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     void check_eviction();
 
     DeviceRuntime& device_;
-    std::shared_ptr<OtherThreads> others_;  ///< while the step runs
+    std::shared_ptr<OtherThreads> others_;  ///< watches other threads while the step runs
     std::string other_thread_;
     MemoryWithoutEviction memory_;
     std::vector<NamedTensor> tensors_;
-    std::vector<at::Tensor> inputs_, given_;  ///< the inputs of the caller, and those that the forward was
-                                              ///< given
+    std::vector<at::Tensor> inputs_, given_;  ///< the caller's inputs; the inputs that the forward was given
     std::vector<std::uint32_t> input_versions_;
     std::optional<ShapeKernels> shapes_;
     Recorder recorder_;
     std::unique_ptr<DispatchModeGuard> guard_;
     CutForward cut_;
     std::vector<NamedTensor> trained_;         ///< each parameter that requires a gradient, once
-    std::vector<at::Tensor> gradient_shapes_;  ///< in a step from shapes: one gradient per place of
+    std::vector<at::Tensor> gradient_shapes_;  ///< in a step from shapes: one gradient for each of
                                                ///< `cut_places_`
-    std::vector<int> cut_places_;              ///< places of outputs whose backward is the module's
+    std::vector<int> cut_places_;              ///< positions of the outputs whose backward is the module's
     std::vector<int> passed_inputs_;
     WrittenInPlace shared_outputs_;
     Recording recording_;
@@ -142,16 +141,16 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<int> unused_outputs_;
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
-    bool unrecorded_ = false;  ///< another step was recorded or compared at the same time
+    bool unrecorded_ = false;  ///< whether another step was recorded or compared at the same time
     bool out_of_memory_ = false;
     bool eviction_changed_ = false;
 };
 
-/// The parameters among `tensors` that require a gradient, each once.
+/// Returns the parameters among `tensors` that require a gradient, each once.
 std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors);
 
 /// Returns the bytes that the step's own residents add to the count of `device`. Each storage counts once:
-/// the whole storage if a bound tensor lies in it, else the part that inputs take (see InputPart).
+/// the whole storage if a bound tensor uses it, else the part that inputs use (see InputPart).
 std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                                const DeviceRuntime& device);
 

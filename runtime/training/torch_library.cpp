@@ -1,4 +1,4 @@
-// torch.classes.rematlas and torch.ops.rematlas, on which the Python package is built.
+// torch.classes.rematlas and torch.ops.rematlas: the classes and ops on which the Python package is built.
 //
 //     torch.ops.load_library("librematlas_training.so")
 #include <ATen/autocast_mode.h>
@@ -50,8 +50,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Makes a storage on the device of the size of the tensor's storage. It holds the tensor's values if the
-/// tensor has values and its storage has at most `largest_kept` bytes.
+/// Makes a storage on the device with the size of the tensor's storage. It holds the tensor's values if there
+/// are any and if the storage has at most `largest_kept` bytes.
 c10::Storage twin_storage(const at::Tensor& tensor, std::int64_t largest_kept, const DeviceRuntime& device) {
     const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
     // The whole storage is copied, because the tensor may be a view of a part of it.
@@ -82,11 +82,10 @@ const bool counting = [] {
     return true;
 }();
 
-/// Returns when autograd's thread of the device has dropped all tensors that earlier backwards left there.
-/// A backward returns before its thread frees the gradients that it handed out. To free a tensor that
-/// Python knows, the thread takes Python's lock, and libtorch ends the process if Python is shutting down
-/// by then. The backward here comes after the others in the thread's queue, and Python knows none of its
-/// tensors.
+/// Waits until autograd's thread of the device has dropped all tensors that earlier backwards left there. A
+/// backward returns before its thread frees the gradients that it passed on. To free a tensor that Python
+/// knows, the thread takes Python's lock; if Python is shutting down by then, libtorch ends the process. The
+/// backward here comes after the others in the thread's queue, and Python knows none of its tensors.
 void wait_for_autograd(const std::string& device) {
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = at::zeros({}, at::TensorOptions(c10::Device(device))).requires_grad_();
@@ -95,13 +94,13 @@ void wait_for_autograd(const std::string& device) {
 
 }  // namespace
 
-/// Defines the ops that serve absent devices.
+/// Defines the ops for absent devices.
 void define_ops_of_shapes(torch::Library& library) {
-    // Makes shape tensors of the device, which share storages as `tensors` do. Those whose storage has at
+    // Makes shape tensors of the device, which share storages as `tensors` do. Tensors whose storage has at
     // most `largest_kept` bytes keep their values.
     library.def("shapes_like(Tensor[] tensors, int largest_kept, str device) -> Tensor[]", &shapes_like);
     library.def("device_profiles() -> str", [] { return json(device_profile_names()).dump(); });
-    // The facts of a device's profile, as JSON.
+    // Returns facts of a device's profile, as JSON.
     library.def("device_facts(str profile) -> str", [](const std::string& name) {
         const DeviceProfile profile = or_throw(device_profile(name));
         return json{{"id", profile.id},
@@ -139,8 +138,7 @@ void define_ops(torch::Library& library) {
         const DeviceRuntime& runtime = *open_device_named(device);
         return runtime.most_footprint(large) > runtime.footprint(large);
     });
-    // Casts as the ops that autocast to `type` do: takes the cast from the cache of the region if it is
-    // there.
+    // Casts as the ops that autocast to `type` do: takes the cast from the region's cache if it is there.
     library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
                 [](const at::Tensor& tensor, c10::ScalarType type) {
                     return at::autocast::cached_cast(type, tensor, tensor.device().type());
@@ -156,7 +154,7 @@ void define_ops(torch::Library& library) {
             };
             return identical(tensors(a), tensors(b));
         });
-    // See runtime/verify/paired_run.h. Peaks and budget are in bytes.
+    // Returns the result of `mismatch_of` in runtime/verify/paired_run.h. Peaks and budget are in bytes.
     library.def(
         "mismatch_of(*, bool outputs, bool gradients, bool buffers, bool random_state, int measured_peak, "
         "int predicted_peak, int budget) -> str",
@@ -174,8 +172,8 @@ void define_ops(torch::Library& library) {
         if (budget.of != Budget::Of::nothing) return std::nullopt;
         return budget.bytes.value;
     });
-    // Makes a tensor of the device like each of `like`, whose memory is the host's. Without `fill` it holds
-    // the contents of the original.
+    // Makes, for each tensor of `like`, a tensor of the device whose memory is on the host. Without `fill` it
+    // holds the contents of the original.
     library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
                 [](const Tensors& like, const std::string& device, std::optional<double> fill) {
                     return or_throw(host_tensors(like, fill, *open_device_named(device)));

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* comparison = "a comparison";
 
-/// A digest of type, shape and bytes.
+/// Returns a digest of type, shape and bytes.
 std::string digest_of(const at::Tensor& tensor) {
     if (!tensor.defined()) return {};
     at::NoGradGuard no_grad;
@@ -81,7 +81,7 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     if (others_) others_->rest();
 }
 
-/// To be called after the backward, when there is a verdict.
+/// Stops watching other threads. Must be called after the backward, when there is a verdict.
 void TrialRun::watch_no_more() {
     if (others_) other_thread_ = others_->op();
     others_ = nullptr;
@@ -128,9 +128,9 @@ void TrialRun::uncut(const std::string& why) {
     cut_.uncut();
 }
 
-/// Bytes that the replay needs. Residents are not counted, because they are alive already. Three snapshots
-/// of the buffers are alive beside the plan. `make_room` allows for one block that is larger than the
-/// request; the replay asks for its memory in pieces, so that margin is subtracted here.
+/// Returns the bytes that the replay needs. Residents are not counted, because they are alive already. Three
+/// snapshots of the buffers are alive beside the plan. `make_room` adds a margin for one block that is larger
+/// than requested. The replay asks for its memory in pieces, so this margin is subtracted here.
 std::int64_t TrialRun::bytes_of_replay() const {
     std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
@@ -146,12 +146,14 @@ at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
     return copy_as_it_lies(gradient.detach());
 }
 
-/// The generator is put back only if an op of the plan draws from it, because other threads may draw too.
+/// Restores a state. The generator is restored only if an op of the plan draws from it, because other threads
+/// may draw too.
 void TrialRun::put_back(const Snapshot& state) const {
     step_->executor().draws() ? state.restore() : state.restore_tensors();
 }
 
-/// `begun` and `reached` are states of the original before and after the part of the step that is compared.
+/// Says whether the replay moves the generator otherwise than the original. `begun` and `reached` are states
+/// of the original before and after the part of the step that is compared.
 bool TrialRun::moves_generator_otherwise(const Snapshot& replayed, const Snapshot& begun,
                                          const Snapshot& reached) const {
     if (step_->executor().draws()) return !replayed.equals_generator(reached);
@@ -166,8 +168,8 @@ std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snap
     return {};
 }
 
-/// Replays the step from the state in which the step began, and puts the present state back. Returns
-/// nothing, and sets the verdict, if the step cannot be replayed.
+/// Replays the step from the state in which the step began, then restores the present state. Returns nothing,
+/// and sets the verdict, if the step cannot be replayed.
 std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients, const Snapshot& begun) {
     Executor& executor = step_->executor();
     const auto ends = [&](Verdict verdict, std::string why) {
@@ -196,7 +198,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> read = inputs_;
-    // A tensor that a forward has left in the module is no resident, so that it may be evicted.
+    // A tensor that a forward has left in the module is not a resident, so it may be evicted.
     read.insert(read.end(), tensors_.begin(), tensors_.end());
     const NotEvicted unseen(step_->device(), read, comparison);
     const MemoryLimit::Attempt attempt;
@@ -204,13 +206,13 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         try {
             if (auto missing = eviction->make_room(bytes_of_replay()))
                 return ends(Verdict::no_room, *std::move(missing));
-            step_->device().trim();  // else the allocator may hand the plan larger blocks than it asks for
+            step_->device().trim();  // else the allocator may give the plan larger blocks than requested
             for (at::Tensor& gradient : given) gradient = apart(gradient);
         } catch (const c10::OutOfMemoryError& error) {
             return ends(Verdict::no_room, error.what_without_backtrace());
         }
     }
-    // Another forward may have given the module other tensors since.
+    // Another forward may have given the module other tensors in the meantime.
     if (Result<void> bound = executor.rebind(tensors_); !bound)
         return ends(Verdict::other_course, bound.error().message);
     const std::unique_ptr<Snapshot> now = executor.snapshot();
@@ -229,8 +231,8 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     const auto number = forward->number;
     forward->outputs.clear();  // the plan knows which outputs the caller frees before the backward
     // Between the halves the caller's loss may have drawn random numbers, and another forward may have
-    // moved the buffers on. A plan that moves buffers on in its backward goes on with the buffers as its
-    // own forward has left them.
+    // updated the buffers. A plan that updates buffers in its backward goes on with the buffers that its own
+    // forward has left.
     if (replayed_forward->different_tensor(*after_forward_).empty()) {
         put_back(begun);
     } else if (begun.different_tensor(*after_forward_).empty()) {
@@ -257,8 +259,8 @@ bool TrialRun::Replay::made(std::size_t place, const at::Tensor& gradient) const
     return digests.empty() ? identical(gradients[place], gradient) : digests[place] == digest_of(gradient);
 }
 
-/// Compares replay and original when both are done. The present state is that of the original, which ran
-/// last or was put back.
+/// Compares the replay with the original when both are done. The present state is the original's: either the
+/// original ran last, or its state was restored.
 void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made, const Snapshot& begun) {
     variable_list reads = made.parameters;
     reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());

@@ -1,16 +1,15 @@
-// A trial run: a real step that the original trains, and with which a plan is compared before it is
-// trusted.
+// A trial run: the original trains a real step, and a plan is compared with it before the plan is trusted.
 //
 //     auto trial = std::make_shared<TrialRun>(step, tensors, inputs);
 //     trial->begin();
 //     ... the original's forward ...
-//     trial->end(outputs);      // within its backward the plan replays the step and is compared, bit by bit
+//     trial->end(outputs);      // its backward replays the step by the plan, and compares bit by bit
 //     trial->verdict()
 //
-// The step trains as the original would: generator and buffers are put back after the replay. Memory: the
-// gradients of the step are held beside the replay. Under online eviction the replay comes first instead
-// and leaves digests of its gradients. The tensors that the original's forward keeps are evicted to make
-// room for it.
+// The step trains as without the comparison: generator and buffers are restored after the replay. Memory: the
+// gradients of the step are held during the replay. Under online eviction the replay runs first, and only
+// digests of its gradients are kept. The tensors that the original's forward keeps are evicted to make room
+// for the replay.
 #pragma once
 
 #include <array>
@@ -31,38 +30,38 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
 
     TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
              std::vector<at::Tensor> inputs);
-    /// Returns the tensors that the forward has to be given as inputs.
+    /// Begins the step. Returns the tensors that the forward must be given as inputs.
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
-    /// Gives the comparison up: from now on the step's backward is that of the caller's graph.
+    /// Gives up the comparison: from now on the step's backward is that of the caller's graph.
     void uncut(const std::string& why);
-    /// To be called when the forward has thrown.
+    /// Must be called if the forward has thrown.
     void abandon() { verdict_ = Verdict::other_course, others_ = nullptr; }
 
-    /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
-    /// that nothing was compared. `no_room`: the plan does not fit beside the tensors that cannot be
-    /// evicted. `dropped`: nobody can call the step's backward any more, or another step was recorded or
-    /// compared at the same time. `disturbed`: something differs, and another thread may be the cause.
+    /// `other_course`: the step was not the recorded one (guards, gradients with another layout), so nothing
+    /// was compared. `no_room`: the plan does not fit beside the tensors that cannot be evicted. `dropped`:
+    /// nobody can call the step's backward any more, or another step was recorded or compared at the same
+    /// time. `disturbed`: something differs, and another thread may be the cause.
     Verdict verdict() const {
         return verdict_ == Verdict::open && cut_.is_dropped() ? Verdict::dropped : verdict_;
     }
     const std::string& why() const { return why_; }  ///< why the verdict is not `same`
-    /// An op that another thread ran during the step; empty if there was none.
+    /// Returns an op that another thread ran during the step; empty if there was none.
     const std::string& other_thread() const { return other_thread_; }
-    Bytes measured_peak() const { return peak_; }  ///< peak of the replay, residents included
-    /// Bytes that the original's forward keeps for its backward, the outputs among them.
+    Bytes measured_peak() const { return peak_; }  ///< peak of the replay, including residents
+    /// Returns the bytes that the original's forward keeps for its backward, including the outputs.
     std::int64_t held() const { return held_; }
 
   private:
     CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
     void watch_no_more();
-    /// What the plan computed in the replay.
+    /// The results of the replay.
     struct Replay {
-        torch::autograd::variable_list gradients;  ///< the tensors of Tape::gradients
-        std::vector<std::string> digests;          ///< in place of the gradients, after `digest`
+        torch::autograd::variable_list gradients;  ///< tensors of Tape::gradients
+        std::vector<std::string> digests;          ///< digests of the gradients, once `digest` has freed them
         std::unique_ptr<Snapshot> after;
-        std::string differs;  ///< what differs in the forward; empty if nothing does
-        /// Frees the gradients, and keeps digests with which others can be compared.
+        std::string differs;  ///< difference in the forward; empty if there is none
+        /// Frees the gradients, and keeps digests for the comparison.
         void digest();
         bool made(std::size_t place, const at::Tensor& gradient) const;
     };
@@ -77,14 +76,14 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
 
     std::shared_ptr<PlannedStep> step_;
     std::vector<at::Tensor> tensors_, inputs_, trained_;
-    std::vector<int> gradient_places_;  ///< per trained parameter, its place in Tape::gradients
+    std::vector<int> gradient_places_;  ///< per trained parameter: its position in Tape::gradients
     CutForward cut_;
     std::vector<int> cut_places_;
     std::vector<std::string> outputs_;  ///< digests of the original's outputs
     std::unique_ptr<Snapshot> before_, after_forward_;
     Verdict verdict_ = Verdict::open;
     std::string why_, other_thread_;
-    std::shared_ptr<OtherThreads> others_;  ///< while the step runs
+    std::shared_ptr<OtherThreads> others_;  ///< watches other threads while the step runs
     Bytes peak_;
     std::int64_t alive_before_ = 0, held_ = 0;
 };

@@ -1,4 +1,4 @@
-// torch.classes.rematlas.UpdateRecording
+// torch.classes.rematlas.UpdateRecording: records an optimizer's step from shapes.
 #include <nlohmann/json.hpp>
 
 #include "runtime/training/bindings.h"

@@ -1,5 +1,4 @@
-// The dealings of recorded, compared and planned steps with an online eviction that is in force around
-// them.
+// How recorded, compared and planned steps deal with an online eviction that is in force around them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,21 +11,21 @@
 
 namespace rematlas {
 
-/// The eviction that is in force on the device; null if there is none.
+/// Returns the eviction that is in force on the device; null if there is none.
 RoomMaker* eviction_on(const DeviceRuntime& device);
 
 /// Returns the meter that counts the memory of the device as it would be without eviction.
 MemoryMeter& memory_without_eviction(DeviceRuntime& device);
 
-/// The same meter for longer than one call. Meanwhile the eviction may end or another one may begin, even
-/// in a garbage collection that interrupts a step. Code that goes on afterwards asks `changed`.
+/// The same meter, for longer than one call. In the meantime the eviction may end or another one may begin,
+/// even in a garbage collection that interrupts a step. Code that goes on afterwards must ask `changed`.
 class MemoryWithoutEviction final : public MemoryMeter {
   public:
     explicit MemoryWithoutEviction(DeviceRuntime& device) : device_(device) { follow(); }
-    /// Takes the eviction that is in force now as the expected one.
+    /// Takes the present eviction as the expected one.
     void follow();
     bool evicts() const { return evicts_; }
-    /// True if the eviction is another one than at the last `follow`.
+    /// Says whether the eviction in force is another one than at the last `follow`.
     bool changed() const;
 
     std::int64_t alive_bytes() const override { return memory_without_eviction(device_).alive_bytes(); }
@@ -39,11 +38,11 @@ class MemoryWithoutEviction final : public MemoryMeter {
     std::uint64_t changes_ = 0;
 };
 
-/// Until the end of the scope, the eviction does not take the ops of this thread for the program's: no
-/// tensor that they make is evicted. The tensors that they read are present.
+/// Until the end of the scope, the eviction does not count the ops of this thread as the program's. The
+/// tensors that these ops make are not evicted, and the tensors that they read are present.
 class NotEvicted {
   public:
-    /// `read`: the tensors that the ops read. `who`: names the owner of the ops in messages.
+    /// `read`: the tensors that the ops read. `who`: the name of the ops' owner in messages.
     NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read, const char* who);
 
   private:

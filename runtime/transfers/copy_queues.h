@@ -1,15 +1,16 @@
 // The queues that work beside a device: one for copies to host memory, one for copies back, and one for ops
-// that run on the host. Marks order them.
+// that run on the host. Marks order their work.
 //
 //     CopyQueues& copies = ...;                             // open_copies, in runtime/device/copies.h
-//     const Mark made = copies.mark(CopyQueue::compute);    // what was submitted so far
+//     const Mark made = copies.mark(CopyQueue::compute);    // after the work submitted so far
 //     copies.wait(CopyQueue::out, made);
 //     copies.copy_out(slab->data(), tensor, bytes);
 //     const Mark gone = copies.mark(CopyQueue::out);
 //     copies.wait(CopyQueue::compute, gone);                // before the tensor's memory is used again
 //
-// Only `synchronize` waits for the device. Whoever gives memory back to an allocator, or reads the slab,
-// must have waited for the copies that use it, because the allocator knows only the compute stream.
+// Only `synchronize` waits for the device. Before memory is given back to an allocator, or the slab is read,
+// the program must have waited for the copies that use this memory: the allocator knows only the compute
+// stream.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +23,36 @@ namespace rematlas {
 enum class CopyQueue : std::uint8_t { compute, in, out, host };
 constexpr std::size_t copy_queue_count = 4;
 
-/// A moment in a queue's work. A mark is valid until it is released; released marks are used again.
+/// A point in a queue's work. A mark is valid until it is released; released marks are used again.
 enum class Mark : std::int32_t {};
 
 class CopyQueues {
   public:
     virtual ~CopyQueues() = default;
-    virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< in the queue `out`
-    virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< in the queue `in`
-    /// Runs work in the queue `host`: on another thread, one after the other. The work must not throw, nor
-    /// call the device.
+    virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< copies in the queue
+                                                                                   ///< `out`
+    virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< copies in the queue
+                                                                                   ///< `in`
+    /// Runs work in the queue `host`: on another thread, one piece after the other. The work must not throw,
+    /// and must not call the device.
     virtual void run(std::function<void()> work) = 0;
     virtual Mark mark(CopyQueue queue) = 0;
-    /// Work that the queue is given from now on begins when the mark is reached.
+    /// Makes the work that the queue is given from now on begin only when the mark is reached.
     virtual void wait(CopyQueue queue, Mark mark) = 0;
     virtual void release(Mark mark) = 0;
     /// Waits for all work that the queue was given.
     virtual void synchronize(CopyQueue queue) = 0;
 };
 
-/// Host memory that the device reads and writes without a copy by the driver in between. It is mapped once
-/// and registered once, so that it is not rounded up to a power of two as libtorch's pinned memory is.
+/// Host memory that the device reads and writes directly, without a copy by the driver. It is mapped and
+/// registered in one piece, so its size is not rounded up to a power of two, as that of libtorch's pinned
+/// memory is.
 class PinnedSlab {
   public:
     virtual ~PinnedSlab() = default;
     virtual void* data() const = 0;
     virtual std::size_t bytes() const = 0;
-    /// The address at which kernels of the device find the same bytes.
+    /// Returns the address at which kernels of the device find the same bytes.
     virtual void* device_data() const { return data(); }
 };
 

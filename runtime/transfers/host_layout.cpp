@@ -10,15 +10,15 @@
 namespace rematlas {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;  // bytes, for places in the slab
+constexpr std::int64_t kAlignment = 64;  // bytes, for the places in the slab
 
 Error impossible(const Graph& graph, std::size_t at, const Step& step, const char* why) {
     return Error{"step " + std::to_string(at) + ": " + std::string(to_string(step.kind)) + " of " +
                  graph.tensors[step.tensor()].name + ", which " + why};
 }
 
-/// Lays the copies on the host out: each lives from the step that offloads its tensor to the step after
-/// which its bytes are no longer needed, and the lifetimes are packed.
+/// Places the copies on the host. A copy lives from the step that offloads its tensor to the step after which
+/// its bytes are no longer needed. These lifetimes are packed.
 class HostLayout {
   public:
     HostLayout(const Graph& graph, const Homes& homes, TransferPlan& plan)
@@ -98,7 +98,7 @@ class HostLayout {
         return {};
     }
 
-    /// Takes a place for the tensor. The place of a tensor that lives on the host is its own for good.
+    /// Takes a place for the tensor. A tensor that lives on the host always has the same place.
     void take(TensorId t, std::int32_t step) {
         if (home_[t] >= 0) {
             on_host_[t] = home_[t];
@@ -121,12 +121,12 @@ class HostLayout {
         held_ -= graph_.tensors[t].bytes;
     }
 
-    /// Packs the places. Homes lie one behind the other; tensors without bytes lie anywhere.
+    /// Packs the places. Homes lie one behind the other; tensors without bytes may lie anywhere.
     void pack() {
         std::vector<Request> requests;
         std::vector<std::int32_t> place_of;
         std::vector<std::int32_t> number(static_cast<std::size_t>(moments_),
-                                         0);  ///< number of each moment, from 1
+                                         0);  ///< number of each moment in use, from 1
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             HostPlace& place = plan_.places[i];
             if (place.bytes == 0) continue;
@@ -153,10 +153,11 @@ class HostLayout {
 
     const Graph& graph_;
     TransferPlan& plan_;
-    IdVector<TensorId, std::int32_t> home_, on_host_;  ///< its home, and its present place; -1: none
+    IdVector<TensorId, std::int32_t> home_, on_host_;  ///< index of the home; index of the present place; -1
+                                                       ///< if there is none
     std::vector<TensorId> at_home_;
     IdVector<OpId, std::uint8_t> ran_;
-    std::vector<Request> requests_;  ///< by place
+    std::vector<Request> requests_;  ///< requests for memory, by place
     std::int32_t moments_ = 0;
     Bytes held_;
     std::size_t at_ = 0;

@@ -1,4 +1,4 @@
-// Plans where on the host each tensor lies that a schedule moves or makes there.
+// Plans the places on the host of the tensors that a schedule moves or makes there.
 #pragma once
 
 #include "core/base/result.h"
@@ -9,8 +9,8 @@
 namespace rematlas {
 
 /// Fills these fields of the plan for its steps: `places`, `place`, `host_runs`, `leaving`, `slab_bytes`,
-/// `home_bytes` and `host_peak`. Errors: steps that copy or use on the host a tensor that is not there.
-/// Cost: that of packing the slab.
+/// `home_bytes` and `host_peak`. Fails if a step uses a tensor on the host that is not there, or offloads a
+/// tensor that is there already. Cost: the cost of packing the slab.
 Result<void> lay_out_host(const Graph& graph, const Homes& homes, TransferPlan& plan);
 
 }  // namespace rematlas

@@ -1,6 +1,6 @@
 // Virtual time: how long a step takes if its links have the given speeds, and its ops the given times. The
-// orders that the queues get drive the clock, not the schedule, so that superfluous and missing waits show
-// here.
+// clock follows the orders that the queues get, not the schedule, so superfluous and missing waits change its
+// time.
 //
 //     LinkClock clock(graph, plan, links);
 //     executor.run(..., {.clock = &clock});       // or time_on_links, without a run
@@ -19,14 +19,14 @@ namespace rematlas {
 
 class LinkClock {
   public:
-    /// Graph and plan must outlive the clock. The links copy in the directions of the plan's orders.
+    /// Graph and plan must outlive the clock. The queue of an order decides which link its copy takes.
     LinkClock(const Graph& graph, const TransferPlan& plan, const Links& links)
         : graph_(graph), plan_(plan), links_(links) {}
 
     void begin();                        ///< begins a repetition, whose copies may follow those of the last
                                          ///< one
-    void tell(const QueueOrder& order);  ///< a queue gets an order
-    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< compute goes on
+    void tell(const QueueOrder& order);  ///< passes an order to its queue
+    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< advances compute
     Nanoseconds now() const { return Nanoseconds(queues_.now()); }
 
   private:
@@ -37,11 +37,14 @@ class LinkClock {
     const TransferPlan& plan_;
     Links links_;
     SideQueues queues_;
-    std::vector<int> started_, before_;  ///< by step: work that this repetition started, and the last one
-    std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: work for which its next work waits
+    std::vector<int> started_, before_;  ///< by step: work that this repetition started; work that the
+                                         ///< previous one started
+    std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: work that the queue's next work
+                                                            ///< waits for
 };
 
-/// The time of one step whose runs take `times`, given by step. Nothing is under way when the step begins.
+/// Returns the time of one step whose runs take `times`, given by step. No copies are running when the step
+/// begins.
 Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,
                           std::span<const Nanoseconds> times);
 

@@ -10,9 +10,9 @@
 namespace rematlas {
 namespace {
 
-/// Finds what waits for what, by vector clocks. Positions of compute count steps over all repetitions:
-/// before step i of a repetition that begins at `base_`, compute has done base_ + i. Positions of any other
-/// queue count the work that it was given.
+/// Finds the necessary waits with vector clocks. A position of compute counts steps over all repetitions:
+/// before step i of a repetition that begins at `base_`, compute has done base_ + i steps. A position of
+/// another queue counts the work that it was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -31,7 +31,7 @@ class Scheduler {
         for (TensorId t : homes.on_host) goes_on_[t] = homes.cyclic && resident_[t];
     }
 
-    /// Plays one more repetition.
+    /// Goes through one more repetition, and writes its orders.
     void play(QueueOrders& to) {
         to = {};
         orders_ = &to;
@@ -61,22 +61,22 @@ class Scheduler {
     struct Work {
         CopyQueue queue;
         std::int64_t number;
-        Clock known;  ///< the work done before it and by it, per queue
+        Clock known;  ///< per queue: the work that is done once this work is done
         std::int32_t step;
         int repetition;
         QueueOrders* orders;
         std::size_t place;
     };
     struct State {
-        int to_host = -1, to_device = -1;  ///< numbers of the last copies
+        int to_host = -1, to_device = -1;  ///< indices of the last copies
         int on_host = -1,
-            changed_there = -1;    ///< the last op on the host that uses the tensor; the last that updates or
-                                   ///< makes it
-        std::int64_t written = 0;  ///< position at which compute last wrote it on the device
+            changed_there = -1;    ///< last op on the host that uses the tensor; last op there that updates
+                                   ///< or makes it
+        std::int64_t written = 0;  ///< position at which compute last wrote the tensor on the device
     };
 
     std::int32_t at() const { return static_cast<std::int32_t>(at_); }
-    std::int64_t done() const { return base_ + at() + 1; }  ///< position once this step is done
+    std::int64_t done() const { return base_ + at() + 1; }  ///< position when this step is done
     static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
     Clock& known(CopyQueue queue) { return known_[index(queue)]; }
     std::int64_t& compute_of(Clock& clock) { return clock[index(CopyQueue::compute)]; }
@@ -113,7 +113,7 @@ class Scheduler {
                 state.to_host = add(CopyQueue::out, QueueOrder::Kind::copy);
                 return;
             case StepKind::fetch:
-                // The allocator may give memory that earlier work used.
+                // The allocator may hand out memory that earlier work used.
                 after(CopyQueue::in, {state.to_host, state.changed_there}, last_work_);
                 state.to_device = add(CopyQueue::in, QueueOrder::Kind::copy);
                 return;
@@ -141,7 +141,8 @@ class Scheduler {
             for (TensorId t : op.mutates) state_[t].written = last_work_;
     }
 
-    /// Residents that live on the host were the caller's before the first repetition.
+    /// Before the first repetition, residents that live on the host were the caller's. So the first
+    /// repetition waits for compute.
     void run_on_host(const Op& op) {
         std::vector<int> first;
         for (TensorId t : op.inputs) first.push_back(state_[t].to_host);
@@ -157,7 +158,7 @@ class Scheduler {
             for (TensorId t : *list) state_[t].changed_there = mine;
     }
 
-    /// The position from which the place of the copy on the host is free.
+    /// Returns the position from which the copy's place on the host is free.
     std::int64_t place_is_free() const {
         return is_free(plan_.places[static_cast<std::size_t>(plan_.place[at_])]);
     }
@@ -192,9 +193,9 @@ class Scheduler {
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// Work that the queue is given next begins when `works` are done and compute has reached the moment. A
-    /// queue that is done with its last work is done with all of it. A wait that implies another one makes
-    /// that other one superfluous.
+    /// Makes the queue's next work begin when `works` are done and compute has reached the moment. A queue
+    /// that is done with its last work is done with all its work. A wait that another wait implies is left
+    /// out.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);
@@ -249,9 +250,10 @@ class Scheduler {
     TransferPlan& plan_;
     std::span<const TransferPause> pauses_;  ///< in the order of steps
     std::size_t next_pause_ = 0;
-    std::vector<std::int64_t> left_;  ///< by place: position at which it was last left
+    std::vector<std::int64_t> left_;  ///< by place: position at which it last became free
     IdVector<TensorId, std::uint8_t> resident_;
-    IdVector<TensorId, std::uint8_t> goes_on_;  ///< its copies may go on in the next repetition
+    IdVector<TensorId, std::uint8_t> goes_on_;  ///< whether the tensor's copies may go on in the next
+                                                ///< repetition
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
     std::array<Clock, copy_queue_count>
@@ -259,12 +261,12 @@ class Scheduler {
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
-    std::int64_t last_work_ = 0;  ///< position after which memory may have been given back
+    std::int64_t last_work_ = 0;  ///< position after the last work whose memory may be handed out again
     std::size_t at_ = 0;
     int repetition_ = 0;
 };
 
-/// True if the orders are equal apart from their marks.
+/// Says whether the orders are equal apart from their marks.
 bool alike(QueueOrders a, QueueOrders b) {
     for (QueueOrders* one : {&a, &b})
         for (QueueOrder& order : one->orders) order.marked = false;

@@ -99,7 +99,7 @@ void TransferPlayer::synchronize() {
 }
 
 void TransferPlayer::occupy(std::int32_t number) {
-    if (occupied_[static_cast<std::size_t>(number)]) return;  // the place is a home
+    if (occupied_[static_cast<std::size_t>(number)]) return;  // a home, or occupied by an earlier step
     occupied_[static_cast<std::size_t>(number)] = true;
     held_ += Bytes(plan_.places[static_cast<std::size_t>(number)].bytes);
     peak_ = std::max(peak_, held_);

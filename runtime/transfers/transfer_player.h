@@ -1,4 +1,4 @@
-// Carries out a transfer plan: gives the queues their orders, step by step, in one repetition after the
+// Carries out a transfer plan: gives the queues their orders, step by step, for one repetition after the
 // other.
 //
 //     TransferPlayer player(plan, copies, slab);
@@ -10,7 +10,7 @@
 //     }
 //     player.end();
 //
-// Threads: one.
+// Threads: only one thread may use a player.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace rematlas {
 
 class TransferPlayer {
   public:
-    /// Is told of memory on the host that nobody needs any more; tests overwrite that memory.
+    /// Called with memory on the host that nobody needs any more; tests overwrite that memory.
     using Forgotten = std::function<void(void* data, std::size_t bytes)>;
 
     /// `slab`: memory of at least TransferPlan::slab_bytes. All arguments must outlive the player.
@@ -38,26 +38,26 @@ class TransferPlayer {
     TransferPlayer(const TransferPlayer&) = delete;
     TransferPlayer& operator=(const TransferPlayer&) = delete;
 
-    /// Sets the address of a place that is a home. To be called before the first step, and whenever the
+    /// Sets the address of a place that is a home. Must be called before the first step, and whenever the
     /// home has moved.
     void set_home(std::size_t number, void* data) { homes_[number] = data; }
-    /// Begins a repetition. `clock` runs with it; may be null.
+    /// Begins a repetition. `clock` advances with it, and may be null.
     void begin(LinkClock* clock = nullptr);
-    /// To be called before a step: gives the queues the orders of the step. `device` and `bytes`: for a
-    /// step that copies, the address of the tensor on the device, and the bytes to copy. `work`: for an op
-    /// that runs on the host.
+    /// Gives the queues the orders of a step. Must be called before the step. `device` and `bytes`: for a
+    /// step that copies, the address of the tensor on the device, and the bytes to copy. `work`: the work of
+    /// an op that runs on the host.
     void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0,
               std::function<void()> work = {});
-    /// To be called after a step: tensors that the step removes from the host lose their places.
+    /// Frees the places of tensors that a step removes from the host. Must be called after the step.
     void leave(std::size_t step);
-    /// To be called before the caller uses the tensors of the plan's pause before that step. Does nothing
-    /// if there is no such pause.
+    /// Makes compute wait for the copies of the plan's pause before that step. Must be called before the
+    /// caller uses the tensors of the pause. Does nothing if there is no such pause.
     void pause(std::size_t before);
-    /// To be called after the last step. Work that compute is given from now on begins when everything is
+    /// Must be called after the last step. Work that compute is given from now on begins when all copies are
     /// done, except for copies that go on in the next repetition.
     void end();
-    /// Makes the next repetition find nothing under way. Waits here for work for which compute has not
-    /// waited: in the middle of a step, and for copies that go on after it.
+    /// Waits for all work that compute has not waited for: in the middle of a step, or copies that go on
+    /// after it. Afterwards the next repetition begins with no work running.
     void settle();
 
     void* place(std::size_t number) const {
@@ -82,10 +82,11 @@ class TransferPlayer {
     LinkClock* clock_ = nullptr;
     const QueueOrders* orders_ = nullptr;
     std::vector<std::optional<Mark>> now_,
-        before_;  ///< marks by step: of work that this repetition started, and the last one
+        before_;  ///< marks by step: of work that this repetition started; of work that the previous one
+                  ///< started
     std::vector<std::uint8_t> occupied_;
     std::size_t next_leaving_ = 0;
-    bool goes_on_ = false;  ///< the last repetition ended with copies under way
+    bool goes_on_ = false;  ///< whether the last repetition ended with copies still running
     bool in_step_ = false;
     Bytes held_, peak_;
 };

@@ -27,7 +27,7 @@ class WorkerCopies final : public CopyQueues {
             stopping_ = true;
         }
         changed_.notify_all();
-        for (Worker& worker : workers_)  // a forked process has none of the threads
+        for (Worker& worker : workers_)  // a forked process does not have these threads
             getpid() == process_ ? worker.thread.join() : worker.thread.detach();
     }
 
@@ -53,7 +53,7 @@ class WorkerCopies final : public CopyQueues {
         if (queue != CopyQueue::compute) add_locked(queue, {.reaches = of(mark)});
         return mark;
     }
-    /// A link need not wait for compute, whose submitted work is done.
+    /// No queue needs to wait for compute, because its submitted work is done already.
     void wait(CopyQueue queue, Mark mark) override {
         std::unique_lock lock(mutex_);
         const std::shared_ptr<Moment> moment = of(mark);
@@ -76,7 +76,7 @@ class WorkerCopies final : public CopyQueues {
     struct Moment {
         bool reached = false;
     };
-    /// One of: a copy, an op, a moment to reach, a moment to wait for.
+    /// One of these: a copy, an op, a moment to reach, or a moment to wait for.
     struct Job {
         void* to = nullptr;
         const void* from = nullptr;
@@ -85,7 +85,7 @@ class WorkerCopies final : public CopyQueues {
         std::shared_ptr<Moment> reaches = {}, waits_for = {};
     };
     struct Worker {
-        std::deque<Job> jobs;  ///< the first is under way
+        std::deque<Job> jobs;  ///< the first job is running
         std::thread thread;
     };
 
@@ -107,7 +107,7 @@ class WorkerCopies final : public CopyQueues {
         for (;;) {
             changed_.wait(lock, [&] { return stopping_ || !worker.jobs.empty(); });
             if (worker.jobs.empty()) return;
-            Job& job = worker.jobs.front();  // the reference stays valid while more jobs come behind it
+            Job& job = worker.jobs.front();  // the reference stays valid while jobs are added behind it
             if (job.work) {
                 lock.unlock();
                 std::exchange(job.work, {})();
@@ -128,8 +128,8 @@ class WorkerCopies final : public CopyQueues {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::array<Worker, copy_queue_count - 1> workers_;  ///< in, out, host
-    std::vector<std::shared_ptr<Moment>> moments_;      ///< by mark
+    std::array<Worker, copy_queue_count - 1> workers_;  ///< the workers of in, out and host
+    std::vector<std::shared_ptr<Moment>> moments_;      ///< moments, by mark
     std::vector<Mark> free_;
     bool stopping_ = false;
     const pid_t process_ = getpid();

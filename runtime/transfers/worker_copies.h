@@ -1,9 +1,10 @@
-// Copies within host memory by two threads, one each way, and a third thread that runs ops. They correspond
-// to the streams of a GPU. Compute is the calling thread, whose work is done when it submits more.
+// Copies within host memory by two threads, one for each direction, and a third thread that runs ops. The
+// threads correspond to the streams of a GPU. Compute is the calling thread, whose earlier work is done when
+// it submits more.
 //
 //     std::unique_ptr<CopyQueues> copies = worker_copies();
 //
-// Threads: one thread at a time gives orders.
+// Threads: only one thread at a time may give orders.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace rematlas {
 
 std::unique_ptr<CopyQueues> worker_copies();
 
-/// Takes pages of the system, which nothing counts. Null: no memory.
+/// Maps pages of the system, which no allocator counts. Returns null if there is no memory.
 std::unique_ptr<PinnedSlab> mapped_slab(std::size_t bytes);
 
 }  // namespace rematlas

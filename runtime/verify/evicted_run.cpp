@@ -18,8 +18,8 @@
 namespace rematlas {
 namespace {
 
-/// The line of eviction in an error. For an error in a model's forward the interpreter gives more than one
-/// line.
+/// Returns the line that eviction wrote in an error; nothing if there is none. If the error is in a model's
+/// forward, the interpreter gives more than one line.
 std::optional<std::string> line_of_eviction(const std::exception& error) {
     const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
     const std::string text = of_torch ? of_torch->what_without_backtrace() : error.what();
@@ -32,7 +32,7 @@ std::optional<std::string> line_of_eviction(const std::exception& error) {
 /// A model in training.
 struct Trained {
     Model model;
-    std::unique_ptr<GeneratorState> generator = nullptr;  ///< state before its next step
+    std::unique_ptr<GeneratorState> generator = nullptr;  ///< generator's state before the model's next step
 };
 
 class EvictedRun : public PairedSides {
@@ -48,7 +48,7 @@ class EvictedRun : public PairedSides {
         evicted_.generator = device_.generator_state();
     }
 
-    /// `bytes`: those of the model's parameters and buffers.
+    /// `bytes`: the bytes of the original's parameters and buffers.
     void compare_with(Model original, std::int64_t bytes) {
         original_ = Trained{.model = std::move(original), .generator = device_.generator_state()};
         beside_ = original_bytes_ = bytes;
@@ -114,7 +114,7 @@ class EvictedRun : public PairedSides {
         }
     }
 
-    /// Makes the two tensors present one after the other, because together they might not fit.
+    /// Makes one tensor of the evicted model present at a time, because all of them together might not fit.
     bool is_same(const at::Tensor& original, const at::Tensor& own) override {
         evictor_->touch(own, Evictor::Look::now);
         const Aside aside(*this);
@@ -127,8 +127,8 @@ class EvictedRun : public PairedSides {
     }
 
   private:
-    /// While an Aside lives, ops and memory are not the evicted model's: eviction sees none of the ops, and
-    /// the memory does not count.
+    /// While an Aside lives, ops and memory do not count as the evicted model's: eviction does not see the
+    /// ops, and the memory is not counted.
     class Aside {
       public:
         explicit Aside(EvictedRun& run)
@@ -225,7 +225,7 @@ class EvictedRun : public PairedSides {
     std::vector<InputSpec> specs_;
     std::optional<Trained> original_;
     std::int64_t original_bytes_ = 0;
-    std::int64_t beside_ = 0;  ///< bytes alive that are not the evicted model's
+    std::int64_t beside_ = 0;  ///< bytes alive that do not belong to the evicted model
     std::unique_ptr<Places> places_;
     std::unique_ptr<Evictor> evictor_;
     EvictedReport report_;

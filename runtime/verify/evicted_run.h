@@ -1,4 +1,4 @@
-// Trains a TorchScript model for some steps under online eviction, without a plan, and on request the
+// Trains a TorchScript model for some steps under online eviction, without a plan. On request also trains the
 // original beside it. After each step the weights take a small plain gradient step, which belongs to the
 // step.
 //
@@ -25,12 +25,12 @@ namespace rematlas {
 struct EvictedOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
-    Budget budget;  ///< shares are of the original's peak, which is known only with `verify`
+    Budget budget;  ///< shares refer to the original's peak, which is known only with `verify`
     nlohmann::json policy = nlohmann::json::object();  ///< options as the solver `dtr` takes them
     int steps = 5;
-    bool verify = false;            ///< also run the original on a copy, which must fit into memory beside
+    bool verify = false;            ///< also run the original, on a copy, which must fit into memory as well
     bool record = false;            ///< keep a record of the last step
-    bool costs_from_bytes = false;  ///< see EvictorOptions: each run evicts the same
+    bool costs_from_bytes = false;  ///< makes each run evict the same tensors; see EvictorOptions
     std::uint64_t seed = 1;
     int threads = 1;  ///< threads of libtorch
     std::function<void(std::string_view stage, double fraction)> progress = {};
@@ -44,13 +44,13 @@ struct EvictedReport : PairedReport {
         Bytes peak;
     };
     std::vector<Step> steps;
-    std::int64_t calls = 0;     ///< ops in all steps
+    std::int64_t calls = 0;     ///< number of ops in all steps
     double rerun_overhead = 1;  ///< time of all runs divided by the time of the first runs, in all steps
     std::optional<EvictedStep> record;
 };
 
-/// Errors: one line; of the kind `negative` if the budget cannot be kept: the op, the missing bytes, and
-/// the tensors that cannot be evicted.
+/// An error is one line. It has the kind `negative` if the budget cannot be kept; then it names the op, the
+/// missing bytes, and the tensors that cannot be evicted.
 Result<EvictedReport> train_evicting(const std::filesystem::path& model, const EvictedOptions& options,
                                      DeviceRuntime& device);
 

@@ -40,7 +40,7 @@ class PairedRun {
 
   private:
     Result<void> pair(std::uint64_t step, bool warms_up) {
-        // Each side has inputs of its own, because a step may write to them.
+        // Each side has its own inputs, because a step may write to them.
         const auto inputs = [&] { return inputs_of_step(step, sides_.inputs(), options_.seed, device_); };
         const std::uint64_t seed = options_.seed * 7919 + step;
         StepOutcome original;

@@ -1,5 +1,5 @@
-// Trains a model by a plan or under eviction, and the original beside it, one step of each at a time.
-// Compares the results of the two steps of a pair bit by bit.
+// Trains a model by a plan or under eviction, and the original beside it, one step of each in turn. Compares
+// the results of the two steps of a pair bit by bit.
 //
 //     PairedReport report;
 //     Result<void> done = train_in_pairs(sides, {.steps = 5, .verify = true}, *device, report);
@@ -33,25 +33,26 @@ struct StepOutcome {
 };
 
 struct PairedReport {
-    Bytes budget;         ///< 0: none
-    Bytes measured_peak;  ///< the largest peak of all steps
+    Bytes budget;         ///< 0 if there is no budget
+    Bytes measured_peak;  ///< largest peak of all steps
 
     // The fields below are set if the original was trained too.
-    bool verified = false;  ///< all bits are the same, and no peak is too high
+    bool verified = false;  ///< whether all bits are the same, and no peak is too high
     bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
          states_identical = false, random_state_identical = false;
     Bytes original_peak;
-    double time_ratio_to_eager = 0;  ///< median over the pairs: time of the step divided by that of the
-                                     ///< original
-    std::string mismatch;            ///< what is wrong, in words; empty if `verified`
+    double time_ratio_to_eager = 0;  ///< median over the pairs: time of the step divided by the time of the
+                                     ///< original's step
+    std::string mismatch;            ///< describes what is wrong; empty if `verified`
 };
 
 struct PairedOptions {
     int steps = 5;
-    int warm_up = 0;      ///< steps before these, which are compared but not timed
-    bool verify = false;  ///< train the original too
+    int warm_up = 0;      ///< number of steps before these, which are compared but not timed
+    bool verify = false;  ///< whether to train the original too
     std::uint64_t seed = 1;
-    /// `fraction` is 1 after `more_steps` further steps that the caller takes.
+    /// Called with the progress. `fraction` is 1 only after the `more_steps` further steps that the caller
+    /// takes.
     std::function<void(std::string_view stage, double fraction)> progress = {};
     int more_steps = 0;
 };
@@ -61,31 +62,32 @@ class PairedSides {
   public:
     virtual ~PairedSides() = default;
     virtual const std::vector<InputSpec>& inputs() const = 0;
-    /// Errors: the model's exception, in one line.
+    /// Runs a step of the original. An error is the model's exception, in one line.
     virtual Result<StepOutcome> run_original(const std::vector<at::Tensor>& inputs, std::uint64_t seed) = 0;
     virtual Result<StepOutcome> run_own(std::vector<at::Tensor> inputs, std::uint64_t seed,
                                         bool warms_up) = 0;
     virtual bool is_same(const at::Tensor& original, const at::Tensor& own);
-    /// To be called when the pair is over: frees the original's results.
+    /// Frees the original's results. Called when the pair is over.
     virtual void drop(StepOutcome /*original*/) {}
 };
 
-/// The inputs of the step with that number, on the device.
+/// Returns the inputs of step number `step`, on the device.
 std::vector<at::Tensor> inputs_of_step(std::uint64_t step, const std::vector<InputSpec>& specs,
                                        std::uint64_t seed, const DeviceRuntime& device);
 
-/// Fills the report except `verified`, `mismatch` and `budget`. Each step has inputs and a seed of its own.
+/// Trains both sides. Fills the report except `verified`, `mismatch` and `budget`. Each step has its own
+/// inputs and seed.
 Result<void> train_in_pairs(PairedSides& sides, const PairedOptions& options, DeviceRuntime& device,
                             PairedReport& report);
 
-/// The most by which the measured peak may exceed a predicted one.
+/// The largest share by which the measured peak may exceed a predicted one.
 constexpr double peak_tolerance = 0.002;
 
-/// Says in words what is wrong with a report of pairs; empty if nothing is. `predicted_peak` of zero bytes:
+/// Returns what is wrong with a report of pairs, in words; empty if nothing is. `predicted_peak` is zero if
 /// there is no prediction.
 std::string mismatch_of(const PairedReport& report, Bytes predicted_peak);
 
-/// Adds another complaint.
+/// Appends another complaint to `mismatch`.
 void complain(std::string& mismatch, const std::string& what);
 
 }  // namespace rematlas

@@ -21,7 +21,7 @@ namespace {
 struct OriginalModel {
     Model model;
     std::int64_t resident_bytes;
-    std::unique_ptr<GeneratorState> generator = nullptr;  ///< state before its next step
+    std::unique_ptr<GeneratorState> generator = nullptr;  ///< generator's state before the model's next step
     std::optional<OriginalOptimizer> optimizer = {};      ///< set if the optimizer is part of the step
 
     Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t seed,
@@ -52,9 +52,9 @@ struct OriginalModel {
     }
 };
 
-/// Time of all runs divided by the time of the first runs, in the same step. For ops that run on the host,
-/// the first run counts with the graph's time on the device. With `over_links` the dividend is the time of
-/// the step in which runs wait for copies.
+/// Returns the time of all runs divided by the time of the first runs, in the same step. For ops that run on
+/// the host, the first run counts with the graph's time on the device. With `over_links` the dividend is the
+/// time of the step in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {
@@ -114,7 +114,7 @@ class PlanRun : public PairedSides {
                                   .progress = options_.progress,
                                   .more_steps = one_more ? 1 : 0};
         if (Result<void> done = train_in_pairs(*this, pairs, device_, report_); !done) return done.error();
-        executor_.drop_graphs();  // the memory of the graphs is needed
+        executor_.drop_graphs();  // frees memory that is needed now
         if (Result<void> measured = measure_overhead(static_cast<std::uint64_t>(pairs.warm_up + pairs.steps));
             !measured)
             return measured.error();
@@ -141,7 +141,7 @@ class PlanRun : public PairedSides {
     }
 
   private:
-    /// The names of parameters that the plan updates on the host, in a step of a GPU.
+    /// Returns the names of the parameters that the plan updates on the host, in a step of a GPU.
     std::set<std::string> updated_on_host() const {
         std::set<TensorId> updated;
         for (const Step& step : plan_.schedule.steps)
@@ -176,7 +176,7 @@ class PlanRun : public PairedSides {
         return outcome;
     }
 
-    /// Tries to capture the step as graphs. If that fails, plain replay goes on.
+    /// Tries to capture the step as graphs. If that fails, the step is replayed without graphs.
     void capture_graphs(const std::vector<at::Tensor>& inputs) {
         graphs_were_tried_ = true;
         const Result<void> captured = executor_.capture_graphs(plan_.schedule.steps, inputs);
@@ -184,7 +184,7 @@ class PlanRun : public PairedSides {
         if (!captured) report_.why_no_cuda_graphs = captured.error().message;
     }
 
-    /// Replays the step once more with a clock around each op.
+    /// Replays the step once more and times each op.
     Result<void> measure_overhead(std::uint64_t step) {
         Result<Replayed> timed = executor_.run(
             plan_.schedule.steps, inputs_of_step(step, specs_, options_.seed, device_),
@@ -220,7 +220,7 @@ class PlanRun : public PairedSides {
         report_.verified = report_.mismatch.empty();
     }
 
-    /// Bytes of the residents that are on the device between steps.
+    /// Returns the bytes of the residents that are on the device between steps.
     std::int64_t residents() const {
         const IdVector<TensorId, char> there = on_device_at_start(plan_.graph, plan_.schedule.homes);
         std::int64_t bytes = 0;
@@ -241,8 +241,8 @@ class PlanRun : public PairedSides {
     bool graphs_were_tried_ = false;
 };
 
-/// Loads the model that is trained by the plan. On a GPU, residents that live on the host never take memory
-/// of the device; in that case `states` becomes those of the optimizer.
+/// Loads the model that is trained by the plan. On a GPU, residents that live on the host take no memory of
+/// the device; in that case sets `states` to the tensors of the optimizer.
 Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path, DeviceRuntime& device,
                             std::vector<at::Tensor>& states) {
     const Homes& homes = plan.schedule.homes;
@@ -253,7 +253,7 @@ Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path,
     if (!tape) return tape.error();
     Result<PlacedTensors> placed = place_by_homes(model->tensors, *tape, homes, device);
     if (!placed) return Error{model->file_name + ": " + placed.error().message};
-    model->program = nullptr;  // the program holds all tensors on the host
+    model->program = nullptr;  // because the program holds all tensors on the host
     model->tensors = std::move(placed->tensors);
     states = std::move(placed->states);
     return model;
@@ -268,7 +268,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
                      checked.violations.front()};
     }
     if (options.progress) options.progress("load", 0.0);
-    // The kernels with which the step was captured are put in force.
+    // Makes the device use the kernels with which the step was captured.
     if (device.settings() && plan.graph.provenance && plan.graph.provenance->contains("settings"))
         device.put_in_force(settings_from((*plan.graph.provenance)["settings"]));
     std::vector<at::Tensor> states;

@@ -42,7 +42,7 @@ struct StoredGeometry {
                     ": its layout is not strided");
     }
 
-    /// The bytes that the storage must have. Throws where 64 bits do not hold the number.
+    /// Returns the bytes that the storage must have. Throws if the number does not fit into 64 bits.
     std::int64_t bytes(const std::string& name) const {
         std::int64_t last = offset;
         bool overflow = false;

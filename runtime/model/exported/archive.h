@@ -16,10 +16,11 @@ class PyTorchStreamReader;
 
 namespace rematlas::exported {
 
-/// Whether the file is such an archive, judged by its contents. False for a file that cannot be read.
+/// Says whether the file is a torch.export archive, judged by its contents. Returns false if the file cannot
+/// be read.
 bool is_archive(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file);
 
-/// A tensor of the archive by its name in the program.
+/// A tensor of the archive. The key in `StoredTensors` is its name in the program.
 struct StoredTensor {
     at::Tensor tensor;
     bool is_parameter = false;
@@ -32,14 +33,15 @@ class Archive {
     explicit Archive(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file);
     ~Archive();
 
-    /// The only exported program in the archive.
+    /// Returns the only exported program in the archive, as JSON.
     nlohmann::json program() const;
 
-    /// Parameters and persistent buffers, on the host. Names of one tensor share the tensor, and names of
-    /// one storage share the storage. Without `with_values` no weight is read and the memory of the tensors
-    /// stays untouched.
+    /// Returns the parameters and persistent buffers, on the host. Several names of one tensor share the
+    /// tensor, and several tensors on one storage share the storage. If `with_values` is false, no weights
+    /// are read and the tensors' memory is not touched.
     StoredTensors weights(bool with_values) const;
-    /// Other tensors that the program reads: buffers that are not persistent, tensors written in its code.
+    /// Returns the other tensors that the program reads: buffers that are not persistent, and tensors written
+    /// in the program's code.
     StoredTensors constants() const;
 
   private:

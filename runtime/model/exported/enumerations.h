@@ -1,4 +1,5 @@
-// Numbers by which a torch.export archive names types, layouts and memory formats. They are not those of c10.
+// The numbers that a torch.export archive uses for dtypes, layouts and memory formats. They differ from the
+// numbers of c10.
 #pragma once
 
 #include <c10/core/Layout.h>

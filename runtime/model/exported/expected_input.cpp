@@ -11,7 +11,8 @@
 namespace rematlas::exported {
 namespace {
 
-/// `s77` of "Symbol('s77', positive=True, integer=True)"; empty for any other expression.
+/// Returns `s77` for "Symbol('s77', positive=True, integer=True)", and an empty text for any other
+/// expression.
 std::string name_in(const std::string& expression) {
     constexpr std::string_view opening = "Symbol('";
     if (!expression.starts_with(opening)) return {};
@@ -20,8 +21,8 @@ std::string name_in(const std::string& expression) {
     return expression.substr(opening.size(), end - opening.size());
 }
 
-/// Computes the value of "Add(Mul(Integer(2), Symbol('s77', positive=True)), Integer(1))". There is none if
-/// the text has other functions, a name that is not found, or no value in 64 bits.
+/// Computes the value of "Add(Mul(Integer(2), Symbol('s77', positive=True)), Integer(1))". Returns nothing if
+/// the text has other functions, a name that is not found, or a value that does not fit into 64 bits.
 class SizeExpression {
   public:
     SizeExpression(std::string_view text, const std::map<std::string, std::int64_t>& found)

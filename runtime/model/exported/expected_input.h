@@ -1,4 +1,4 @@
-// The type and the sizes that an input may have in the program as it was exported.
+// The dtype and the sizes that an exported program accepts for an input.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,7 @@
 
 namespace rematlas::exported {
 
-/// The least and the largest value of a size of this name. The size is equal in all inputs that have it.
+/// The least and the largest value of a named size. All sizes of the same name must be equal.
 struct NamedSize {
     std::optional<std::int64_t> least, most;
 };
@@ -27,17 +27,17 @@ class ExpectedInput {
     /// `meta` is the entry of the input in the archive's "tensor_values".
     explicit ExpectedInput(const nlohmann::json& meta);
 
-    /// Throws c10::Error if the tensor has another type or other sizes. `found`: sizes by name of earlier
-    /// inputs; the sizes of this input are added.
+    /// Throws c10::Error if the tensor has another dtype or other sizes. `found`: the sizes of earlier
+    /// inputs, by name; the named sizes of this input are added.
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
 
-    /// Does the same for sizes that follow from named ones, such as `2*s`, once all names are found.
-    /// Expressions that are more than sums and products of names and numbers are not checked.
+    /// Does the same for sizes that follow from named sizes, such as `2*s`. May only be called when all names
+    /// have been found. Only sums and products of names and numbers are checked, no other expressions.
     void check_derived(const at::Tensor& tensor, std::size_t position,
                        const std::map<std::string, std::int64_t>& found) const;
 
-    /// The input with the sizes that it had when the program was exported.
+    /// Returns the input with the sizes that it had when the program was exported.
     InputSpec spec() const;
 
   private:
@@ -45,7 +45,7 @@ class ExpectedInput {
         std::int64_t exported = 0;
         bool is_fixed = false;
         std::string expression = {};  ///< expression of a size that may vary
-        std::string name = {};        ///< name, if the expression is nothing but a name
+        std::string name = {};        ///< name of the size, if the expression is only a name
     };
     std::string text() const;
     [[noreturn]] void refuse(const at::Tensor& tensor, std::size_t position, const std::string& why) const;

@@ -14,8 +14,8 @@
 
 namespace rematlas::exported {
 
-/// A torch.export archive as a program. The export decides whether an op drops units or takes statistics;
-/// this does not change afterwards.
+/// A torch.export archive as a program. The export has fixed whether ops such as dropout and batch
+/// normalization work as in training; this cannot be changed afterwards.
 class ExportedProgram final : public Program {
   public:
     /// An input of the graph is a tensor of the archive, an argument of the caller, or a constant argument.
@@ -23,12 +23,13 @@ class ExportedProgram final : public Program {
         c10::IValue value;
     };
     struct FromCaller {
-        std::optional<ExpectedInput> expected;  ///< set for a tensor
+        std::optional<ExpectedInput> expected;  ///< set if the argument is a tensor
     };
     using Input = std::variant<at::Tensor, FromCaller, Constant>;
 
-    /// A tensor of the archive, or an argument of the caller by its place among all arguments. It takes the
-    /// value of an output when the program has run.
+    /// A tensor that is given the value of an output each time the program has run. `tensor` is a tensor of
+    /// the archive; if it is undefined, `argument` is the position of the caller's tensor among all
+    /// arguments.
     struct Mutation {
         std::size_t output;
         at::Tensor tensor;
@@ -41,8 +42,8 @@ class ExportedProgram final : public Program {
     std::vector<std::size_t> results;  ///< outputs of the graph that are outputs of the model
     std::vector<Mutation> mutations;
 
-    /// Either all constant arguments are given, or none. Throws if inputs do not fit those that the program
-    /// was exported for.
+    /// The caller must give either all constant arguments or none. Throws if the inputs do not fit the inputs
+    /// that the program was exported for.
     std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) override;
     std::unique_ptr<Places> places() const override;
 
@@ -53,8 +54,8 @@ class ExportedProgram final : public Program {
     const Node* current_ = nullptr;
 };
 
-/// Makes the archive's program on a device, with its weights and constants, which move there. Throws
-/// c10::Error, whose text is one line, and exceptions of nlohmann::json.
+/// Makes a model of the archive's program, with its weights and constants moved to `device`. Throws
+/// c10::Error with a message of one line, and exceptions of nlohmann::json.
 Model model_of(const Archive& archive, StoredTensors weights, StoredTensors constants, c10::Device device);
 
 }  // namespace rematlas::exported

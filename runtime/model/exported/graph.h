@@ -1,4 +1,5 @@
-// The forward pass of a torch.export archive: calls of ops on numbered values, before autograd.
+// The forward pass of a torch.export archive: calls of ops on numbered values, as the program makes them
+// above autograd.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -17,7 +18,7 @@ namespace rematlas::exported {
 
 constexpr int no_value = -1;
 
-/// An input of a node: a constant of the file, the value of an earlier node, or a list of both.
+/// An input of a node: a constant of the file, the value of an earlier node, or a list of such inputs.
 struct NodeInput {
     c10::IValue constant = {};
     int value = no_value;
@@ -26,15 +27,16 @@ struct NodeInput {
 
 struct ForwardGraph;
 
-/// An op of PyTorch's dispatcher. Arguments are those of the schema, in order, defaults included.
+/// A call of an op of PyTorch's dispatcher. The arguments are those of the op's schema, in order, including
+/// defaults.
 struct DispatchedCall {
     c10::OperatorHandle op;
 };
-/// Arithmetic on sizes, and functions that ask a tensor for its sizes.
+/// A call of arithmetic on sizes, or of a function that asks a tensor for its sizes.
 struct NumberCall {
     NumberFunction function;
 };
-/// A part of the program that runs with other settings of autograd or autocast, or with the same ones.
+/// A call of a part of the program that may have its own settings of autograd or autocast.
 struct RegionCall {
     struct Autocast {
         c10::DeviceType device;
@@ -42,14 +44,15 @@ struct RegionCall {
         bool enabled, caches;
     };
     std::shared_ptr<const ForwardGraph> body;
-    std::optional<bool> gradients = {};  ///< whether autograd records
+    std::optional<bool> gradients = {};  ///< whether autograd records; unset if the region does not change it
     std::optional<Autocast> autocast = {};
 };
-/// A condition that the exporter relied on. The first argument of the call is the truth value.
+/// A check of a condition that the exporter relied on. The first argument is the truth value of the
+/// condition.
 struct ConditionCall {
     std::string message;
 };
-/// A condition on the type of a tensor, which is the first argument of the call.
+/// A check that a tensor, which is the first argument, has this dtype.
 struct TypeCall {
     c10::ScalarType dtype;
 };
@@ -58,7 +61,8 @@ struct Node {
     std::string name;  ///< name of the op, for messages
     std::variant<ConditionCall, TypeCall, NumberCall, RegionCall, DispatchedCall> call = {};
     std::vector<NodeInput> arguments = {};
-    /// One entry for each result of the call; an entry has one value for each element of a list.
+    /// One entry for each result of the call. It has one value, or one value for each element if the result
+    /// is a list.
     std::vector<std::vector<int>> results = {};
     std::vector<int> last_used = {};  ///< values that no later node reads
     ModuleName module = {};           ///< the innermost module from which the node comes
@@ -67,7 +71,7 @@ struct Node {
 
 struct ForwardGraph {
     int value_count = 0;
-    std::vector<int> inputs;  ///< `no_value`: the graph does not read this input
+    std::vector<int> inputs;  ///< values of the inputs; `no_value` if the graph does not read an input
     std::vector<Node> nodes;
     std::vector<NodeInput> outputs;
 };

@@ -1,4 +1,5 @@
-// Reads from the archive's signature what each input of the graph is, and what happens to each output.
+// Makes a model from an archive. The archive's signature says what each input of the graph is, and what each
+// output is for.
 #include <c10/util/Exception.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +47,8 @@ class ModelReader {
     using Constant = ExportedProgram::Constant;
     using FromCaller = ExportedProgram::FromCaller;
 
-    /// The kind of device of the first tensor among the inputs of the program.
+    /// Returns the type of device of the program's first input that is a tensor; the CPU if no input is a
+    /// tensor.
     c10::DeviceType exported_on() const {
         for (const json& input : graph_.at("inputs")) {
             const auto tensor = input.find("as_tensor");
@@ -102,7 +104,7 @@ class ModelReader {
         return move(found->second.tensor);
     }
 
-    /// The tensor of the archive on the device. A tensor with several names moves once.
+    /// Returns the archive's tensor on the device. A tensor with several names is moved only once.
     const at::Tensor& move(const at::Tensor& tensor) {
         at::Tensor& moved = moved_[tensor.unsafeGetTensorImpl()];
         if (!moved.defined()) {

@@ -81,10 +81,11 @@ IValue divide(const Arguments& of) {
 IValue power(const Arguments& of) {
     if (!both_whole(of) || whole(of[1]) < 0) return std::pow(real(of[0]), real(of[1]));
     IValue result(std::int64_t{1});
-    const std::int64_t base = whole(of[0]);
-    if (base == 0 || base == 1) return whole(of[1]) == 0 ? std::int64_t{1} : base;
-    // At most 64 multiplications.
-    for (std::int64_t i = 0; i < whole(of[1]); ++i) result = multiply({result, of[0]});
+    const std::int64_t base = whole(of[0]), exponent = whole(of[1]);
+    if (base == 0 || base == 1) return exponent == 0 ? std::int64_t{1} : base;
+    if (base == -1) return exponent % 2 == 0 ? std::int64_t{1} : base;
+    // For all other bases the result overflows and throws after at most 64 multiplications.
+    for (std::int64_t i = 0; i < exponent; ++i) result = multiply({result, of[0]});
     return result;
 }
 std::int64_t shift_of(const IValue& value) {
@@ -100,7 +101,8 @@ IValue shift_right(const Arguments& of) {
     return whole(of[0]) >> std::min<std::int64_t>(shift_of(of[1]), 63);
 }
 
-/// Negative, zero or positive, for less, equal and greater. Integers are compared without floating point.
+/// Returns a negative number, zero or a positive number for less, equal or greater. Integers are compared
+/// without floating point.
 int order(const Arguments& of) {
     if (both_whole(of)) return (whole(of[0]) > whole(of[1])) - (whole(of[0]) < whole(of[1]));
     return (real(of[0]) > real(of[1])) - (real(of[0]) < real(of[1]));

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// An entry of a tagged union: its only tag and the value under it.
+/// Returns the only tag of an entry of a tagged union, and the value under this tag.
 std::pair<std::string, const json*> tagged(const json& entry) {
     TORCH_CHECK(entry.is_object() && entry.size() == 1, "damaged entry ", entry.dump().substr(0, 60));
     return {entry.begin().key(), &entry.begin().value()};
@@ -34,7 +34,8 @@ NodeInput constant(c10::IValue value) {
     return {.constant = std::move(value)};
 }
 
-/// The last module on "key,path,type;key,path,type". A type may hold commas; a key and a path do not.
+/// Returns the last module of a stack "key,path,type;key,path,type". A type may contain commas; a key and a
+/// path do not.
 ModuleName innermost_module(const std::string& stack) {
     const std::string last = stack.substr(stack.rfind(';') + 1);
     const std::size_t first = last.find(',');
@@ -45,8 +46,8 @@ ModuleName innermost_module(const std::string& stack) {
     return {last.substr(first + 1, second - first - 1), class_name.substr(class_name.rfind('.') + 1)};
 }
 
-/// "model.py:12" of `File "/somewhere/model.py", line 12, in forward`: the innermost line that is not
-/// PyTorch's.
+/// Returns "model.py:12" for `File "/somewhere/model.py", line 12, in forward`. Takes the innermost line
+/// outside PyTorch, or the outermost line if all lines are PyTorch's.
 std::string innermost_line(const std::string& trace) {
     std::string found;
     constexpr std::string_view opening = "File \"", middle = "\", line ";
@@ -102,7 +103,7 @@ class GraphReader {
         return no_value;
     }
 
-    /// A number of the file, or the name of a number that the program computes.
+    /// Reads a number of the file, or the name of a number that the program computes.
     NodeInput symbolic(const json& entry) const {
         const auto& [tag, inner] = tagged(entry);
         if (tag == "as_name") return {.value = find(inner->get<std::string>())};
@@ -221,8 +222,8 @@ class GraphReader {
         return inputs.at(position).at("arg");
     }
 
-    /// Keeps only the check of the type: of the properties that the op checks, only the type depends on the
-    /// values that the program is given.
+    /// Reads only the check of the dtype. Of the properties that the op checks, only the dtype depends on the
+    /// program's inputs.
     void read_type_call(Node& node, const json& inputs) {
         node.arguments = {argument_of(argument(inputs, 0))};
         node.call = ConditionCall{};
@@ -258,8 +259,8 @@ class GraphReader {
         TORCH_CHECK(given.empty(), "its schema has no argument '", given.begin()->first, "'");
     }
 
-    /// A region is a part of the program that runs with other settings of autograd or autocast, or under a
-    /// checkpoint, which does not change its values.
+    /// Reads a region: a part of the program with its own settings of autograd or autocast, or under a
+    /// checkpoint. A checkpoint does not change the values.
     void read_region(Node& node, const std::string& kind, const json& inputs) {
         RegionCall region;
         std::size_t next = 0;
@@ -275,7 +276,7 @@ class GraphReader {
         }
         region.body = std::make_shared<ForwardGraph>(
             GraphReader(move_, depth_ + 1).read(argument(inputs, next++).at("as_graph").at("graph")).graph);
-        if (kind == "invoke_subgraph") ++next;  // the subgraph's name
+        if (kind == "invoke_subgraph") ++next;  // skips the subgraph's name
         for (; next < inputs.size(); ++next)
             if (inputs[next].at("name") == "") node.arguments.push_back(argument_of(argument(inputs, next)));
         TORCH_CHECK(node.arguments.size() == region.body->inputs.size(), "is given ", node.arguments.size(),

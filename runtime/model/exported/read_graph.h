@@ -11,21 +11,20 @@
 
 namespace rematlas::exported {
 
-/// Where the program was exported, and where it is to run: devices of the kind `from` in the program become
-/// `to`.
+/// A change of device: devices of type `from` in the program become `to`.
 struct Move {
     c10::DeviceType from;
     c10::Device to;
 };
 
-/// A graph and the numbers of its values by their names in the file.
+/// A graph, and the number of each of its values by the name that the value has in the file.
 struct ReadForward {
     ForwardGraph graph;
     std::unordered_map<std::string, int> values;
 };
 
-/// `graph` is in the archive's schema, version 8. Throws a c10::Error whose text is one line if an op is
-/// unknown or the file is damaged, and exceptions of nlohmann::json.
+/// `graph` must follow version 8 of the archive's schema. Throws a c10::Error with a message of one line if
+/// an op is unknown or the file is damaged, and exceptions of nlohmann::json.
 ReadForward read_graph(const nlohmann::json& graph, const Move& move);
 
 }  // namespace rematlas::exported

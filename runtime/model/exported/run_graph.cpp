@@ -47,7 +47,7 @@ IValue fit_list(const std::vector<IValue>& given, const c10::Type& type) {
     }
 }
 
-/// Converts the value to the type that a kernel takes; throws if it has an incompatible type.
+/// Converts the value to the type that a kernel takes. Throws if the value's type is incompatible.
 IValue fit(IValue value, const c10::Type& type) {
     const auto check = [&](bool is) {
         TORCH_CHECK(is, "expected an argument of type ", type.str(), ", got ", value.tagKind());
@@ -57,7 +57,7 @@ IValue fit(IValue value, const c10::Type& type) {
             return value.isNone() ? value
                                   : fit(std::move(value), *type.cast<c10::OptionalType>()->getElementType());
         case TypeKind::TensorType:
-            // `x * 2` multiplies by a tensor that takes the type of x, as Python's binding makes it.
+            // In `x * 2`, the 2 becomes a tensor that takes on the dtype of x, as in Python.
             if (value.isScalar()) return at::native::wrapped_scalar_tensor(value.toScalar());
             check(value.isTensor());
             return value;
@@ -87,7 +87,7 @@ IValue fit(IValue value, const c10::Type& type) {
     }
 }
 
-/// Sets autocast as the region says, and sets it back afterwards.
+/// Sets autocast as the region demands, and restores the former settings in the destructor.
 class AutocastRegion {
   public:
     explicit AutocastRegion(const RegionCall::Autocast& region)
@@ -157,10 +157,10 @@ class Run {
         const auto list = type->cast<c10::ListType>();
         if (!argument.elements) {
             const IValue value = single(argument);
-            // A value that is a list is the default of the schema.
+            // If the value is a list already, it is the schema's default.
             if (!list || value.isList()) return list ? value : fit(value, *type);
             if (value.isNone() && optional) return value;
-            // `int[2] size` takes one integer for both.
+            // `int[2] size` accepts one integer for both elements.
             return fit_list(std::vector<IValue>(static_cast<std::size_t>(parameter.N().value_or(1)), value),
                             *list->getElementType());
         }
@@ -207,7 +207,8 @@ class Run {
         return {};
     }
 
-    /// A result that is a list, and the results of a region, may be spread over several values.
+    /// Stores the results of a node. A result that is a list has one value for each element. A region returns
+    /// the values of all its results in one list.
     void keep(const Node& node, std::vector<IValue> results) {
         const bool is_region = std::holds_alternative<RegionCall>(node.call);
         std::size_t next = 0;

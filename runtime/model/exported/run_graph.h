@@ -5,8 +5,8 @@
 
 namespace rematlas::exported {
 
-/// Returns the values of the graph's outputs. Each value is freed after the last node that reads it.
-/// `current` points to the node that runs, and is null afterwards. Throws the exceptions of ops.
+/// Returns the values of the graph's outputs. Each value is freed after the last node that reads it. While a
+/// node runs, `current` points to it; afterwards `current` is null. Throws the exceptions of ops.
 std::vector<c10::IValue> run_graph(const ForwardGraph& graph, std::vector<c10::IValue> inputs,
                                    const Node*& current);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// A tensor with the layout [batch, length, heads, width], as the kernels make it.
+/// Returns a tensor in the layout [batch, length, heads, width], in which the kernels make their results.
 Tensor heads_inside(const Tensor& self, std::int64_t width) {
     return at::empty({self.size(0), self.size(2), self.size(1), width}, self.options()).transpose(1, 2);
 }
@@ -28,18 +28,19 @@ Three on_host_backward(const Tensor&, const Tensor& query, const Tensor& key, co
     return {heads_inside(query), heads_inside(key), heads_inside(value)};
 }
 
-/// The seed or the offset of the generator, on the device.
+/// Returns the seed or the offset of the generator, on the device.
 Tensor random_state(const Tensor& query, IntArrayRef sizes, c10::ScalarType dtype) {
     return at::empty(sizes, query.options().dtype(dtype));
 }
 
 /// FlashAttention-2 gives its result the layout of the queries, and each gradient the layout of its tensor.
-/// If the width is no multiple of 8, these are padded first, [batch, length, heads, width].
+/// If the width is not a multiple of 8, these tensors are padded first, in the layout [batch, length, heads,
+/// width].
 Tensor as_flash(const Tensor& self) {
     return self.size(3) % 8 == 0 ? preserving(self) : heads_inside(self);
 }
 
-/// The log sums are kept for each query.
+/// The kernel keeps one log sum for each query.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor> flash(
     const Tensor& query, const Tensor& key, const Tensor& value, double, bool, bool, std::optional<double>) {
     const Tensor output =
@@ -62,7 +63,7 @@ Three flash_backward(const Tensor&, const Tensor& query, const Tensor& key, cons
     return {as_flash(query), as_flash(key), as_flash(value)};
 }
 
-/// The memory-efficient kernel keeps the log sums for queries in steps of 32.
+/// The memory-efficient kernel keeps log sums for a multiple of 32 queries.
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor&, const Tensor& value,
                                                      const OptionalTensor&, bool sums_wanted, double, bool,
                                                      std::optional<double>) {
@@ -79,7 +80,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(const Tensor&, con
                                                               std::optional<double>) {
     Tensor of_bias;
     if (mask[3] && bias.defined()) {
-        // Rows are padded to 16 elements.
+        // The rows are padded to a multiple of 16 elements.
         Sizes sizes = bias.sizes().vec();
         const std::int64_t columns = sizes.back();
         sizes.back() = (columns + 15) / 16 * 16;

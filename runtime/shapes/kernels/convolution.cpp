@@ -6,7 +6,8 @@
 namespace rematlas::meta {
 namespace {
 
-/// Kernels work in channels-last if the input or the weight has that layout; on the host not in float64.
+/// Returns the layout in which kernels work: channels-last if the input or the weight has this layout, except
+/// for float64 on the host.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
     if (target_is_cpu() && input.scalar_type() == c10::ScalarType::Double)
         return at::MemoryFormat::Contiguous;
@@ -32,7 +33,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
     return at::empty(sizes, input.options().memory_format(format_of(input, weight)));
 }
 
-/// The op that traced models call. Its flags choose among kernels.
+/// The op that traced models call. Its additional flags only choose among kernels.
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                           IntArrayRef output_padding, std::int64_t groups, bool, bool, bool, bool) {

@@ -75,7 +75,7 @@ std::tuple<Tensor, Tensor> quantized_by_channel(const Tensor& self, const Tensor
     return with_mask(self);
 }
 
-/// Samples of distributions are contiguous.
+/// The samples of distributions are contiguous.
 Tensor drawn(const Tensor& self, std::optional<at::Generator>) {
     return contiguous_like(self);
 }
@@ -120,7 +120,7 @@ Tensor flip(const Tensor& self, IntArrayRef) {
     return preserving(self);
 }
 
-/// The host kernel joins two parts along each axis.
+/// The host kernel works on one axis after the other; for each axis it joins two parts.
 Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef axes) {
     if (!target_is_cpu()) return contiguous_like(self);
     if (self.numel() == 0) return preserving(self);

@@ -9,7 +9,8 @@
 namespace rematlas::meta {
 namespace {
 
-/// The sizes of the input with its last axes replaced, in the layout that the input suggests.
+/// Returns a tensor with the sizes of the input, except for the last axes, in the layout that the input
+/// suggests.
 Tensor with_last(const Tensor& input, IntArrayRef last, std::optional<c10::ScalarType> dtype = {}) {
     Sizes sizes = input.sizes().vec();
     TORCH_CHECK(last.size() <= sizes.size(), "an image of ", last.size(), " dimensions at least is expected");
@@ -50,7 +51,7 @@ Tensor unpool3d(const Tensor& input, const Tensor&, IntArrayRef output, IntArray
     return with_last(input, output);
 }
 
-/// `padding` begins with the last axis.
+/// `padding` lists the axes from the last one on.
 Tensor pad(const Tensor& input, IntArrayRef padding) {
     Sizes output(padding.size() / 2);
     for (std::size_t i = 0; i < output.size(); ++i) {
@@ -92,7 +93,8 @@ Tensor im2col(const Tensor& input, IntArrayRef kernel, IntArrayRef dilation, Int
     if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
     return contiguous_like(input).resize_(sizes);
 }
-/// The kernel begins with a tensor like the input, which keeps its bytes if the result is smaller.
+/// The kernel begins with a tensor like the input. If the result is smaller, this tensor still keeps its
+/// bytes.
 Tensor col2im(const Tensor& input, IntArrayRef output, IntArrayRef kernel, IntArrayRef, IntArrayRef,
               IntArrayRef) {
     Sizes sizes{input.size(-2) / product_of(kernel), output[0], output[1]};

@@ -17,13 +17,13 @@ using c10::IntArrayRef;
 using OptionalTensor = std::optional<Tensor>;
 using Sizes = std::vector<std::int64_t>;
 
-/// The libraries in which kernels are registered: all kernels under a key of Rematlas, and those that
-/// libtorch lacks also as Meta kernels, because other kernels call them.
+/// The libraries in which kernels are registered. `own` has all kernels under a dispatch key of Rematlas.
+/// `meta` has those that libtorch lacks, because other Meta kernels call them.
 struct Libraries {
     torch::Library own, meta;
 };
 
-/// Each function adds its kernels.
+/// Each function registers the kernels of one subject.
 void add_convolutions(Libraries& libraries);
 void add_normalizations(Libraries& libraries);
 void add_images(Libraries& libraries);
@@ -36,18 +36,18 @@ void add_transforms(Libraries& libraries);
 void add_linear_algebra(Libraries& libraries);
 void add_recurrent(Libraries& libraries);
 
-/// Whether the device whose kernels are followed is the host.
+/// Says whether the device whose kernels are imitated is the host.
 bool target_is_cpu();
 
-/// A tensor like the input, dense in the layout that the input suggests.
+/// Returns a tensor like the input, dense in the layout that the input suggests.
 Tensor like(const Tensor& input);
-/// A tensor like the input, with the input's strides if it is dense.
+/// Returns a tensor like the input, with the same strides if the input is dense.
 Tensor preserving(const Tensor& input);
 Tensor contiguous_like(const Tensor& input);
-/// The result of an elementwise kernel, in the type of the first input unless `dtype` is given.
+/// Returns the result of an elementwise kernel, in the type of the first input unless `dtype` is given.
 Tensor pointwise(std::initializer_list<Tensor> inputs, std::optional<c10::ScalarType> dtype = {});
 
-/// The type in which sums of this type are kept.
+/// Returns the type in which sums of this type are accumulated.
 c10::ScalarType accumulated(c10::ScalarType dtype);
 bool given(const OptionalTensor& tensor);
 

@@ -6,7 +6,7 @@
 namespace rematlas::meta {
 namespace {
 
-/// A tensor in which each matrix is stored column after column, as LAPACK takes and leaves it.
+/// Returns a tensor whose matrices are stored column by column, as LAPACK takes and returns them.
 Tensor by_columns(IntArrayRef sizes, const at::TensorOptions& options) {
     Sizes transposed = sizes.vec();
     std::swap(transposed[transposed.size() - 1], transposed[transposed.size() - 2]);
@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
     return {by_columns(self.sizes(), self.options()), at::empty(sizes, self.options())};
 }
 
-/// The number of places in the lower triangle of a matrix, on its diagonal and up to `offset` above it.
+/// Returns the number of elements in a matrix that lie at most `offset` above the diagonal.
 std::int64_t places_below(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
     std::int64_t places = 0;
     for (std::int64_t row = 0; row < rows; ++row)

@@ -11,7 +11,8 @@ Tensor zero_dimensional(const Tensor& self) {
     return at::empty({}, self.options());
 }
 
-/// These kernels shrink the tensor that holds the loss of every element; its bytes stay.
+/// These kernels first make a tensor with the loss of every element, then shrink it to the result. The tensor
+/// keeps its bytes.
 Tensor elementwise_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
     Tensor loss = pointwise({self, target}, at::result_type(self, target));
     return reduction == at::Reduction::None ? loss : loss.resize_({});
@@ -71,7 +72,7 @@ Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const Op
     return contiguous_like(self);
 }
 
-/// cuDNN and MIOpen take only targets of 32-bit integers on the host, but the targets of a step are on its
+/// cuDNN and MIOpen take only targets of 32-bit integers on the host. The targets of a step are on its
 /// device.
 bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
     return false;

@@ -7,8 +7,8 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Statistics are kept in the type of sums. On the host they are kept in the type of the input, unless a
-/// parameter has a wider type.
+/// Returns the type of the statistics. This is the type in which sums are accumulated; on the host it is the
+/// type of the input, unless a parameter is float32.
 c10::ScalarType statistics_type(const Tensor& input, std::initializer_list<OptionalTensor> parameters) {
     if (!target_is_cpu()) return accumulated(input.scalar_type());
     for (const OptionalTensor& parameter : parameters)
@@ -45,7 +45,7 @@ Three batch_norm_backward(const Tensor&, const Tensor& input, const OptionalTens
     return result;
 }
 
-/// The reserve of cuDNN is empty but for kernels that fuse an activation.
+/// cuDNN's reserve is empty, except in kernels that fuse an activation.
 std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input, const Tensor& weight,
                                                             const OptionalTensor&, const OptionalTensor&,
                                                             const OptionalTensor&, bool training, double,

@@ -7,9 +7,9 @@
 namespace rematlas::meta {
 namespace {
 
-/// The bytes that oneDNN 3 keeps of an LSTM layer from the forward to the backward, each part on pages of
-/// its own: gates, one state for each step, three kinds of states and differences that the layer and the
-/// steps hand on, and two kinds of cells. The formula was found by measuring, and is exact for float32.
+/// Returns the bytes that oneDNN 3 keeps of an LSTM layer from the forward to the backward. Each part begins
+/// on a new page: gates, one state for each step, three kinds of states and differences that the layer and
+/// the steps pass on, and two kinds of cells. The formula was found by measuring, and is exact for float32.
 std::int64_t workspace_bytes(std::int64_t length, std::int64_t batch, std::int64_t inputs,
                              std::int64_t hidden) {
     const auto pages = [](std::int64_t floats) { return (4 * floats + 4095) / 4096 * 4096; };

@@ -1,4 +1,4 @@
-// Fourier transforms: the strides of a result are those of the last one-dimensional pass.
+// Fourier transforms. A result has the strides of the last one-dimensional pass.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/empty.h>
 
@@ -22,8 +22,8 @@ Sizes wrapped(const Tensor& self, IntArrayRef axes) {
     return result;
 }
 
-/// A tensor that is contiguous with the transformed axes last, and the other axes before them, largest
-/// stride first.
+/// Returns a tensor that is contiguous if its axes are put in this order: first the axes that are not
+/// transformed, the largest stride first, then the transformed axes.
 Tensor batched(const Tensor& self, IntArrayRef sizes, const Sizes& axes, c10::ScalarType dtype) {
     Sizes order;
     for (std::int64_t axis = 0; axis < self.dim(); ++axis)

@@ -1,4 +1,4 @@
-// The window without a mouse and without eyes: names, keys, tables, the command palette, messages.
+// Tests the window without a mouse and without sight: names, keys, tables, the command palette, messages.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -61,7 +61,7 @@ class Access : public Windows {
     }
 };
 
-/// What a screen reader says of it.
+/// Returns what a screen reader says about the widget.
 QString spoken(QWidget* widget) {
     QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
     return face ? face->text(QAccessible::Name) : QString();
@@ -75,7 +75,7 @@ TEST_F(Access, EveryControlHasAName) {
                              qobject_cast<QAbstractItemView*>(widget) ||
                              qobject_cast<QAbstractSlider*>(widget);
         const QWidget* parent = widget->parentWidget();
-        // Parts that Qt makes are named by what they are part of.
+        // Parts that Qt makes take their name from the control that they are part of.
         const bool part = widget->objectName().startsWith("qt_") || qobject_cast<const QComboBox*>(parent) ||
                           qobject_cast<const QAbstractSpinBox*>(parent) ||
                           qobject_cast<const QLineEdit*>(parent) || qobject_cast<QScrollBar*>(widget) ||

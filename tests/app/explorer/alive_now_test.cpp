@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// A schedule that runs ops again, in place where it can.
+/// Returns a schedule that runs ops again, in place if possible.
 SchedulePtr solved(Graph graph) {
     const GraphPtr loaded = prepare_graph(std::move(graph), {}, {});
     const Bytes budget((loaded->least.bytes.value + loaded->full_peak.value) / 2);

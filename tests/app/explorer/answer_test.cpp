@@ -24,7 +24,7 @@ Bound proven(double overhead, ScheduleClass over = ScheduleClass::any_order) {
     return {.overhead = overhead, .over = over};
 }
 
-/// Plans, with what is known of a graph by them.
+/// Answers questions about a graph from its plans.
 class Asked {
   public:
     explicit Asked(GraphPtr graph) : graph_(std::move(graph)), known_(graph_->graph) {}

@@ -1,4 +1,4 @@
-// Questions about other batch sizes, with a shell script in place of the runtime.
+// Tests questions about other batch sizes. A shell script takes the place of the runtime.
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -15,10 +15,10 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int largest_known = 64;  ///< the stand-in cannot capture more
+constexpr int largest_known = 64;  ///< the script cannot capture a larger batch
 constexpr std::int64_t example = 1 << 20;
 
-/// A chain whose tensors grow with the batch; the stand-in hands over the one that it is asked for.
+/// A chain whose tensors grow with the batch. The script writes the graph of the batch that it is asked for.
 class Batches : public Windows {
   protected:
     void SetUp() override {

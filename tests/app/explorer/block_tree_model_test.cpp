@@ -112,7 +112,7 @@ TEST(BlockFilterModel, RowsSortedByRecomputationMoveWithTheSchedule) {
     BlockFilterModel filter;
     filter.setSourceModel(&model);
     filter.sort(BlockTreeModel::extra, Qt::DescendingOrder);
-    count_rows(filter);  // a model that nobody has looked at has nothing to move
+    count_rows(filter);  // makes all rows, because a row that nobody has asked for does not move
     Schedule schedule = keep_all_schedule(*graph);
     const OpId again(7);
     schedule.steps.push_back(Step::run(again));

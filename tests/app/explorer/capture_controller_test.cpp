@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// A stand-in for the runtime: a shell script with the same way of speaking.
+/// Writes a stand-in for the runtime: a shell script that reports in the same way.
 QString write_program(const QTemporaryDir& folder, const QByteArray& body) {
     const QString path = folder.filePath("runtime");
     QFile file(path);

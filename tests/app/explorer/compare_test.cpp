@@ -15,7 +15,8 @@ namespace {
 
 class Comparing : public Windows {
   protected:
-    /// The step without recomputation, and one plan of three quarters of its bytes, which is shown.
+    /// Shows two plans: the step without recomputation, and a plan whose budget is halfway from the least
+    /// memory to the full peak. The second is the plan shown.
     void SetUp() override {
         Windows::SetUp();
         window->resize(1600, 1000);
@@ -91,7 +92,7 @@ TEST_F(Comparing, WithoutAPlanShownNothingIsCompared) {
     EXPECT_FALSE(picture().grab().isNull());
 }
 
-/// Two schedules in files, of a graph with an update that can run on the host.
+/// Two schedules in files. Their graph has an update that can run on the host.
 class OpenedPlans : public Windows {
   protected:
     QString saved(Schedule schedule, const QString& name) {

@@ -1,5 +1,5 @@
-// Files that are cut, empty or of another kind than their names say, opened in the window: one line each, and what is
-// open stays.
+// Opens files in the window that are cut, empty or of another kind than their names say. Each gives one line
+// of error, and the files that were open stay open.
 #include <QFile>
 
 #include "core/base/files.h"
@@ -108,7 +108,7 @@ TEST_F(DamagedFiles, OfAGraphWhoseKeptPlansAreDamagedAllThatIsWholeIsThere) {
     EXPECT_TRUE(window->session().schedule()->ok());
 }
 
-/// As a folder from a file manager, with one file in it that is damaged.
+/// Opens a folder, as from a file manager, in which one file is damaged.
 TEST_F(DamagedFiles, InAFolderDoNotHideTheOthers) {
     QTemporaryDir dropped;
     write_chain(dropped, 3, "a");

@@ -1,5 +1,6 @@
-// Functions of Python, captured from the window. Packages of the tests stand in for torch and for rematlas,
-// in a real Python, but for one test that REMATLAS_TEST_PYTHON names a Python for where both are installed.
+// Tests captures of Python functions from the window. They run in a real Python, in which packages of the
+// tests take the place of torch and rematlas. One test needs the real packages: it runs if
+// REMATLAS_TEST_PYTHON names a Python that has both.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
@@ -47,7 +48,7 @@ async def later():
     return 1, 2
 )";
 
-/// Notes what it is asked, and hands over the graph of the test.
+/// Notes its arguments, and writes the graph of the test.
 const char* const package = R"(
 import json, os, pathlib, shutil, sys
 here = pathlib.Path(__file__).parents[1]
@@ -113,7 +114,8 @@ class CapturedFunctions : public Windows {
         return words;
     }
     QString graph_file() { return folder.filePath("nets.graph.json"); }
-    /// Where a person asks for pictures, the dialog's goes there, light and dark.
+    /// Saves a picture of the dialog, light and dark, to the folder in REMATLAS_KEEP_PICTURES, if that is
+    /// set.
     void keep_picture(const QString& name) {
         const QString to = qEnvironmentVariable("REMATLAS_KEEP_PICTURES");
         if (to.isEmpty()) return;
@@ -225,7 +227,7 @@ TEST_F(CapturedFunctions, AreAmongTheRecentFilesWithAllThatWasAsked) {
     open_function(word);
     EXPECT_EQ(of_dialog<QLineEdit>("keywords")->text(), "batch=2");
     of_dialog<QLineEdit>("graph_file")->setText(graph_file());
-    dialog()->accept();  // the graph is there
+    dialog()->accept();  // only warns, because the graph file exists by now
     QFile::remove(folder.filePath("packages/asked.json"));
     dialog()->accept();
     ASSERT_TRUE(eventually([&] { return words() == first; })) << words().join(' ').toStdString();
@@ -364,7 +366,7 @@ TEST(PythonSources, AreToldFromOtherFiles) {
         EXPECT_FALSE(python_source(other)) << other;
 }
 
-/// Without the times, which are measured anew.
+/// Returns a graph file without the times of its ops, which are measured anew in each capture.
 QByteArray without_times(const QString& file) {
     QFile graph(file);
     EXPECT_TRUE(graph.open(QIODevice::ReadOnly)) << file.toStdString();

@@ -1,4 +1,4 @@
-// The colours of the graph as figures of its items: they add up to those of the step.
+// Tests the numbers behind the colours of the graph: the numbers of the items add up to those of the step.
 #include "app/explorer/models/item_heat.h"
 
 #include <gtest/gtest.h>

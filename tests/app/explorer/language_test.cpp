@@ -1,4 +1,5 @@
-// Every word of the window and of its pictures goes through a translator, and the German one knows them all.
+// Tests that every word of the window and of its pictures goes through a translator, and that the German
+// translator knows all of them.
 #include "app/explorer/words/language.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Puts brackets around whatever it is asked for.
+/// Puts brackets around every text that it translates.
 class Brackets : public QTranslator {
   public:
     bool isEmpty() const override { return false; }
@@ -35,7 +36,7 @@ class Brackets : public QTranslator {
     }
 };
 
-/// A window in the language of brackets.
+/// A window whose texts are in brackets.
 class Bracketed : public Windows {
   protected:
     void SetUp() override {
@@ -49,7 +50,7 @@ class Bracketed : public Windows {
         window.reset();
         QCoreApplication::removeTranslator(&brackets);
     }
-    /// English that did not come from the translator; names and figures are none.
+    /// Notes English text that did not come from the translator. Names and numbers do not count.
     void look_at(const QString& where, const QString& text) {
         static const QRegularExpression word("[A-Za-z]{3,}");
         if (text.contains('[') || !text.contains(word) || is_data(text)) return;
@@ -193,7 +194,7 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
     EXPECT_TRUE(left.isEmpty()) << left.join(", ").toStdString();
 }
 
-/// The sentences of the file, with what stands for them.
+/// Returns the texts of the file with their translations, and counts the unfinished ones.
 std::vector<std::pair<QString, QString>> messages_of(const QString& path, int* unfinished) {
     QFile file(path);
     EXPECT_TRUE(file.open(QIODevice::ReadOnly));

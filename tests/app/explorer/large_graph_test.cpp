@@ -1,4 +1,4 @@
-// What the window shows of a graph of thousands of ops without modules.
+// Tests what the window shows of a graph with thousands of ops and without modules.
 #include <QGraphicsScene>
 #include <QTest>
 
@@ -18,7 +18,7 @@ class LargeGraphs : public Windows {
         ASSERT_TRUE(write_graph(graph, path.toStdString()));
         open(path);
     }
-    /// Items of the picture that lie at least in part in the part of the graph that is seen.
+    /// Returns the number of items that lie at least partly in the visible part of the graph.
     int seen() {
         const GraphView& view = window->graph_view();
         const QRectF shown = view.mapToScene(view.viewport()->rect()).boundingRect();

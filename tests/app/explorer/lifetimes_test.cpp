@@ -1,5 +1,5 @@
-// What is held at the cursor as bars: the figures are those of "In memory", mouse and keys go by makers and
-// readers.
+// Tests the bars of the tensors that are held at the cursor. Their numbers are those of "In memory". Mouse
+// and keys go from a tensor to its maker and its readers.
 #include <QComboBox>
 #include <QMenu>
 #include <QScrollBar>
@@ -101,8 +101,8 @@ TEST(LifetimeRows, WhatLiesUnusedTheLongestComesFirst) {
     };
     for (std::size_t i = 1; i < bars.bars.size(); ++i)
         EXPECT_GE(weight(bars.bars[i - 1]), weight(bars.bars[i]));
-    // An op takes 1 us. The first and the last of 25 read the input; conv0 is read by the second and the last
-    // but one.
+    // Each op takes 1 us. The first and the last of 25 ops read the input. The second and the last but one
+    // read conv0.
     EXPECT_EQ(bars.bars[0].name, "input");
     EXPECT_DOUBLE_EQ(bars.bars[0].idle(), 23'000);
     EXPECT_EQ(bars.bars[1].name, "conv0");
@@ -139,14 +139,14 @@ class Lifetimes : public Windows {
         QTest::keyClick(&picture(), key, modifiers);
     }
     void click(const QPoint& at) { QTest::mouseClick(picture().viewport(), Qt::LeftButton, {}, at); }
-    /// In the row of a bar, at a value of the axis.
+    /// Returns a point in the row of a bar, at a value of the axis.
     QPoint at(double value, int bar) {
         const LifetimesScene scene = picture().scene();
         const LifetimesPlaces places = places_of(scene);
         return {static_cast<int>(std::lround(places.x.at(value))),
                 static_cast<int>(places.rows.y + (bar + 0.5) * scene.row_height - scene.scroll)};
     }
-    /// The first bar that an op makes, and that is read some time after the cursor.
+    /// Returns the first bar whose tensor an op has made and a later op will read; -1 if there is none.
     int bar_to_follow() {
         for (std::size_t i = 0; i < bars().bars.size(); ++i) {
             const LifetimeBar& bar = bars().bars[i];
@@ -186,7 +186,7 @@ TEST_F(Lifetimes, AClickOnAMarkMovesTheCursorThereAndElsewhereSelectsTheMaker) {
     EXPECT_EQ(bars().total, in_memory());
     const int row = picture().current();
     picture().verticalScrollBar()->setValue(std::max(0, row - 2) * 20);
-    click({20, at(0, row).y()});  // on its name
+    click({20, at(0, row).y()});  // on the bar's name
     EXPECT_EQ(session().selection.current(), Selected::of(followed.maker));
 }
 

@@ -1,4 +1,4 @@
-// After an export: the lines that make use of the file.
+// Tests the dialog that is shown after an export, with lines that use the file.
 #include "app/explorer/window/lines_dialog.h"
 
 #include <QApplication>
@@ -32,7 +32,7 @@ class LinesAfterExports : public Windows {
             if (action->text().remove('&').startsWith(text)) return action;
         return nullptr;
     }
-    /// Chooses the item, and types the path into the file dialog that it opens.
+    /// Chooses the menu item, and types the path into the file dialog that it opens.
     void export_by(const QString& title, const QString& path) {
         QAction* action = item(title);
         ASSERT_NE(action, nullptr) << title.toStdString();
@@ -52,7 +52,7 @@ class LinesAfterExports : public Windows {
         auto* shown = dialog() ? dialog()->findChild<QPlainTextEdit*>(QString("lines_") + place) : nullptr;
         return shown ? shown->toPlainText() : QString();
     }
-    /// Exports, and waits for the lines.
+    /// Exports a file. Expects the dialog's lines to contain `parts` and the path of the file.
     void expect(const QString& title, const QString& file, const char* place, const QStringList& parts) {
         if (dialog()) delete dialog();
         const QString path = folder.filePath(file);

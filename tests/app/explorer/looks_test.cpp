@@ -19,7 +19,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Tests leave the light theme behind.
+/// Tests that choose themes. At the end of each test the theme is light again.
 class Looks : public Windows {
   protected:
     void TearDown() override {
@@ -29,7 +29,7 @@ class Looks : public Windows {
     QImage picture_of(QWidget& widget) { return widget.grab().toImage(); }
 };
 
-/// Of half the pixels, 0 to 255.
+/// Returns the median brightness of the pixels, from 0 to 255.
 int median_brightness(const QImage& image) {
     std::vector<int> all;
     for (int y = 0; y < image.height(); y += 3)

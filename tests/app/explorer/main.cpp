@@ -1,7 +1,7 @@
-// All tests of the explorer run without a display.
+// Runs all tests of the explorer, without a display.
 //
-// With `--sweep GRAPH` it is a program that sweeps until it is killed, and prints the key of each plan that it
-// has found and kept.
+// With `--sweep GRAPH` this program sweeps until it is killed, and prints the key of each plan that it has
+// found and stored.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -32,7 +32,7 @@ int sweep_until_killed(const QString& graph) {
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
-    if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // needs no application
+    if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // listing tests needs no application
     if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication app(argc, argv);
     if (argc == 3 && std::string_view(argv[1]) == "--sweep") return sweep_until_killed(argv[2]);

@@ -1,5 +1,5 @@
-// A measurement by torch in its window: what is alive at the cursor, the plan over it, and files that
-// cannot be read.
+// Tests the window of a measurement by torch: what is alive at the cursor, the plan over the measurement, and
+// files that cannot be read.
 #include <gtest/gtest.h>
 
 #include <QImage>

@@ -1,4 +1,5 @@
-// Files that people take for models, and what they are told. Archives are written with stored entries, as PyTorch does.
+// Tests files that people take for models, and the messages about these files. Archives have stored entries,
+// as PyTorch writes them.
 #include "app/explorer/files/model_file.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-/// The parts of a zip archive that matter here: its signature, names and contents.
+/// Returns the parts of a zip archive that matter here: its signature, names and contents.
 std::string archive(const std::vector<std::pair<std::string, std::string>>& entries) {
     std::string bytes;
     for (const auto& [name, content] : entries)

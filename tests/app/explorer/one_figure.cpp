@@ -10,7 +10,7 @@ namespace rematlas::explorer {
 void expect_one_figure(MainWindow& window) {
     Session& session = window.session();
     if (!session.graph()) return;
-    // Between a figure and its unit no line may break.
+    // The label has no-break spaces between numbers and their units.
     const std::string answer =
         window.findChild<QLabel*>("answer")->text().replace(QChar::Nbsp, ' ').toStdString();
     const PlanList& plans = session.plans;

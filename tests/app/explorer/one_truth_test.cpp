@@ -1,4 +1,4 @@
-// The window says one thing of one question, wherever it says it.
+// Tests that the window gives the same answer to a question in all places.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -206,7 +206,7 @@ TEST_F(Journals, CompactedLinesReadTheSameWhateverWasNoted) {
     }
 }
 
-/// Whatever is read of a damaged file is a plan that was written.
+/// Every plan that is read from a damaged file must be a plan that was written.
 TEST_F(Journals, DamageLosesPlansButMakesNone) {
     {
         PlanJournal journal;
@@ -235,7 +235,7 @@ TEST_F(Journals, LieBesideTheirGraph) {
     EXPECT_EQ(journal_path(""), "");
 }
 
-/// The program is killed while it sweeps: each plan that it had found is there when the graph is opened again.
+/// Kills the program while it sweeps. Each plan that it had found is there when the graph is opened again.
 TEST_F(Journals, PlansThatASweepFoundOutliveTheProgram) {
     const QString graph = write_chain(folder, 40);
     QProcess process;

@@ -7,7 +7,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Schedules differ by their number.
+/// Returns a schedule. Schedules with different numbers differ.
 Schedule schedule(int number, Bytes budget = Bytes(100), const std::string& solver = "atlas") {
     Schedule schedule;
     schedule.solver = solver;

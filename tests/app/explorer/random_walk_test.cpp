@@ -1,5 +1,5 @@
-// A person who clicks, types, drags and turns the wheel anywhere: nothing ends the program, and no question
-// has two answers. REMATLAS_EVENTS sets how many events there are, of each graph.
+// Plays a person who clicks, types, drags and turns the wheel anywhere. No event may end the program, and no
+// question may have two answers. REMATLAS_EVENTS sets the number of events for each graph.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -31,7 +31,7 @@ int events_wanted() {
     return asked > 0 ? asked : events_by_default;
 }
 
-/// Menus and dialogs that wait for an answer get one: an entry at random, or none.
+/// Answers menus and dialogs that wait for an answer: chooses a random menu item, or closes them.
 class Answers : public QObject {
   public:
     explicit Answers(std::mt19937& random) : random_(random) {
@@ -50,7 +50,8 @@ class Answers : public QObject {
                     can << action;
             menu->close();
             if (can.isEmpty() || random_() % 2 == 0) return;
-            // Not from here: a timer does not run again before its handler is over, and dialogs would wait.
+            // Triggers the item later. The timer does not run again before this function returns, so dialogs
+            // of the item would wait.
             QTimer::singleShot(0, can[static_cast<int>(random_() % can.size())], &QAction::trigger);
             return;
         }

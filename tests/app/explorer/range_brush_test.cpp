@@ -39,13 +39,13 @@ TEST_F(Brushes, APartIsChosenMovedChangedAndLeftByDragging) {
     drag(0.2, 0.5);
     EXPECT_NEAR(share(lanes.from()), 0.2, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.5, 0.01);
-    drag(0.3, 0.6);  // the part itself
+    drag(0.3, 0.6);  // drags the part itself
     EXPECT_NEAR(share(lanes.from()), 0.5, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
-    drag(0.5, 0.4);  // its beginning
+    drag(0.5, 0.4);  // drags its beginning
     EXPECT_NEAR(share(lanes.from()), 0.4, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
-    drag(0.8, 0.1);  // its end, beyond its beginning
+    drag(0.8, 0.1);  // drags its end, beyond its beginning
     EXPECT_NEAR(share(lanes.from()), 0.1, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.4, 0.01);
     QTest::mouseDClick(&brush(), Qt::LeftButton, {}, at(0.2));

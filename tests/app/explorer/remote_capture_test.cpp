@@ -1,5 +1,5 @@
-// Captures on another machine, with a stand-in for ssh that runs the command here. In a real Python, a
-// package of the tests stands in for rematlas.
+// Tests captures on another machine. A stand-in for ssh runs the command here. A package of the tests takes
+// the place of rematlas, in a real Python.
 #include <signal.h>
 
 #include <QCheckBox>
@@ -32,7 +32,7 @@ def step(batch=4, *, length=128):
     return Model(), (batch, length), {}
 )";
 
-/// Notes what it is asked, tells a stage, and hands over the graph of the test.
+/// Notes its arguments, reports a stage, and writes the graph of the test.
 const char* const remote_package = R"(
 import json, os, pathlib, shutil, sys
 here = pathlib.Path(__file__).parents[1]
@@ -41,7 +41,7 @@ print('{"stage": "record"}', file=sys.stderr, flush=True)
 shutil.copy(here / "made.graph.json", sys.argv[sys.argv.index("-o") + 1])
 )";
 
-/// All that a shell might take for something else.
+/// Contains everything that a shell might interpret.
 const char* const odd_name = "it's $(touch gone) \"ümlaut\" `x` ; & nets";
 
 class RemoteCaptures : public RemoteMachine {
@@ -96,12 +96,12 @@ class RemoteCaptures : public RemoteMachine {
         for (const QJsonValue& word : asked()["words"].toArray()) words << word.toString();
         return words;
     }
-    /// Of the file that a stand-in leaves: the number of its process.
+    /// Returns the process id in the file that a stand-in has left; 0 if there is no file.
     pid_t process_in(const QString& name) {
         QFile file(folder.filePath(name));
         return file.open(QIODevice::ReadOnly) ? static_cast<pid_t>(file.readAll().trimmed().toInt()) : 0;
     }
-    /// A Python of an environment, which notes that it is used.
+    /// Writes the Python of an environment, which notes that it is used.
     QString write_python(const QString& name) {
         const QString file = write(name, "#!/bin/sh\necho used >>'" + folder.filePath("used").toUtf8() +
                                              "'\nexec '" + python.toUtf8() + "' \"$@\"\n");

@@ -1,4 +1,4 @@
-// Another machine, by a stand-in for ssh that runs the command here.
+// Another machine. A stand-in for ssh runs the command here.
 #pragma once
 
 #include <QDir>

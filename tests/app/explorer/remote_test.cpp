@@ -1,4 +1,4 @@
-// Files and solvers of another machine, with a stand-in for ssh that runs the command here.
+// Tests files and solvers of another machine. A stand-in for ssh runs the command here.
 #include <gtest/gtest.h>
 
 #include "app/explorer/jobs/remote_host.h"
@@ -23,7 +23,7 @@ TEST(RemoteFiles, AreNamedByHostAndPath) {
 
 class RemoteSolves : public RemoteMachine {
   protected:
-    /// What the solver says that is asked for the budget.
+    /// Solves for the budget, and returns the message of the failure.
     QString failure(Bytes budget) {
         QString said;
         const auto connection = QObject::connect(&session().solver, &SolveController::failed, window.get(),

@@ -1,5 +1,6 @@
-// The same scene on the window's canvas, as PNG, and as it was when it was last looked at (golden/): few
-// pixels may differ, those at edges and in letters. With REMATLAS_RECORD=1 the golden pictures are made anew.
+// Compares each scene on the window's canvas with the scene as PNG, and with the picture in golden/. Only a
+// few pixels may differ, at edges and in letters. With REMATLAS_RECORD=1 the pictures in golden/ are made
+// anew.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -28,7 +29,7 @@ QImage on_window_canvas(Size size, const Draw& draw) {
     QImage image(static_cast<int>(size.width) * 2, static_cast<int>(size.height) * 2, QImage::Format_RGB32);
     image.fill(Qt::white);
     QPainter painter(&image);
-    painter.scale(2, 2);  // a PNG has two pixels a point
+    painter.scale(2, 2);  // a PNG has two pixels per point
     QtCanvas canvas(painter);
     draw(canvas);
     return image;
@@ -43,7 +44,7 @@ QImage as_png(Size size, const Draw& draw) {
 }
 
 struct Difference {
-    double mean = 0;     ///< over all channels of all pixels, of 255
+    double mean = 0;     ///< mean over all channels of all pixels, from 0 to 255
     double far = 0;      ///< share of pixels with a channel that differs by more than a quarter
     double painted = 0;  ///< share of pixels that are not white
 };
@@ -68,7 +69,7 @@ Difference difference(const QImage& a, const QImage& b) {
     return {sum.mean / pixels / 3, sum.far / pixels, sum.painted / pixels};
 }
 
-/// With REMATLAS_KEEP_PICTURES a folder, both are kept there to be looked at.
+/// Saves the picture if REMATLAS_KEEP_PICTURES names a folder, for people to look at.
 void keep(const QImage& image, const char* name, const char* canvas) {
     const QByteArray folder = qgetenv("REMATLAS_KEEP_PICTURES");
     if (!folder.isEmpty()) image.save(QString("%1/%2_%3.png").arg(QString(folder), name, canvas));
@@ -147,7 +148,7 @@ TEST(SamePictures, TheSchedule) {
     });
 }
 
-/// The chain once, and with its first op twice.
+/// Two schedules of the chain: each op once, and with further runs of the first op.
 class TwoSchedules {
   public:
     TwoSchedules() : graph(loaded_chain(12)) {
@@ -253,7 +254,7 @@ TEST(SamePictures, TheTradeOff) {
     });
 }
 
-/// Items in two columns, with an arrow from each to the next.
+/// Lays out the items in two columns, with arrows between them.
 Layout two_columns(const BlockView& view) {
     Layout layout;
     const std::vector<Size> sizes = item_sizes(view, qt_ruler());

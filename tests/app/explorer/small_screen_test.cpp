@@ -1,4 +1,4 @@
-// The window at 800x600, at its first start and at a second one, which has what the first one kept.
+// Tests the window at 800x600: at its first start, and at a second start with what the first one stored.
 #include <QAbstractButton>
 #include <QHeaderView>
 #include <QLabel>
@@ -23,7 +23,7 @@ class SmallScreen : public Windows {
         if (window) window->close();
         window.reset();
     }
-    /// A window on what earlier ones have kept, with nothing open.
+    /// Opens a window with the settings that earlier windows stored, and with no file open.
     void start() {
         quit();
         settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
@@ -32,7 +32,7 @@ class SmallScreen : public Windows {
         window->show();
         process_events();
     }
-    /// With a plan whose cost is to be read.
+    /// Opens a graph and solves it, so that a plan has a cost to show.
     void open_plan() {
         open(sample("gpt"));
         window->session().budget.set_text("80%");
@@ -54,7 +54,7 @@ class SmallScreen : public Windows {
     }
 };
 
-/// Whether all that the label says is seen.
+/// Says whether the whole text of the label is visible.
 bool is_whole(const QLabel& label) {
     const QRect room = label.contentsRect();
     const QRect needs =
@@ -87,7 +87,7 @@ TEST_F(SmallScreen, NothingThatTellsTheCostIsCutOff) {
     }
 }
 
-/// What of a window is a button without a word, a picture or an arrow.
+/// Returns the buttons of a window without a word, a picture or an arrow, and its tabs without a word.
 QStringList empty_buttons(const QWidget& window) {
     QStringList empty;
     for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
@@ -108,7 +108,7 @@ QStringList empty_buttons(const QWidget& window) {
     return empty;
 }
 
-/// The bars of the docks' tabs that are cut off, covered, or have tabs whose words are cut short.
+/// Returns the tab bars of docks that are cut off or covered, or that cut the words of their tabs.
 QStringList cut_tab_bars(const MainWindow& window) {
     QStringList cut;
     for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
@@ -132,7 +132,7 @@ QStringList cut_tab_bars(const MainWindow& window) {
 TEST_F(SmallScreen, TheTabsOfTheDocksAreSeenAsAWhole) {
     start();
     open(sample("gpt"));
-    // With as many words about the budget as there can be.
+    // With this budget the text about the budget is as long as it can be.
     window->session().budget.set_text("67%");
     process_events();
     keep_picture("small_tabs_graph.png");
@@ -196,7 +196,7 @@ TEST_F(SmallScreen, ALayoutIsOneOfTheScreenThatItWasMadeOn) {
     EXPECT_TRUE(window->dock("tradeoff")->isVisibleTo(window.get())) << "another screen's says nothing here";
 }
 
-/// Speaks German for as long as it lives.
+/// While an object of this class lives, the program speaks German.
 class InGerman {
   public:
     InGerman() : before_(qApp->findChildren<QTranslator*>()) { speaks_ = speak("de"); }

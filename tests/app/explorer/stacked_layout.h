@@ -8,7 +8,7 @@
 
 namespace rematlas::explorer {
 
-/// Items below each other: enough for everything but the looks.
+/// Puts the items below each other. This is enough for all tests except those of the looks.
 inline Result<Layout> stacked(const LayoutRequest& request, std::stop_token) {
     Layout layout;
     double y = 0;

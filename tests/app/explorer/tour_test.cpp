@@ -1,9 +1,10 @@
-// The whole job as a person does it, with mouse and keyboard: from a TorchScript file to a plan that trains.
+// Does the whole job as a person does it, with mouse and keyboard: from a TorchScript file to a plan that
+// trains.
 //
 //     explorer_tour MODEL.pt REMATLAS     REMATLAS: the command line, which runs the plan
 //
-// The inputs of the model are in the .json beside it. It works on copies in a folder of its own. With
-// REMATLAS_KEEP_PICTURES a folder, pictures of the window and of all docks go there.
+// The inputs of the model are in the .json file beside it. The program works on copies, in its own folder. If
+// REMATLAS_KEEP_PICTURES names a folder, pictures of the window and of all docks are saved there.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -73,7 +74,7 @@ class Tour : public testing::Test {
         ASSERT_TRUE(widget->isVisible() && widget->isEnabled()) << widget->objectName().toStdString();
         QTest::mouseClick(widget, Qt::LeftButton);
     }
-    /// As if the desktop had brought the window back to the front after a dialog.
+    /// Presses a key in the window. Activates the window first, as a desktop does after a dialog.
     void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
         window->activateWindow();
         ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
@@ -90,20 +91,19 @@ class Tour : public testing::Test {
         window->dock(name)->raise();
         QTest::qWait(50);
     }
-    /// Clicks the row that shows `text` in a column of a table.
     void click_row(QTreeView* table, int row) {
         const QModelIndex index = table->model()->index(row, 1);
         table->scrollTo(index);
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
     }
     bool idle() { return !session().busy() && !session().probe.running(); }
-    /// The item of the menus that begins with the text.
+    /// Returns the menu item that begins with the text.
     QAction* item(const QString& text) {
         for (QAction* action : window->findChildren<QAction*>())
             if (action->text().remove('&').startsWith(text)) return action;
         return nullptr;
     }
-    /// Chooses the item and types the path into the file dialog that it opens.
+    /// Chooses the menu item, and types the path into the file dialog that it opens.
     void save_by(const QString& title, const QString& path) {
         QAction* action = item(title);
         ASSERT_NE(action, nullptr) << title.toStdString();
@@ -224,7 +224,7 @@ void Tour::sums_up_a_span_and_sees_lifetimes() {
 }
 
 void Tour::asks_why_and_pins() {
-    // An op that the plan runs again, by a click on that run.
+    // Selects an op that the plan runs again, by a click on that run.
     LanesView& lanes = window->lanes();
     show_dock("schedule");
     const LaneData& data = lanes.data();
@@ -238,7 +238,7 @@ void Tour::asks_why_and_pins() {
     const Rect plot = lanes.plot();
     const double middle = (again->begin + again->end) / 2 / data.length;
     const double pixels = (again->end - again->begin) / data.length * plot.width;
-    if (pixels < 3)  // where ops that take longer leave no room for a click on this one
+    if (pixels < 3)  // longer ops leave no room for a click on this run
         session().selection.select(Selected::of(session().schedule()->schedule.steps[again->step].op()));
     else
         QTest::mouseClick(
@@ -255,7 +255,7 @@ void Tour::asks_why_and_pins() {
     press(Qt::Key_K, Qt::ControlModifier | Qt::ShiftModifier);
     ASSERT_EQ(session().pins.rowCount(), 1);
     const SchedulePtr before = session().schedule();
-    // With more room: in that of the smallest point what is pinned may not fit.
+    // Solves with more memory. In the memory of the smallest point, the pinned tensor may not fit.
     show_dock("solve");
     press(Qt::Key_B, Qt::ControlModifier);
     type(find<QLineEdit>("budget"), "85 %");
@@ -277,7 +277,7 @@ void Tour::compares() {
     EXPECT_FALSE(find<QLabel>("compare_headline")->text().isEmpty());
 }
 
-/// The window and each dock, light and dark, as they are after what was done: for people to look at.
+/// Saves pictures of the window and of each dock, light and dark, for people to look at.
 void Tour::keeps_pictures(const QString& to) {
     const QString scale = window->devicePixelRatioF() > 1 ? "_2x" : "";
     session().selection.reveal(session().selection.current());

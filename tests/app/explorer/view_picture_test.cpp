@@ -39,7 +39,7 @@ TEST_F(ViewPictures, AreOfTheFormatThatTheEndingSays) {
     EXPECT_FALSE(write_view_picture(view, path("a.jpg")));
 }
 
-/// As on a disk that is full: whoever reads the file afterwards finds the old one or none.
+/// Writes to a full disk. Afterwards the old file is there, or no file.
 TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     ASSERT_TRUE(write_file(path("old.svg"), "old"));
     std::vector<std::string> refused;
@@ -54,7 +54,7 @@ TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     EXPECT_FALSE(std::filesystem::exists(path("new.png")));
 }
 
-/// The legend is drawn for the view, whatever the dots of the picture.
+/// The legend is drawn for the view, whatever the resolution of the picture.
 TEST_F(ViewPictures, HaveTheLegendWhereTheViewHasIt) {
     ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
     ASSERT_TRUE(write_view_picture(view, path("a.png")));

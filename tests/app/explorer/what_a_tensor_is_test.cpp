@@ -1,4 +1,5 @@
-// Shape, type, module class and line of the model of a tensor, wherever the explorer names it.
+// Tests that the explorer shows the shape, type, module class and model line of a tensor in all places that
+// name the tensor.
 #include <gtest/gtest.h>
 
 #include "app/explorer/docks/details_panel.h"
@@ -13,7 +14,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr OpId kConvolution(0);  // of the first layer
+constexpr OpId kConvolution(0);  // the convolution of the first layer
 
 class WhatATensorIs : public testing::Test {
   protected:

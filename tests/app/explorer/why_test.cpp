@@ -1,4 +1,4 @@
-// Why and what if, and the pins of the window.
+// Tests the answers to "why" and "what if", and the pins of the window.
 #include "app/explorer/models/why.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// A random step with a schedule of its own that recomputes here and there.
+/// Returns a random schedule of a random step, which recomputes some tensors.
 SchedulePtr random_schedule(std::uint64_t seed) {
     Graph made = random_training_graph(seed, {.forward_ops = 10, .run_once = seed % 2 == 0});
     const GraphPtr graph = prepare_graph(std::move(made), "", "random.graph.json");
@@ -76,7 +76,7 @@ TEST(WhatIf, EachNumberIsThatOfTheChangedScheduleOnTheChecker) {
 
 TEST(WhatIf, KeepingAndRecomputingOfAChainAreWhatOneReckonsByHand) {
     const GraphPtr graph =
-        loaded_chain(2);  // conv0 relu0 conv1 relu1 loss, then backward; 1 MiB and 1 us each
+        loaded_chain(2);  // ops: conv0 relu0 conv1 relu1 loss, then backward; 1 MiB and 1 us each
     const SchedulePtr kept = prepare_schedule(graph, keep_all_schedule(*graph));
     const Result<WhatIf> again = what_if(*kept, {"conv0", PinKind::recompute});
     ASSERT_TRUE(again) << again.error().message;
@@ -98,11 +98,12 @@ TEST(WhatIf, KeepingAndRecomputingOfAChainAreWhatOneReckonsByHand) {
 TEST(Idle, IsTheLongestTimeBetweenTwoUsesAndWhatLiesUnusedAtThePeak) {
     const GraphPtr graph = loaded_chain(2);
     const SchedulePtr kept = prepare_schedule(graph, keep_all_schedule(*graph));
-    // conv0 is read by relu0 and then by the last but one op: conv1, relu1, the loss and two backward ops lie between.
+    // conv0 is read by relu0 and then by the last but one op. Between these two run conv1, relu1, the loss
+    // and two backward ops.
     const Idle first = idle_of(*kept, std::vector<OpId>{OpId(0)});
     EXPECT_EQ(first.longest, Nanoseconds(5000));
     EXPECT_EQ(first.at_peak, Bytes(1 << 20));
-    // What the loss makes is read at once.
+    // The tensor that the loss makes is read at once.
     EXPECT_EQ(idle_of(*kept, std::vector<OpId>{OpId(4)}).longest, Nanoseconds(0));
 }
 
@@ -164,7 +165,7 @@ TEST_F(PinWindows, WhatIsSelectedIsPinnedByKeysButtonsAndMenuAndSolvedUnder) {
     EXPECT_EQ(session().pins.rowCount(), 1);
     QMenu menu;
     add_pin_actions(menu, session());
-    menu.actions().at(1)->trigger();  // after the separator
+    menu.actions().at(1)->trigger();  // the first action is the separator
     EXPECT_EQ(session().pins.decision("conv1"), PinKind::keep);
 
     session().budget.set_budget(session().graph()->full_peak);

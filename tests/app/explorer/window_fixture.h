@@ -1,4 +1,4 @@
-// A window on a folder and settings of its own, for tests.
+// A window with its own folder and settings, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class Windows : public testing::Test {
         window->open({path});
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
-    /// A copy of a sample graph: plans are kept beside it.
+    /// Returns the path of a copy of a sample graph. It is a copy because plans are stored beside the graph.
     QString sample(const QString& name) {
         const QString file = folder.filePath(name + ".graph.json");
         EXPECT_TRUE(QFile::copy(REMATLAS_SOURCE_DIR "/resources/graphs/" + name + ".graph.json", file));
