@@ -1,7 +1,8 @@
-"""A wheel for one kind of system and any Python: what is compiled lies in rematlas/bin, and knows none.
+"""Makes a wheel for one kind of system and any Python: the compiled programs in rematlas/bin do not depend on
+Python.
 
-`make wheel` puts the programs of builds there. A source distribution (`make sdist`) has the sources in
-`source` instead, and they are compiled for the torch of the environment when the wheel is built.
+`make wheel` copies the programs from builds. A source distribution (`make sdist`) has the sources in `source`
+instead. They are compiled for the torch of the environment when the wheel is built.
 """
 
 import importlib.metadata

@@ -22,8 +22,8 @@ from .training_status import Status
 
 
 def planned_part(model):
-    """Returns the module that is planned. For a DistributedDataParallel this is the module within it, because
-    DistributedDataParallel reduces gradients outside of that module's step."""
+    """Returns the module that is planned. For a DistributedDataParallel this is the inner module, because
+    DistributedDataParallel reduces gradients outside of the inner module's step."""
     while isinstance(model, torch.nn.parallel.DistributedDataParallel):
         model = model.module
     return model
@@ -75,8 +75,8 @@ def apply(
     of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's peak
     without recomputation ("60%"); or a share of the part of that peak that is not resident ("60% of
     activations"). The bytes that live beside the step are added to a share. `solver`: the name of a solver,
-    one of those of `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`),
-    which counts in place of `solver`. `time_limit`: seconds for the planning. `verify`: the number of real
+    as in `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`),
+    which is used instead of `solver`. `time_limit`: seconds for the planning. `verify`: the number of real
     steps on which the plan is compared with the original before it is used. `plan`: a plan that was made
     before, or its path; without a `budget`, the budget in bytes that the plan was made for is kept. `shapes`:
     the most kinds of calls that are planned. `frames`: the number of forwards that are open at a time; if
@@ -89,8 +89,8 @@ def apply(
     holds the arena also between steps, when the optimizer needs memory, too. If memory runs out, an arena
     that holds nothing is freed. `unplanned`: how steps run that no plan runs. "original" runs the original;
     "evict" keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit. By
-    default a step that is known not to fit is planned from shapes. It runs under eviction if that is
-    impossible; so does a recorded step of which it is not known whether it fits.
+    default a step that is known not to fit is planned from shapes. If that is impossible, it runs under
+    eviction. A recorded step also runs under eviction if it is not known whether the step fits.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
@@ -115,8 +115,8 @@ def apply(
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
 
-    `watch`: the path of a file that gets a line of JSON for each step, anew with each `apply`: who ran the
-    step, its peak and time, and, if the original ran it, the reason.
+    `watch`: the path of a file that gets a line of JSON for each step: what ran the step, its peak and time,
+    and, if the original ran it, the reason. Each `apply` starts the file again.
     """
     given = dict(locals())
     del given["model"]
@@ -183,7 +183,7 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Gives the module its own forward back, and returns it. Open steps finish as they began.
+    """Restores the module's own forward, and returns the module. Open steps end as they began.
 
     `model`: a module under `apply`. Raises ValueError if nothing is applied to it.
     """
@@ -212,9 +212,9 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     `apply`, and those below.
 
     With a device profile the plan is for a card that need not be there. The step is recorded from shapes, and
-    model and arguments may lie on the meta device. Of the options of `apply` there are `solver`, `config`,
-    `time_limit`, `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss`, and
-    further ones.
+    model and arguments may lie on the meta device. The options are `solver`, `config`,
+    `time_limit`, `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss`, as in
+    `apply`, and those below.
 
     `device_profile`: a card by name ("h100"), or the path of a profile. `device`: "cuda", which is checked
     against the profile. `values`: True if tensors among the arguments keep their values. `autocast`: "bf16"
@@ -231,10 +231,10 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     torch's default on a GPU) or {"foreach": False} (a loop), the optimizers of torchao ("adamw8bit", ...),
     and instances that are not fused.
 
-    The step of these others is recorded on shapes, so that states and temporaries count to the byte; `apply`
-    refuses such a plan, which is only to look at. The workspaces of their kernels are not known. Parameters
-    that require no gradient have no states. `plan(...).updates()` says how the updates run, and how much
-    memory they take.
+    The step of these others is recorded on shapes, so that the bytes of states and temporaries are exact.
+    `apply` refuses such a plan: it is only for inspection. The workspaces of their kernels are not known.
+    Parameters that require no gradient have no states. `plan(...).updates()` says how the updates run, and
+    how much memory they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]

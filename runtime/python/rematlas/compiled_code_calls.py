@@ -1,5 +1,5 @@
-"""Intercepts all calls of code that inductor has compiled: torch's private CompiledFxGraph.__call__ runs the
-code of each compiled graph."""
+"""Intercepts all calls of code that inductor has compiled. The code of each compiled graph is run by torch's
+private CompiledFxGraph.__call__."""
 
 import functools
 import sys
@@ -9,15 +9,15 @@ wrappers = []
 
 
 def wrap(wrapper) -> None:
-    """From here on `wrapper(run, graph, inputs)` is called in place of `run(graph, inputs)`, which runs the
-    code. The last wrapper is the outermost one. If the process has not imported inductor, nothing happens."""
+    """From now on `wrapper(run, graph, inputs)` is called instead of `run(graph, inputs)`, which runs the
+    code. The last wrapper is the outermost one. Does nothing if the process has not imported inductor."""
     graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
     if graphs is None or wrapper in wrappers:
         return
     if not wrappers:
         run = graphs.__call__
 
-        @functools.wraps(run)  # keeps marks that others have set on the function
+        @functools.wraps(run)  # keeps attributes that others have set on the function
         def call(graph, inputs):
             around = run
             for one in wrappers:

@@ -1,4 +1,5 @@
-"""Which tensors a plan may copy to the host, over which links; and tensors whose memory is the host's."""
+"""Which tensors a plan may copy to the host, and over which links; and tensors whose memory is on the
+host."""
 
 import json
 import os
@@ -13,8 +14,9 @@ CHOICES = ("none", "activations", "weights", "all")
 
 class Copies:
     """The copies that a plan may make. `links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device
-    (h200, ...), or the path of a profile of links or of a device. `in_training`: programs may look at
-    parameters while a step is under way, so parameters do not move within the step. Raises ValueError."""
+    (h200, ...), or the path of a profile of links or of a device. `in_training`: whether the plan is for a
+    training program. Such a program may read parameters during a step, so parameters must not move within the
+    step. Raises ValueError if an argument is wrong."""
 
     def __init__(self, offload, links, host_budget, device, in_training=True):
         if offload not in CHOICES:
@@ -45,8 +47,8 @@ class Copies:
             raise ValueError(message(error)) from None
 
     def filled(self, like, value):
-        """Returns a tensor filled with `value` for each tensor in `like`, on the device. If weights live on
-        the host, the memory of these tensors is the host's, too."""
+        """Returns, for each tensor in `like`, a tensor of the device that is filled with `value`. If weights
+        are on the host, the memory of these tensors is also on the host."""
         if not self.moves_weights:
             return [torch.full_like(tensor, value, memory_format=torch.preserve_format) for tensor in like]
         return (
@@ -54,8 +56,8 @@ class Copies:
         )
 
     def take_home(self, module):
-        """Moves the parameters' memory to the host. Parameters stay tensors of the device, and kernels reach
-        them on the host. Moves buffers to the device."""
+        """Moves the parameters' memory to the host, and buffers to the device. The parameters remain tensors
+        of the device: kernels access them in the host's memory."""
         with torch.no_grad():
             parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
             for parameter, tensor in zip(

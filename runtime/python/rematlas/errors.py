@@ -11,8 +11,8 @@ class Refused(RuntimeError):
 
 class Infeasible(Refused):
     """No schedule keeps the budget. If `proven` is true, every schedule needs at least `needed` bytes.
-    `works` is a budget that is known to work, None if none is known: its `bytes`, `share` and
-    `share_of_activations` can be given in place of the budget."""
+    `works` is a budget that is known to work, or None if none is known: its `bytes`, `share` and
+    `share_of_activations` can be given as the budget."""
 
     def __init__(
         self, message: str, needed: int, proven: bool = True, smallest_found: int | None = None, works=None
@@ -25,7 +25,7 @@ class Infeasible(Refused):
 
     @classmethod
     def of(cls, text: str, shortage) -> "Infeasible":
-        """Returns the error of a planner's Shortage; `text` says why."""
+        """Makes the error from a planner's Shortage. `text` says why there is no schedule."""
         found = shortage
         return cls(
             f"rematlas: {text}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
@@ -39,8 +39,8 @@ class Thrashing(torch.OutOfMemoryError):
 
     @staticmethod
     def is_told_by(error) -> bool:
-        """Says whether the error means thrashing. Ops raise another class, which libtorch makes from errors
-        of C++."""
+        """Says whether the error means thrashing. Ops raise another class of errors, which libtorch makes
+        from errors in C++."""
         return isinstance(error, torch.OutOfMemoryError) and str(error).startswith(
             "rematlas: eviction thrashes"
         )
@@ -51,7 +51,8 @@ class RefusedWarning(UserWarning):
 
 
 def caller_level() -> int:
-    """Returns the stack level for a warning: that of the first frame outside of this package and of torch."""
+    """Returns the stack level for a warning: the level of the first frame outside of this package and of
+    torch."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None:
         file = frame.f_code.co_filename
@@ -62,7 +63,8 @@ def caller_level() -> int:
 
 
 def message(error) -> str:
-    """Returns the first line of an error's text, without our prefix; the class name if there is no text."""
+    """Returns the first line of an error's text without the prefix "rematlas: "; the name of the error's
+    class if there is no text."""
     return (str(error).splitlines() or [type(error).__name__])[0].removeprefix("rematlas: ")
 
 

@@ -1,7 +1,7 @@
 """The compiled part: torch.classes.rematlas, loaded once.
 
-`REMATLAS_PROGRAMS` names the folder of a build. Without it, the build for the installed torch is taken from
-the package, or from the checkout that contains the package.
+The environment variable `REMATLAS_PROGRAMS` names the folder of a build. Without it, the build for the
+installed torch is taken from the package, or from the checkout that contains the package.
 """
 
 import os
@@ -13,8 +13,8 @@ from rematlas_command import builds
 
 
 def folder() -> pathlib.Path:
-    """Returns the folder of the build. If there is none for this torch, raises ImportError, which says what
-    to do."""
+    """Returns the folder of the build. If there is no build for this torch, raises ImportError, which says
+    what to do."""
     version = torch.__version__
     if "REMATLAS_PROGRAMS" not in os.environ:
         found = builds.find(version)
@@ -38,7 +38,7 @@ def folder() -> pathlib.Path:
 
 
 def load() -> None:
-    """Loads the compiled part. Host memory is counted from here on."""
+    """Loads the compiled part. Host memory is counted from this call on."""
     torch.ops.load_library(str(folder() / builds.LIBRARY))
 
 
@@ -48,8 +48,8 @@ ops = torch.ops.rematlas
 
 
 def in_one_line(call, *given):
-    """Calls the compiled part, and shortens its errors to their first line. If an argument has a wrong type,
-    libtorch's message prints all arguments, with the numbers in the caller's tensors."""
+    """Calls the compiled part, and shortens the texts of its errors to their first line. If an argument has a
+    wrong type, libtorch's text prints all arguments, including the values in the caller's tensors."""
     try:
         return call(*given)
     except RuntimeError as error:
@@ -58,9 +58,8 @@ def in_one_line(call, *given):
         raise RuntimeError(str(error).partition("\n")[0]) from None
 
 
-# Exceptions of Python code that runs below the compiled part, where no caller can catch them: signal
-# handlers, and functions that are called back. The compiled part raises them as soon as a caller can catch
-# them.
+# Exceptions from Python code that the compiled part calls at places where no caller could catch them: from
+# signal handlers and callbacks. The compiled part raises them as soon as a caller can catch them.
 kept = []
 
 

@@ -16,13 +16,13 @@ from .updates.optimizers import of_another_model, unfit
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options; the docstring of `apply` explains them."""
+    """The options. The docstring of `apply` explains them."""
 
     budget: int | str | None
-    budget_bytes: int | None  # None: the budget is a share of the step
+    budget_bytes: int | None  # None if the budget is a share of the step
     solver: str
     config: dict | None  # the solver's options
-    time_limit: float  # seconds; 0: the solver's default
+    time_limit: float  # seconds; 0 means the solver's default
     plan: Plan | None
     shapes: int
     frames: int
@@ -33,14 +33,14 @@ class Options:
     optimizer: torch.optim.Optimizer | None
     accumulate: int
     clip_norm: float | None
-    scaler: torch.amp.GradScaler | None  # None if it is disabled, too
+    scaler: torch.amp.GradScaler | None  # None also if the scaler is disabled
     chunk_loss: int | str | None
     watch: str | os.PathLike | None
     copies: Copies
 
     def in_arena(self, device: str) -> bool:
-        """Says whether steps on this device lie in one piece of memory. By default they do if the allocator
-        may hand out blocks that are larger than a tensor, or if the system's allocations are slow."""
+        """Says whether the tensors of steps on this device are put into one arena. By default they are if
+        blocks from the device's own allocator may be larger than tensors, or may be slow to get."""
         return fits_tensors_loosely(device) if self.arena is None else self.arena
 
     @classmethod
@@ -148,8 +148,8 @@ def check_optimizer(module, given) -> None:
 
 
 def solver_of(solver, config):
-    """Returns the solver's name and options. A configuration (see `generate_config`) contains the solver's
-    name, which then counts."""
+    """Returns the solver's name and options. If a configuration is given (see `generate_config`), the
+    solver's name in it is used."""
     if config is None:
         return solver, None
     try:

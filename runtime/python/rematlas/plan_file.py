@@ -1,4 +1,4 @@
-"""Plan files."""
+"""Plans as files."""
 
 import pathlib
 import tempfile
@@ -10,7 +10,7 @@ from .lifecycle.packing import Packing
 
 class Plan:
     """A plan in the form of a file: the graph, the schedule, and the packing of the module's outputs. The
-    packing is a pickle, so apply only plans of people whose code you would run."""
+    packing is a pickle, so only use plans from people whose code you would run."""
 
     def __init__(self, data: bytes):
         self.data = data
@@ -20,7 +20,7 @@ class Plan:
         """Reads a plan file, or a schedule file with its graph file beside it. Raises ValueError if the
         schedule does not pass the check, or if the file is neither of the two, and OSError if it cannot be
         opened."""
-        with open(path, "rb"):  # raises the OSError
+        with open(path, "rb"):  # raises the OSError if the file cannot be opened
             pass
         try:
             return cls(CompiledPlan.read(path, "cpu").to_bytes())
@@ -39,7 +39,7 @@ class Plan:
         part.replace(path)
 
     def on_file(self, read):
-        """Writes the plan to a temporary file and returns the result of `read(path)`."""
+        """Writes the plan to a temporary file, and returns the result of `read(path)`."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             path.write_bytes(self.data)
@@ -53,7 +53,8 @@ class Plan:
         return bool(self.compiled("cpu").state_names())
 
     def updates(self) -> str:
-        """Says how the optimizer's updates run that end the step; empty if the step has no updates."""
+        """Returns a text that says how the optimizer's updates at the end of the step run; empty if the step
+        has no updates."""
         updates = self.compiled("cpu").answer().updates
         return "" if updates == "none" else updates
 
@@ -62,7 +63,7 @@ class Plan:
         return self.compiled("cpu").answer().torch
 
     def budget_bytes(self) -> int | None:
-        """Returns the budget in bytes that the plan was made for; None for a share of the step, or if it is
+        """Returns the budget in bytes that the plan was made for; None if that was a share of the step, or is
         not known."""
         return Packing.of(self.compiled("cpu")).budget
 

@@ -1,5 +1,5 @@
-"""The processes of one training use one plan: rank 0 makes the plan, and the others receive it through the
-store of the process group.
+"""Lets the processes of one training use one plan: rank 0 makes the plan, and the other processes receive it
+through the store of the process group.
 
 A process asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the
 same tensors. If rank 0 has other shapes, the process plans alone.
@@ -13,8 +13,8 @@ import torch.distributed as dist
 
 from .compiled.compiled_plan import CompiledPlan
 
-GRACE = 5.0  # seconds that rank 0 has to begin with a graph, once it has answered for another one
-MEASURED = ("time_ns", "workspace_bytes")  # measured facts of an op, which differ between processes
+GRACE = 5.0  # seconds in which rank 0 must begin with a graph after it has answered for another one
+MEASURED = ("time_ns", "workspace_bytes")  # measured facts about an op, which differ between processes
 
 
 def store():
@@ -38,19 +38,19 @@ def digest(plan) -> str:
 
 
 class Shared:
-    """One plan that all ranks use. `asked`: a text of everything beside the graph that the plan is for
+    """One plan that all ranks use. `asked`: a text of everything besides the graph that the plan depends on
     (budget, solver, options). `seconds`: how long to wait for the plan."""
 
     def __init__(self, plan, asked: str, seconds: float):
         self.store = store()
         question = f"rematlas/{hashlib.sha256(asked.encode()).hexdigest()}"
         self.key = f"{question}/{digest(plan)}"
-        self.begun = f"{self.key}/begun"  # set as soon as rank 0 plans this graph
-        self.answers = f"{question}/answers"  # the number of graphs that rank 0 has answered for
+        self.begun = f"{self.key}/begun"  # set when rank 0 begins to plan this graph
+        self.answers = f"{question}/answers"  # key of the number of graphs that rank 0 has answered for
         self.end = time.monotonic() + seconds
         self.known_answers = self.store.add(self.answers, 0)
         self.begin_by = (
-            None  # the time by which rank 0 must have begun, once it has answered for another graph
+            None  # the time by which rank 0 must have begun, after it has answered for another graph
         )
         if leads():
             self.store.set(self.begun, b"1")
@@ -66,7 +66,7 @@ class Shared:
         self.store.add(self.answers, 1)
 
     def waits(self) -> bool:
-        """Says whether rank 0 may still answer. A rank 0 that has answered for another graph meanwhile has
+        """Says whether rank 0 may still answer. If rank 0 has answered for another graph meanwhile, it has
         GRACE seconds to begin with this one."""
         if self.store.check([self.key]):
             return False
@@ -79,7 +79,7 @@ class Shared:
         return now < self.end and not is_hopeless
 
     def received(self, device):
-        """Returns the plan; the reason as text if rank 0 has none; None if rank 0 has sent nothing."""
+        """Returns the plan; a text with the reason if rank 0 has no plan; None if rank 0 has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)

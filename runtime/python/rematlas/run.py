@@ -1,7 +1,7 @@
-"""Runs a plan on the module that it was made for, and on request compares it with the original bit by bit.
+"""Runs a plan on the module for which it was made, and compares it with the original bit by bit if asked.
 
-Each step has a seed of its own. After each step the weights take a small gradient step, so that no two steps
-are alike.
+Each step has its own seed. After each step the weights are changed by a small gradient step, so that no two
+steps are alike.
 """
 
 import copy
@@ -22,7 +22,7 @@ RATE = 1e-3  # the learning rate of the gradient step
 
 
 class Side:
-    """A module, and the results of its last step."""
+    """A module (planned or original), and the results of its last step."""
 
     def __init__(self, module):
         self.module = module
@@ -30,8 +30,8 @@ class Side:
         self.seconds = []
 
     def step(self, args, kwargs, seed, used):
-        """Runs a step. `used`: the places of the output tensors that get a gradient. Returns by how many
-        bytes the peak is above the beginning of the step."""
+        """Runs a step. `used`: the places of the output tensors that get a gradient. Returns how many bytes
+        the peak is above the bytes at the beginning of the step."""
         args, kwargs = copy.deepcopy((args, kwargs))
         self.module.zero_grad()
         torch.manual_seed(seed)
@@ -62,8 +62,8 @@ class Side:
 
 class AnyLoss(torch.autograd.Function):
     """A loss with arbitrary gradients, which are the same in each step. As with other losses, the gradients
-    are made when the backward begins, and nobody else holds them. They do not change the model's random
-    numbers."""
+    are made when the backward begins, and nothing else holds them. Making them does not change the state of
+    the model's random numbers."""
 
     @staticmethod
     def forward(ctx, *outputs):
@@ -81,17 +81,17 @@ class AnyLoss(torch.autograd.Function):
 
 
 class StepsByPlan:
-    """Counts the steps of a planned model that its plan has run."""
+    """Counts how many steps of a planned model its plan has run."""
 
     def __init__(self, model):
         self.status = status(model)
         self.model = type(model).__name__
         self.count = self.replayed = self.by_original = self.measured_peak = 0
-        self.why_original = ""  # why the plan did not run the last step that it should have run
+        self.why_original = ""  # why the plan did not run the latest step that it should have run
 
     def count_step(self) -> None:
-        """A step is over. It counts as the plan's if the original has run neither its forward nor its
-        backward."""
+        """Called when a step is over. The step counts for the plan if the original has run neither its
+        forward nor its backward."""
         last = self.status.plans[0].last if self.status.plans else {}
         by_original = last.get("originals", 0)
         is_by_plan = self.status.replayed > self.replayed and by_original == self.by_original
@@ -103,15 +103,15 @@ class StepsByPlan:
             self.why_original = self.status.reason or self.status.why_original
 
     def info(self):
-        """Returns the plan's PlanInfo. Raises Refused if the plan has run no step."""
+        """Returns the PlanInfo of the plan. Raises Refused if the plan has run no step."""
         if self.count == 0:
             raise Refused(f"rematlas: the plan does not run on this {self.model}: {self.why_original}")
         return self.status.plans[0]
 
 
 def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
-    """Returns the report of `rematlas run --json`. Changes the weights. Raises Refused if the plan does not
-    run on the module."""
+    """Runs the plan, and returns the report of `rematlas run --json`. Changes the weights. Raises Refused if
+    the plan does not run on the module."""
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     kwargs = kwargs or {}
     if plan.ends_with_updates():
@@ -122,7 +122,8 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
         )
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
-    # A plan that another version of torch has made is compared in the first step, which only warms up.
+    # A plan that was made with another version of torch is compared with the original in the first step,
+    # which is only a warm-up.
     compared = int(minor_of(plan.torch()) != minor_of(torch.__version__))
     planned = Side(apply(model, plan=plan, verify=compared, on_refuse="raise", arena=True))
     of(model).measure_peaks()
@@ -130,7 +131,7 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
     by_plan, of_original = StepsByPlan(model), 0
     try:
-        for step in range(steps + 1):  # the first one warms up
+        for step in range(steps + 1):  # the first step is a warm-up
             planned.step(args, kwargs, seed + step, used)
             by_plan.count_step()
             if not verify:

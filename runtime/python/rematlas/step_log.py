@@ -1,7 +1,7 @@
-"""A file with a line of JSON for each step of a module, for whoever follows the training.
+"""A file with a line of JSON for each step of a module, for programs that follow the training.
 
-The first line describes the training: `format` ("rematlas.steps"), `version`, `model`, `budget_bytes` (null:
-the budget is a share of the step), `process`. Each further line describes a step that is over:
+The first line describes the training: `format` ("rematlas.steps"), `version`, `model`, `budget_bytes` (null
+if the budget is a share of the step), `process`. Each further line describes a step that is over:
 
 - `step`: its number, from 0
 - `by`: plan, original, evicted, recorded, compared or evaluated
@@ -28,12 +28,12 @@ VERSION = 1
 
 class StepLog:
     def __init__(self, path, planned):
-        """Begins the file anew for a PlannedModule. Raises OSError if the file cannot be written."""
+        """Starts the file again for a PlannedModule. Raises OSError if the file cannot be written."""
         self.path = pathlib.Path(path)
-        self.planned = weakref.ref(planned)  # weak, because it holds this object
+        self.planned = weakref.ref(planned)  # weak, because the PlannedModule holds this object
         self.steps = 0
         self.began = time.perf_counter()
-        # The state when the last forward began:
+        # Facts from the time when the last forward began:
         self.evicted = 0  # the number of steps under online eviction
         self.left_alone = []  # Status.left_alone
         self.answer, self.why = None, ""
@@ -43,18 +43,18 @@ class StepLog:
         self.path.write_text(json.dumps(header) + "\n")
 
     def begin(self) -> None:
-        """The forward of a step begins."""
+        """Called when the forward of a step begins."""
         self.began = time.perf_counter()
         self.evicted = self.planned().fallback.evicted_steps
         self.left_alone = Status(self.planned()).left_alone
         self.answer, self.why = None, ""
 
     def note_plan(self, answer) -> None:
-        """A plan runs the step. `answer`: the PlanAnswer of this plan."""
+        """Called when a plan runs the step. `answer`: the PlanAnswer of this plan."""
         self.answer, self.why = answer, ""
 
     def note_original(self) -> None:
-        """The original runs the step."""
+        """Called when the original runs the step."""
         planned, status = self.planned(), Status(self.planned())
         states = {call_plan.state.name for call_plan in planned.call_plans.values()}
         state = next((state.value for state in FURTHEST_FIRST if state in states), "")
@@ -64,8 +64,8 @@ class StepLog:
         self.why = "; ".join(left) or (is_planned and planned.why_original) or status.reason or state
 
     def end(self, by: str, peak: int) -> None:
-        """The step is over, and its line is written. If the file cannot be written any more, this is logged
-        once, and training goes on."""
+        """Ends the step: writes its line. If the file can no longer be written, logs that once; training
+        continues."""
         if self.is_failed:
             return
         is_evicted = self.planned().fallback.evicted_steps > self.evicted

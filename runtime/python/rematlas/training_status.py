@@ -32,8 +32,8 @@ ANSWERED = (
 
 
 def bytes_that_work(call_plan) -> int:
-    """Returns the bytes of a budget that works if no plan for this kind of call keeps the budget; otherwise
-    0."""
+    """If no plan for this kind of call keeps the budget, returns the bytes of a budget that works; otherwise
+    0. Also returns 0 if no such budget is known."""
     room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
     return 0 if room is None else room.bytes_that_work()
 
@@ -43,23 +43,24 @@ class PlanInfo:
 
     - `inputs`: the types and shapes of the call's tensors, as texts
     - `ops`: the number of ops of the step
-    - `budget_bytes`, `peak_bytes`: the part of the budget that is the step's, and the step's predicted peak
+    - `budget_bytes`, `peak_bytes`: the bytes of the budget that the step may take, and its predicted peak
     - `measured_peak_bytes`: the largest measured peak of a compared step; None if none was measured
-    - `at_most`: whether that is below the predicted peak
-    - `whole_peak_bytes`, `resident_bytes`: the peak without recomputation, and what is resident of it
-    - `beside_bytes`: bytes that lived beside the step when it was planned, and come on top of both
-    - `host_peak_bytes`: the peak on the host, of plans with copies
-    - `allocated_peak_bytes`, `reserved_peak_bytes`: on a GPU, what the caching allocator hands out at the
-      peak, and what it holds of the device, with fragmentation
-    - `device_bytes`: on a GPU, the memory that the device must have: for the step, for what lives beside it,
-      for the driver and for other processes
+    - `at_most`: whether the measured peak is below the predicted one
+    - `whole_peak_bytes`, `resident_bytes`: the peak without recomputation, and the resident bytes in it
+    - `beside_bytes`: bytes that did not belong to the step when it was planned; the device holds them in
+      addition to the step's peak
+    - `host_peak_bytes`: in plans with copies, the peak on the host
+    - `allocated_peak_bytes`, `reserved_peak_bytes`: on a GPU, the bytes that the caching allocator has handed
+      out at the peak, and the bytes that it then holds of the device, including fragmentation
+    - `device_bytes`: on a GPU, the memory that the device must have for the step, the `beside_bytes`, the
+      driver and other processes
     - `overhead`, `bound`, `gap`: the predicted overhead, a proven lower bound on it, and the gap between them
     - `solver`: the name of the solver
     - `compared`: the number of steps in which the plan was compared with the original
     - `last`: figures of the last step that the plan ran, by name
     - `loss_head`: bytes of head and loss in the peak, and by chunks of tokens; None if the bytes are few
 
-    What is not known is None.
+    Unknown values are None.
     """
 
     def __init__(self, call_plan):
@@ -72,8 +73,8 @@ class PlanInfo:
         last = call_plan.plan.compiled.last_step()
         self.last = dataclasses.asdict(last) if last else {}
         # The bytes of head and loss in the step's peak, and their bytes in chunks of tokens, in the form of
-        # `rematlas inspect --json`; None if the bytes are few. The plan itself is not kept, because it holds
-        # tensors.
+        # `rematlas inspect --json`; None if the bytes are few. This object does not hold the plan itself,
+        # because the plan holds tensors.
         self.loss_head = call_plan.plan.compiled.loss_head
 
     def __repr__(self):
@@ -89,7 +90,7 @@ class PlanInfo:
 
 
 class Status:
-    """What `rematlas.status` says about the steps of a model under `apply`. Its text tells all in words."""
+    """The status of the steps of a model under `apply`. Its `repr` describes the status in words."""
 
     def __init__(self, planned):
         self._planned = planned
@@ -106,7 +107,7 @@ class Status:
 
     @property
     def state(self) -> str:
-        """The state of the model: that of the kind of call that has come furthest, "planned" at best."""
+        """The state of the kind of call that has come furthest on the way to "planned"."""
         for call_plan in self._call_plans():
             call_plan.settle()
         if self._planned.refusals.of_module:
@@ -116,14 +117,14 @@ class Status:
 
     @property
     def reason(self) -> str:
-        """Why calls have no plan; empty if nothing speaks against one."""
+        """Why calls have no plan; empty if there is no such reason."""
         if self._planned.refusals.of_module:
             return self._planned.refusals.of_module
         if not self._call_plans():
             return "; ".join(self.left_alone) or NOT_CALLED
         told = [call_plan for call_plan in self._call_plans() if call_plan.reason]
-        # If no plan keeps the budget for several kinds of calls, the reason of the kind that needs most is
-        # given.
+        # If no plan keeps the budget for several kinds of calls, the reason for the kind that needs the most
+        # bytes is returned.
         told.sort(key=bytes_that_work)
         return told[-1].reason if told else ""
 
@@ -140,8 +141,8 @@ class Status:
 
     @property
     def unkept(self) -> str:
-        """Which steps of the original may go beyond a budget in bytes, which steps have gone beyond it, and
-        what would keep it; empty if there are none."""
+        """Which steps of the original may exceed a budget in bytes, which steps have exceeded it, and what
+        would keep the budget; empty if there are no such steps."""
         peaks = self._planned.peaks
         peaks.look()
         told = (self._unkept_without_plan(), self._unkept_in_backward(), peaks.text())
@@ -159,7 +160,7 @@ class Status:
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
         if not (refused or of_module or fallback.has_failed):
             return ""
-        # If shapes have told that steps do not fit, these steps run under eviction.
+        # If it is known from shapes that steps do not fit, these steps run under eviction.
         fits = None if of_module or not all(p.original.bytes for p in refused) else False
         if fallback.budget is None or fallback.evicts(fits):
             return ""
@@ -216,7 +217,7 @@ class Status:
 
     @property
     def eviction(self):
-        """The Eviction status since online eviction began; None if it is not in force."""
+        """The Eviction, with counts since online eviction began; None if eviction is not in force."""
         return self._planned.fallback.status()
 
     @property
@@ -231,15 +232,15 @@ class Status:
         return self._planned.chunking.saved_bytes
 
     def wait(self, seconds=None) -> "Status":
-        """Blocks until no planning is under way."""
+        """Blocks until all planning has ended, or for `seconds`."""
         end = None if seconds is None else time.monotonic() + seconds
         for call_plan in self._call_plans():
             call_plan.wait(end)
         return self
 
     def plan(self) -> Plan:
-        """Returns the last plan that was found and whose submodules the module still has. Raises Refused if
-        there is none."""
+        """Returns the last plan that was found. A plan is skipped if the module no longer has a submodule in
+        which the plan sets attributes. Raises Refused if there is no plan left."""
         for call_plan in reversed(self._solved()):
             if call_plan.plan.is_of(self._planned.module):
                 return Plan(call_plan.to_bytes())

@@ -1,11 +1,11 @@
-"""Files that are either written completely or left as they were."""
+"""Writes files either completely or not at all."""
 
 import os
 import pathlib
 
 
 def write_whole(path, text: str) -> None:
-    """Writes a file. If it cannot be written, raises OSError and leaves the file as it was."""
+    """Writes a file. If that fails, raises OSError and leaves an existing file unchanged."""
     path = pathlib.Path(path)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

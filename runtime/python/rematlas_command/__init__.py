@@ -1,5 +1,5 @@
-"""The command line of an installed wheel. It hands over to the compiled program, and imports no torch:
-commands that need none begin in milliseconds.
+"""The command line of an installed wheel. It starts the compiled program and does not import torch, so that
+commands without torch begin in milliseconds.
 """
 
 import os
@@ -22,8 +22,8 @@ def main() -> None:
 
 
 def environment_of_runtime() -> dict:
-    """Returns the variables by which the program finds what runs models on the torch that is installed, or
-    says why there is none."""
+    """Returns environment variables for the program: either with the path of the runtime that runs models
+    with the installed torch, or with the reason why there is no such runtime."""
     version = builds.installed_torch()
     if not version:
         return {"REMATLAS_NO_RUNTIME": builds.NO_TORCH}
@@ -40,6 +40,6 @@ def environment_of_runtime() -> dict:
 
 
 def is_build_asked() -> bool:
-    """Says whether the process is `python -m rematlas build`, which makes the compiled part that the package
-    needs for all else."""
+    """Says whether the process is `python -m rematlas build`. This command makes the compiled part, which
+    everything else in the package needs."""
     return sys.argv[:2] == ["-m", "build"]

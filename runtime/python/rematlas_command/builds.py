@@ -1,7 +1,7 @@
-"""The builds of the compiled part: libtorch has no stable interface for it, so that each minor version of
-torch has one of its own. A wheel has them in `rematlas/bin/torch2.11` and so on, a checkout in
-`build/release/bin` and `build/release-torch-2.11.0/bin`; a file `torch_version` in each says what it was
-built for.
+"""Finds the builds of the compiled part. Libtorch has no stable interface for it, so each minor version of
+torch needs its own build. A wheel has the builds in `rematlas/bin/torch2.11` and so on, a checkout in
+`build/release/bin` and `build/release-torch-2.11.0/bin`. A file `torch_version` in each of these folders
+contains the version of torch that the build is for.
 """
 
 import importlib.metadata
@@ -14,12 +14,12 @@ NO_TORCH = "this Python environment has no torch: pip install torch"
 
 
 def minor_of(version: str) -> str:
-    """Returns "2.11" of "2.11.0+cu130"."""
+    """Returns "2.11" for "2.11.0+cu130"."""
     return ".".join(version.split(".")[:2])
 
 
 def installed_torch() -> str:
-    """Returns the version of the torch that this interpreter imports; empty where it has none."""
+    """Returns the version of the torch that this interpreter imports; empty if there is no torch."""
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -27,24 +27,24 @@ def installed_torch() -> str:
 
 
 def folder_of_torch() -> pathlib.Path:
-    """Returns where the package is, without importing it."""
+    """Returns the folder of the package torch, without importing it."""
     return pathlib.Path(importlib.util.find_spec("torch").origin).parent
 
 
 def checkout() -> pathlib.Path | None:
-    """Returns the checkout that the package lies in; None for a package that is installed."""
+    """Returns the checkout that contains this package; None if the package is installed."""
     root = PACKAGE.parents[2]
     return root if (root / "runtime" / "python" / "rematlas") == PACKAGE else None
 
 
 def version_of(folder: pathlib.Path) -> str:
-    """Returns the version of torch that a build is for; empty where the folder has none that is whole."""
+    """Returns the version of torch that a build is for; empty if the folder has no complete build."""
     told = folder / "torch_version"
     return told.read_text().strip() if told.exists() and (folder / LIBRARY).exists() else ""
 
 
 def all_builds() -> dict:
-    """Returns the folders of all builds by the minor version of torch that they are for."""
+    """Returns the folders of all builds, by the minor version of torch that each is for."""
     root = checkout()
     folders = sorted((PACKAGE / "bin").glob("torch*"))
     if root is not None:
@@ -58,12 +58,12 @@ def all_builds() -> dict:
 
 
 def find(version: str) -> pathlib.Path | None:
-    """Returns the build for this version of torch."""
+    """Returns the folder of the build for this version of torch; None if there is none."""
     return all_builds().get(minor_of(version))
 
 
 def why_none(version: str) -> str:
-    """Says that there is no build for this version, and what makes one."""
+    """Returns a text that says that there is no build for this version, and which command makes one."""
     there = ", ".join(sorted(all_builds(), key=lambda minor: [int(part) for part in minor.split(".")]))
     has = f"there are builds for torch {there}" if there else "there is no build"
     plain = version.partition("+")[0]

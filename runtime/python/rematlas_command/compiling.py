@@ -1,8 +1,8 @@
 """python -m rematlas build
 
-Compiles the package for the torch that is installed, where the wheel has no build for it: g++ 12 or later is
-needed, and some minutes. What knows no torch comes compiled with the wheel and is linked. With the headers of
-CUDA beside torch the part for GPUs is built, too.
+Compiles the package for the installed torch if the wheel has no build for it. This takes some minutes and
+needs g++ 12 or later. The parts that do not use torch are already compiled in the wheel, and are only linked.
+If torch's packages include the headers of CUDA, the part for GPUs is also built.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import tempfile
 from . import builds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "source.tar.xz"  # see resources/wheel/build.sh
-FILES_AT_A_TIME = 6  # most of the time goes into libtorch's headers, which they share
+FILES_AT_A_TIME = 6  # files compiled as one; most of the time goes into libtorch's headers, which they share
 BYTES_OF_COMPILER = 2 << 30
 OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-fPIC", "-w")
 LINKING = ("-Wl,--as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-s")
@@ -27,11 +27,11 @@ RUN_PATHS = ("$ORIGIN/../lib", "$ORIGIN/../../../torch/lib", "$ORIGIN/../../../n
 
 
 class Failed(Exception):
-    """One line that says what to do."""
+    """Raised with one line that says what to do."""
 
 
 class Tree:
-    """The sources of the wheel, unpacked, and what they are compiled against."""
+    """The unpacked sources of the wheel, with the compiler and the torch to compile them for."""
 
     def __init__(self, root: pathlib.Path, compiler: str, torch: pathlib.Path):
         self.root, self.compiler, self.torch = root, compiler, torch
@@ -50,7 +50,8 @@ class Tree:
         return [f"-I{self.root}", *(word for folder in system for word in ("-isystem", str(folder)))]
 
     def units(self) -> list:
-        """Returns (target, file) of what is compiled: several files of a target at a time."""
+        """Makes the files to compile, each of which includes several files of one target. Returns (target,
+        file) of each."""
         made = []
         for target, files in self.targets.items():
             if target == "rematlas_cuda" and not self.has_cuda():
@@ -98,13 +99,13 @@ def run(command: list) -> None:
 
 
 def jobs() -> int:
-    """Returns how many compilers the machine has processors and memory for."""
+    """Returns how many compilers may run at a time, limited by the machine's processors and free memory."""
     available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(1, min(len(os.sched_getaffinity(0)), available // BYTES_OF_COMPILER))
 
 
 def build(version: str) -> pathlib.Path:
-    """Returns the folder of the build. Raises Failed."""
+    """Builds the package, and returns the folder of the build. Raises Failed if that is impossible."""
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     if compiler is None:
         raise Failed("g++ is missing (on Debian: apt-get install g++)")

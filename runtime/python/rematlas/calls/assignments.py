@@ -8,10 +8,11 @@ from .kept_tensors import NEVER_KEPT, form_of, is_container, is_kept, lists_in, 
 
 
 class Assignments:
-    """Which tensors, and containers of tensors, a forward sets as attributes and buffers of its modules."""
+    """Finds the tensors, and the containers of tensors, that a forward sets as attributes and buffers of its
+    modules."""
 
     def __init__(self, module):
-        self.before = {}  # by the id of a dictionary: (dictionary, a Found by name)
+        self.before = {}  # by the id of a dictionary: (dictionary, a Found for each name)
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
                 found = {
@@ -22,7 +23,7 @@ class Assignments:
                 self.before[id(values)] = values, found
 
     def made(self):
-        """Returns (dictionary, name) of each attribute that was set."""
+        """Returns (dictionary, name) of each attribute that the forward has set."""
         return [
             (values, name)
             for values, found in self.before.values()
@@ -34,9 +35,9 @@ class Assignments:
         ]
 
     def is_left(self, values, name) -> bool:
-        """Says whether the value after the forward may be one that the forward has left there. Returns False
-        if there is no value, if no submodule had the dictionary before, if the value is a result of ops that
-        was there before, or if it is a container that was there before with the same tensors."""
+        """Says whether the value that is there after the forward may have been left there by the forward.
+        Returns False if there is no value, if no submodule had the dictionary before, if the value was there
+        before and is a result of ops, or if it is a container that was there before with the same tensors."""
         if id(values) not in self.before or name not in values:
             return False
         found = self.before[id(values)][1].get(name)
@@ -46,7 +47,7 @@ class Assignments:
         return found is None or not found.is_untouched(value)
 
     def why_not_anew(self, places) -> str:
-        """Says in which of these places the forward has left a list that no plan may replace by a new one;
+        """Returns in which of these places the forward has left a list that no plan may replace by a new one;
         empty if there is no such place."""
         for values, name in places:
             if id(values) not in self.before or not is_container(values.get(name)):
@@ -68,11 +69,11 @@ class Found:
         self.identity = id(value)
         self.form = form_of(value)
         self.tensors = [weakref.ref(tensor) for _, tensor in tensors_in(value)]
-        self.lists = lists_in(value)  # references keep them alive, so no new list gets the id of one of them
+        self.lists = lists_in(value)  # held so that no new list can get the id of one of these
 
     def may_be(self, value) -> bool:
-        """Says whether the former value may be this one. An id alone does not prove it, because a new object
-        may have the id of a freed one."""
+        """Says whether the former value may be the object `value`. An equal id alone does not prove that,
+        because a new object may have the id of a freed one."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:
@@ -86,22 +87,22 @@ class Found:
 
 
 def paths_of(module, made) -> list:
-    """Returns the paths of the attributes in `made`, the list of `Assignments.made`."""
+    """Returns the paths of the attributes in `made`, which `Assignments.made` has returned."""
     places = places_of(module)
     found = [(places[id(values)][0], name) for values, name in made]
     return [f"{path}.{name}" if path else name for path, name in found]
 
 
 def in_order(module, places) -> list:
-    """Returns the places, (dictionary, name), in the order of their paths. This order is the same for each
-    copy of the module."""
+    """Returns the places, (dictionary, name), sorted by their paths. This order is the same for each copy of
+    the module."""
     paths = places_of(module)
     return sorted(places, key=lambda place: (*paths.get(id(place[0]), ("", False)), place[1]))
 
 
 def places_of(module):
     """Returns the place of each dictionary in which a forward can set attributes, by the id of the
-    dictionary: (path of the submodule, whether the dictionary is that of its buffers)."""
+    dictionary. A place is (path of the submodule, whether the dictionary is the one of its buffers)."""
     found = {}
     for path, submodule in module.named_modules():
         found[id(submodule.__dict__)] = path, False

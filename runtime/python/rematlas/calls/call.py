@@ -12,20 +12,20 @@ class Call:
     def __init__(self, args, kwargs, template, inputs, device, autocast=None, offloads=offloading.NONE):
         self.args = args
         self.kwargs = kwargs
-        self.template = template  # the template of the arguments, see structure.py
+        self.template = template  # the structure of the arguments, see structure.py
         self.inputs = inputs  # the tensors among the arguments
         self.device = device  # the module's device with its index: "cpu", or "cuda:1"
-        self.autocast = autocast or modes.Autocast(device)  # the settings when the call was made
+        self.autocast = autocast or modes.Autocast(device)  # autocast's settings when the call was made
         self.offloading = offloads  # the saved tensor hooks around the call
 
     def run(self, forward, given):
-        """Runs `forward` on the caller's own arguments, in which the tensors `given` take the place of
+        """Runs `forward` on the caller's own arguments, in which the tensors `given` replace those in
         `inputs`."""
         with exchanged(self.args, self.kwargs, self.inputs, given) as (args, kwargs):
             return forward(*args, **kwargs)
 
     def unfit_to_run(self) -> str:
-        """Says why `run` cannot put other tensors into the arguments; empty if it can."""
+        """Returns why `run` cannot put other tensors into the arguments; empty if it can."""
         others = [tensor.detach() if tensor.requires_grad else tensor for tensor in self.inputs]
         try:
             with exchanged(self.args, self.kwargs, self.inputs, others):
@@ -34,14 +34,15 @@ class Call:
             return str(error)
 
     def given_for(self, tensors, given) -> list:
-        """Returns `tensors`, in which the tensors `given` to `run` take the place of the call's own. After
-        `run`, containers of the caller that the forward returns hold the caller's tensors again, so outputs
-        contain the call's own tensors."""
+        """Returns `tensors` with each of the call's own tensors replaced by the tensor that `run` was given
+        in its place. After `run`, containers of the caller that the forward returns hold the caller's tensors
+        again, so outputs contain the call's own tensors."""
         places = {id(own): other for own, other in zip(self.inputs, given)}
         return [places.get(id(tensor), tensor) for tensor in tensors]
 
     def change(self) -> str:
-        """Says how the arguments differ from what they were when the call was made; empty if they do not."""
+        """Returns how the arguments differ from what they were when the call was made; empty if they do
+        not."""
         try:
             template, tensors = structure.flatten_call(self.args, self.kwargs)
         except Exception as error:
@@ -64,11 +65,11 @@ class Call:
         return Call(args, kwargs, template, self.inputs, self.device, self.autocast, self.offloading)
 
     def copied(self, memo) -> "Call":
-        """Returns the call with a copy of each container among the arguments. Tensors are not copied, and
-        objects in `memo` (the memo of deepcopy) have their copies already: containers of the module, say.
-        Raises the errors of deepcopy."""
+        """Returns the call with a copy of each container among the arguments. Tensors are not copied. `memo`
+        is the memo of deepcopy: an object in it, such as a container of the module, already has a copy, which
+        is used. Raises the errors of deepcopy."""
         places = {id(tensor): tensor for tensor in self.inputs}
         args, kwargs = copy.deepcopy((self.args, self.kwargs), memo | places)
-        # The template is made anew, because the entries of a copied set may come in another order.
+        # The template is made again, because the entries of a copied set may come in another order.
         template, _ = structure.flatten_call(args, kwargs)
         return self.with_arguments(args, kwargs, template)

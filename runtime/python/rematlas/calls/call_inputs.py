@@ -1,18 +1,19 @@
-"""The tensors of a call: whether a plan can take them, their part of a plan's key, and their description."""
+"""The tensors of a call: whether a plan can take them, what they add to a plan's key, and their
+description."""
 
 import torch
 
 
 def runs_python(tensor) -> bool:
-    """Says whether the tensor is of a class with __torch_dispatch__, which runs each op itself. Only the
-    class knows the memory of such a tensor."""
+    """Says whether the tensor is of a class with __torch_dispatch__, which runs each op in Python. Only the
+    class knows what memory such a tensor takes."""
     return type(tensor) is not torch.Tensor and torch._C._dispatch_keys(tensor).has(
         torch._C.DispatchKey.Python
     )
 
 
 def unfit_class(name, tensor) -> str:
-    """Says why a plan can neither take nor hand out such a tensor; empty if it can."""
+    """Returns why a plan can neither take nor return such a tensor; empty if it can."""
     if not runs_python(tensor):
         return ""
     return (
@@ -36,7 +37,7 @@ def unfit(inputs, device) -> str:
 
 def geometry(inputs):
     """Returns a hashable description of the tensors: their types, shapes, strides, whether they need
-    gradients, and which of them share memory at which offsets."""
+    gradients or are lazily conjugated or negated, and which of them share memory at which offsets."""
     facts = [
         (
             t.dtype,

@@ -1,4 +1,4 @@
-"""The names that code looks up, and the values under these names that may change the course of a model."""
+"""The names that code looks up, and the values of these names that may change which ops a model runs."""
 
 import argparse
 import array
@@ -43,8 +43,8 @@ def globals_in(code):
 
 @functools.cache
 def is_foreign(module) -> bool:
-    """Says whether the module of Python belongs to Python or to an installed library. Such a module keeps no
-    state of a model in its classes and globals."""
+    """Says whether the Python module with this name belongs to Python or to an installed library. Such a
+    module keeps no state of a model in its classes and globals."""
     if (module or "").partition(".")[0] == "rematlas":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)

@@ -1,11 +1,11 @@
-"""Host values that a forward changes and never reads: counters, and logs of numbers.
+"""Values on the host that a forward changes and never reads: counters, and logs of numbers.
 
     self.calls += 1                      # any whole number is added
     self.losses.append(loss.item())      # or float(loss)
 
-These values may differ from step to step, because they decide nothing: a planned step changes them as the
-forward would. The code shows that nothing reads them: in all code that the forward may run, their names occur
-only in such statements.
+These values may differ from step to step, because no op depends on them. A planned step changes them as the
+forward would. The code itself shows that nothing reads them: in all code that the forward may run, their
+names occur only in statements of these forms.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from .unread_names import UnreadNames
 class Effect(typing.NamedTuple):
     values: dict  # the dictionary of a module
     name: str
-    amount: int | None  # the increment of a counter; None: a number is appended to a log
+    amount: int | None  # the increment of a counter; None if a number is appended to a log
 
 
 class Before:
-    """The whole numbers and lists of the modules, as a forward finds them."""
+    """The whole numbers and lists of the modules before the forward."""
 
     def __init__(self, module):
         self.modules = [
@@ -53,8 +53,9 @@ class Before:
         return type(now) is int and now != before
 
     def effects(self, known, log) -> tuple:
-        """Returns what the forward has done to the counters and logs in `known`, and why a plan cannot do the
-        same; empty if a plan can. `log`: the Log that has read the appended numbers."""
+        """Returns (effects, reason). The effects are the changes that the forward made to the counters and
+        logs in `known`. The reason says why a plan cannot make these changes; it is empty if a plan can.
+        `log`: the Log that has read the appended numbers."""
         found, appended = [], list(log.places)
         for _, values, kept in self.modules:
             for name, before in kept.items():
@@ -77,13 +78,13 @@ def is_kept(value) -> bool:
 
 
 def is_unread(module, submodule, name, walked) -> bool:
-    """Says whether all code that the module's forward may run uses this attribute of a submodule only to
-    count or to log. `walked`: the functions and classes that the module reaches."""
+    """Says whether all code that the module's forward may run changes this attribute of a submodule only as a
+    counter or a log. `walked`: the functions and classes that the module reaches."""
     return UnreadNames(module, walked).is_unread(type(submodule), name)
 
 
 def apply(effects, logged) -> None:
-    """Applies the forward's effects. `logged`: a tensor of one number for each number that is logged."""
+    """Applies the forward's effects. `logged`: for each number to log, a tensor that holds it."""
     numbers = iter(logged)
     for values, name, amount in effects:
         if amount is None:
@@ -93,14 +94,14 @@ def apply(effects, logged) -> None:
 
 
 class Kept:
-    """The values of counters and logs when the forward is over."""
+    """The values of counters and logs when the forward has ended."""
 
     def __init__(self, effects):
         self.values = [(values, name, values.get(name)) for values, name, *_ in effects]
         self.lengths = [len(value) if type(value) is list else 0 for _, _, value in self.values]
 
     def change(self) -> str:
-        """Returns the name of a value that has changed since; empty if none has."""
+        """Returns the name of a value that has changed since this object was made; empty if none has."""
         for (values, name, value), length in zip(self.values, self.lengths):
             now = values.get(name)
             is_same = now is value and len(now) == length if type(value) is list else now == value
@@ -121,8 +122,8 @@ def logs(effects) -> int:
 
 @contextlib.contextmanager
 def undone(effects):
-    """A context that undoes what a forward within it does to counters and logs, so that the effects are not
-    applied twice."""
+    """A context that undoes the changes that a forward within it makes to counters and logs, so that they are
+    not made twice."""
     kept = Kept(effects)
     try:
         yield
@@ -131,18 +132,18 @@ def undone(effects):
 
 
 class Log(TorchFunctionMode):
-    """Reads the numbers that are appended to known logs itself, so that no recorded op reads a value for the
-    program."""
+    """A function mode that reads the numbers appended to known logs. So no recorded op reads these values for
+    the program."""
 
     READS = {torch.Tensor.item: "item", torch.Tensor.__float__: "float"}
 
     def __init__(self, known):
-        """`known`: places of effects. None: any place; then tensors have no values, and each number read is
-        NaN."""
+        """`known`: the places of counters and logs. If it is None, every place counts as known, tensors have
+        no values, and each number that is read is NaN."""
         super().__init__()
         self.known = known
-        self.where = []  # (dictionary, name) of the log of each number
-        self.tensors = []  # a tensor of one number for each of these
+        self.where = []  # for each number that was read: (dictionary, name) of its log
+        self.tensors = []  # for each entry of `where`: a tensor of one number
 
     @property
     def places(self):
@@ -157,7 +158,7 @@ class Log(TorchFunctionMode):
 
     def log_at(self, frame):
         """Returns the place of the log that will get the value which the frame is about to read; None if the
-        value goes elsewhere."""
+        value is not for a known log."""
         statement = UnreadNames.log_statement(frame)
         if statement is None:
             return None
@@ -172,6 +173,6 @@ class Log(TorchFunctionMode):
         copied = tensor.detach().clone()
         self.where.append(where)
         self.tensors.append(copied)
-        with torch._C.DisableTorchFunction():  # no function mode sees this read
+        with torch._C.DisableTorchFunction():  # no function mode may see this read
             number = math.nan if self.known is None else copied.reshape(()).tolist()
         return float(number) if function is torch.Tensor.__float__ else number

@@ -1,6 +1,6 @@
-"""Runs a forward on the caller's own arguments while other tensors are in the place of some of theirs.
+"""Runs a forward on the caller's own arguments in which some tensors are replaced by others.
 
-Containers stay the caller's own objects, so the forward's changes of a container happen in the caller's
+Containers stay the caller's own objects, so if the forward changes a container, it changes the caller's
 object, once. Tuples cannot be changed: the forward gets new tuples, and the caller's own tuples are put back
 afterwards.
 """
@@ -22,13 +22,13 @@ NOT_ENTERED = (
 
 
 class NotExchangeable(Exception):
-    """Says where a tensor cannot be exchanged."""
+    """Raised with the reason why a tensor cannot be exchanged."""
 
 
 @contextlib.contextmanager
 def exchanged(args, kwargs, tensors, others):
-    """A context that yields the arguments of the call with `others` in the place of `tensors`. Raises
-    NotExchangeable; in this case nothing has changed."""
+    """A context that yields the arguments of the call with each tensor in `tensors` replaced by the one in
+    `others`. Raises NotExchangeable; in this case nothing has changed."""
     pairs = [(tensor, other) for tensor, other in zip(tensors, others) if tensor is not other]
     if not pairs:
         yield args, kwargs
@@ -44,12 +44,12 @@ def exchanged(args, kwargs, tensors, others):
     finally:
         back = Exchange((id(other), tensor) for tensor, other in pairs)
         back.others.update((id(made), own) for own, made in there.made_anew)
-        for own in there.seen.values():  # also objects that the forward has taken out of the arguments
+        for own in there.seen.values():  # includes objects that the forward has taken out of the arguments
             back.exchange(own)
 
 
 def holds(given, others) -> bool:
-    """Says whether `others` are the tensors in the arguments, in order."""
+    """Says whether `others` are exactly the tensors in the arguments, in order."""
     found = flatten(given)[1]
     return len(found) == len(others) and all(one is other for one, other in zip(found, others))
 
@@ -59,11 +59,11 @@ class Exchange:
 
     def __init__(self, others):
         self.others = dict(others)
-        self.made_anew = []  # (tuple, the new tuple in its place)
-        self.seen = {}  # objects by id; the references keep the objects alive, so that ids stay valid
+        self.made_anew = []  # (tuple, the new tuple that replaces it)
+        self.seen = {}  # by id; the references keep the objects alive, so that ids stay valid
 
     def exchange(self, value):
-        """Returns the object that takes the place of the value, which may be the value itself."""
+        """Returns the object that replaces the value. This may be the value itself."""
         if id(value) in self.others:
             return self.others[id(value)]
         if isinstance(value, (torch.Tensor, *PLAIN, *NOT_ENTERED)) or id(value) in self.seen:
@@ -86,7 +86,7 @@ class Exchange:
             return value
         try:
             made = tuple.__new__(type(value), items)
-        except TypeError:  # torch.return_types, which ops of torch return
+        except TypeError:  # torch.return_types, the tuples that ops of torch return
             made = type(value)(items)
         if hasattr(value, "__dict__"):
             made.__dict__.update(value.__dict__)

@@ -1,7 +1,7 @@
-"""The state that a forward could change beside the module's tensors: kept before a trial, put back after it.
+"""The state, besides the module's tensors, that a forward could change: saved before a trial, restored after.
 
 kept = KeptState(module, arguments)
-copy.deepcopy(module, kept.shared)    # objects that code reaches by name are shared with the copy
+copy.deepcopy(module, kept.shared)    # the copy shares the objects that code reaches by name
 ...                                   # forwards of the copy
 kept.put_back()
 """
@@ -21,8 +21,8 @@ from .code_names import globals_in, is_foreign, names_in
 from .plain_values import plain
 from .walk import APART, DEEPEST, Walk, names_of_slots
 
-LARGEST_KEPT = 1 << 26  # bytes of a tensor whose contents are put back
-# Objects from these modules of Python reach other threads, processes or files. What a program sends through
+LARGEST_KEPT = 1 << 26  # the most bytes of a tensor whose contents are restored
+# Objects of these Python modules reach other threads, processes or files. Data that a program sends through
 # them cannot be taken back.
 OF_OTHERS = {"queue", "_queue", "multiprocessing.queues", "asyncio.queues", "socket", "sqlite3"}
 CONTAINERS = (list, dict, set, collections.deque)
@@ -30,19 +30,19 @@ MISSING = object()
 
 
 class KeptState(Walk):
-    """The state of all objects that the module and these arguments reach: attributes, containers, globals,
-    closures, defaults and classes.
+    """Saves and restores the state of all objects that the module and the arguments reach: attributes,
+    containers, globals, closures, defaults and classes.
 
-    `runs_itself`: the module itself will run, not a copy of it. So the contents of its arrays, generators,
-    and tensors that are neither parameters nor buffers are kept, too. `shared`: the objects, by id, that code
-    reaches by name, in globals, closures and classes. A copy of the module shares these with the module.
-    `uncopyable`: paths of objects that are not copied, move on when they are used, and cannot be put back:
-    iterators, files, queues.
+    `runs_itself`: the module itself will run, not a copy of it. So this object also saves the contents of the
+    module's arrays, its generators, and its tensors that are neither parameters nor buffers. `shared`: the
+    objects, by id, that code reaches by name in globals, closures and classes. A copy of the module shares
+    these objects with the module. `uncopyable`: paths of objects that are not copied, change when they are
+    used, and cannot be restored: iterators, files, queues.
     """
 
     def __init__(self, module, arguments=(), runs_itself=False):
-        self.puts_back = []  # functions without arguments
-        self.kept = {}  # objects by id whose state is kept already; the references keep them alive
+        self.puts_back = []  # functions without arguments, each of which restores a part of the state
+        self.kept = {}  # objects by id whose state is saved already; the references keep them alive
         self.shared = {}
         self.uncopyable = []
         self.runs_itself = runs_itself
@@ -52,28 +52,28 @@ class KeptState(Walk):
         super().__init__(module)
         uncopyable = list(self.uncopyable)
         self.add_value("arguments", arguments, 0)
-        self.uncopyable = uncopyable  # arguments are copied
+        self.uncopyable = uncopyable  # arguments are copied, so theirs do not count
         self.walk_code()
 
     def walk_code(self) -> None:
-        """Walks once more, but only the objects that code reaches by name."""
+        """Walks once more, this time only over the objects that code reaches by name."""
         code, self.walked, self.seen, self.is_in_code = self.walked, set(), set(), True
-        self.kept["walked"], self.held = self.held, []  # there is a limit to what is walked at a time
+        self.kept["walked"], self.held = self.held, []  # a walk holds a limited number of objects
         for function_or_class in code:
             if isinstance(function_or_class, type):
                 self.add_class(function_or_class)
             else:
                 self.add_function(function_or_class.__qualname__, function_or_class, 0)
-        if self.reaches_module:  # containers may hold parts of the module, so they are copied with it
+        if self.reaches_module:  # containers may hold parts of the module: copy them, too
             self.shared = {i: value for i, value in self.shared.items() if not isinstance(value, CONTAINERS)}
 
     def put_back(self) -> None:
         for put_back in reversed(self.puts_back):
             put_back()
 
-    # Keeping state.
+    # Saving state.
     def is_new(self, value) -> bool:
-        """Says whether the state of this object has not been kept yet, and marks the object as kept."""
+        """Says whether the state of this object has not been saved yet, and marks the object as saved."""
         is_new = id(value) not in self.kept
         self.kept[id(value)] = value
         return is_new
@@ -89,7 +89,7 @@ class KeptState(Walk):
             self.puts_back.append(partial(put_items_back, value, list(value)))
 
     def keep_names(self, values, names, get, put, delete) -> None:
-        """Keeps the values under these names of an object, and which names have no value."""
+        """Saves the values of an object under these names, and which names have no value."""
         before = [(name, get(values, name)) for name in names]
 
         def put_back():
@@ -202,7 +202,7 @@ class KeptState(Walk):
         self.keep_entries(there, names)
         self.keep_container(function.__dict__)
         for value in (there[name] for name in names if name in there):
-            if isinstance(value, CONTAINERS):  # also containers that are too long to be watched
+            if isinstance(value, CONTAINERS):  # includes containers that are too long to be watched
                 self.keep_container(value)
             if isinstance(value, types.ModuleType) and is_own(value):
                 self.keep_entries(value.__dict__, names_in(function.__code__))
@@ -232,19 +232,19 @@ class KeptState(Walk):
 
 
 def is_own(module) -> bool:
-    """Says whether a module of Python belongs to the program, not to Python or a library."""
+    """Says whether a Python module belongs to the program, not to Python or a library."""
     return sys.modules.get(module.__name__) is not module or not is_foreign(module.__name__)
 
 
 def content_of(cell, _):
     try:
         return cell.cell_contents
-    except ValueError:  # nobody has set it
+    except ValueError:  # the variable has no value yet
         return MISSING
 
 
 def put_entries_back(values, before, apart=()) -> None:
-    """Puts the entries of a dictionary back, except for the names in `apart`."""
+    """Restores the entries of a dictionary, except for the names in `apart`."""
     kind = collections.OrderedDict if isinstance(values, collections.OrderedDict) else dict
     if not apart and list(values) != list(before):
         kind.clear(values)
@@ -262,7 +262,7 @@ def put_set_back(values, before) -> None:
 
 
 def put_items_back(values, before) -> None:
-    """Puts the items of a list, a deque, or an array back."""
+    """Restores the items of a list, a deque, or an array."""
     if len(values) == len(before) and all(one is other for one, other in zip(values, before)):
         return
     if isinstance(values, collections.deque):
@@ -274,6 +274,6 @@ def put_items_back(values, before) -> None:
 
 
 def put_array_back(values, before) -> None:
-    """Puts the contents of a numpy array back."""
+    """Restores the contents of a numpy array."""
     if values.shape == before.shape and values.flags.writeable:
         values[...] = before

@@ -3,7 +3,7 @@
     self.state = hidden.detach()
     self.state = tuple(part.detach() for part in state)    # a new container in each forward
 
-Containers are tuples, named tuples and lists, also within each other. They hold tensors and plain values.
+Containers are tuples, named tuples and lists, which may be nested. They hold tensors and plain values.
 """
 
 import collections
@@ -13,15 +13,15 @@ import torch
 
 from .plain_values import plain, shown
 
-DEEPEST = 8  # the most levels of containers within each other
-# Types of common values that hold no tensors, for a quick test
+DEEPEST = 8  # the most levels of nested containers
+# types of common values that hold no tensors, for a quick test
 NEVER_KEPT = frozenset({bool, int, float, str, type(None), dict, set, collections.OrderedDict})
 made_of = {}  # one object for all equal descriptions of tensors and containers
 
 
 def geometry_of(tensor) -> tuple | None:
-    """Returns size, strides, type and device, from which a tensor like this one can be made. Equal geometries
-    are the same object. None for a tensor that these do not describe."""
+    """Returns size, strides, type and device, which are enough to make a tensor like this one. Equal
+    geometries are the same object. Returns None if these facts do not describe the tensor completely."""
     if tensor.layout != torch.strided or tensor.is_nested:
         return None
     geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
@@ -29,7 +29,8 @@ def geometry_of(tensor) -> tuple | None:
 
 
 def geometry_for_plans(tensor) -> tuple | bool:
-    """Returns the geometry of a tensor that a plan can take as a buffer; False for any other tensor."""
+    """Returns the geometry of a tensor that a plan can take as a buffer; False if no plan can take the
+    tensor."""
     is_plain = type(tensor) is torch.Tensor and not tensor.requires_grad
     return (is_plain and geometry_of(tensor)) or False
 
@@ -40,8 +41,8 @@ def is_any(tensor) -> bool:
 
 def kept_as(value, look=geometry_for_plans) -> tuple | bool | None:
     """Describes the value that a forward has left in an attribute. For a tensor, returns the result of
-    `look`; for a container of tensors, its form, which contains the result of `look` for each tensor. Equal
-    forms are the same object. None for any other value."""
+    `look`. For a container of tensors, returns its form, which contains the result of `look` for each tensor.
+    Equal forms are the same object. Returns None for any other value."""
     if isinstance(value, torch.Tensor):
         return look(value)
     if not is_kept(value):
@@ -58,7 +59,7 @@ def is_container(value) -> bool:
 
 
 def holds_tensor(container, depth=0) -> bool:
-    """Says whether the container holds a tensor, whatever else it holds."""
+    """Says whether the container holds at least one tensor."""
     return depth < DEEPEST and any(
         isinstance(item, torch.Tensor) or (is_container(item) and holds_tensor(item, depth + 1))
         for item in container
@@ -66,8 +67,8 @@ def holds_tensor(container, depth=0) -> bool:
 
 
 def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
-    """Returns the result of `look` for a tensor, and the type and the forms of the items for a container.
-    None if an item is neither a tensor nor a plain value."""
+    """Returns the result of `look` for a tensor, and the type with the forms of the items for a container.
+    Returns None if an item is neither a tensor nor a plain value."""
     if isinstance(value, torch.Tensor):
         return None if isinstance(value, torch.nn.Parameter) else look(value)
     if not is_container(value) or depth == DEEPEST:
@@ -89,8 +90,9 @@ def told_form(form) -> str:
 
 
 def tensors_in(value) -> list:
-    """Returns (indices that lead to the tensor, tensor) for each tensor in a container; a tensor itself has
-    no indices. Empty for any other value, because no plan sets such a value anew."""
+    """Returns (indices that lead to the tensor, tensor) for each tensor in a container. For a tensor itself
+    the indices are empty. Returns an empty list for any other value, because a plan never sets such
+    values."""
     if isinstance(value, torch.Tensor):
         return [((), value)]
     if not is_container(value) or form_of(value) is None:
@@ -114,7 +116,8 @@ def is_kept(value) -> bool:
 
 
 def copied(value):
-    """Returns a new container with the same entries; any other value unchanged."""
+    """Returns a copy of a container, with copies of nested containers and the same other entries. Returns any
+    other value unchanged."""
     if not is_container(value):
         return value
     items = [copied(item) for item in value]
@@ -122,7 +125,7 @@ def copied(value):
 
 
 def lists_in(value) -> list:
-    """Returns all lists in a container, and the container itself if it is a list."""
+    """Returns all lists in a container, including the container itself if it is a list."""
     found = [value] if type(value) is list else []
     if is_container(value):
         for item in value:
@@ -131,7 +134,7 @@ def lists_in(value) -> list:
 
 
 def holders(values, name) -> list:
-    """Returns the number of references to each list that is found under this name of a dictionary."""
+    """Returns, for each list in the entry `name` of the dictionary, the number of references to it."""
     return [sys.getrefcount(each) for each in lists_in(values.get(name))]
 
 
@@ -139,14 +142,14 @@ def holders(values, name) -> list:
 
 
 def others_hold_lists(values, name) -> bool:
-    """Says whether others than the dictionary hold a list that is found under this name. Such a holder would
-    see later changes of the list."""
+    """Says whether a list in the entry `name` of the dictionary is also referenced from elsewhere. The holder
+    of such a reference would see later changes of the list."""
     return any(count > ONE_HOLDER for count in holders(values, name))
 
 
 class Entries:
-    """Looks like a dictionary of the tensors in an attribute, by the indices that lead to them. If the
-    attribute is a tensor itself, its indices are empty."""
+    """Gives access, like a dictionary, to the tensors in an attribute by the indices that lead to them. If
+    the attribute is a tensor itself, its indices are empty."""
 
     def __init__(self, values, name):
         self.values = values

@@ -1,4 +1,4 @@
-"""Why a program makes many kinds of calls, and what it can do about it."""
+"""Finds out why a program makes many kinds of calls, and what the user can do about it."""
 
 import typing
 
@@ -7,7 +7,7 @@ import torch
 from . import structure
 from .plain_values import plain
 
-DEEPEST = 8  # the most levels of containers within each other
+DEEPEST = 8  # the most levels of nested containers
 NUMBERS = (int, float, complex)
 AS_TENSOR = "give a number as a tensor, which is an input, or leave it out where the forward does not use it"
 LEFT_OUT = "leave a value out of the call where the forward does not use it"
@@ -21,7 +21,7 @@ class Variety(typing.NamedTuple):
 
 
 def variety(key, others, count) -> Variety:
-    """Says which arguments have more than `count` different values in this kind of call and the others.
+    """Returns which arguments have more than `count` different values among this kind of call and the others.
     `key`, `others`: keys of kinds of calls, each ((template of the arguments, geometry of the tensors,
     settings), state of the module, ...)."""
     (template, geometry, settings), *state = key
@@ -47,8 +47,8 @@ def told(names, what) -> str:
 
 
 def values_that_vary(template, others, count) -> list:
-    """Returns (name, whether it is a number) of each argument, or part of an argument, that is no tensor and
-    has more than `count` different values in these calls."""
+    """Returns (name, whether it is a number) of each argument, or part of an argument, that is not a tensor
+    and has more than `count` different values in these calls."""
     own = values_in(template)
     of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
     found = []
@@ -61,7 +61,8 @@ def values_that_vary(template, others, count) -> list:
 
 def inputs_that_vary(geometry, others, count) -> list:
     """Returns the places of the tensors that have more than `count` different geometries in these calls.
-    `geometry`: see call_inputs.py; its last fact may describe how tensors share memory, and is left out."""
+    `geometry`: see call_inputs.py. Its last fact may describe how tensors share memory; that fact is
+    ignored."""
     of_others = [facts for facts in others if len(facts) == len(geometry)]
     tensors = [facts for facts in zip(geometry, *of_others) if isinstance(facts[0][0], torch.dtype)]
     return [place for place, facts in enumerate(tensors) if len(set(facts)) > count]
@@ -72,7 +73,7 @@ def values_in(template) -> dict:
     `template`: see structure.py."""
     try:
         args, kwargs = structure.arguments(template)
-    except Exception:  # a class that cannot be made without its tensors
+    except Exception:  # a class that cannot be made without tensors
         return {}
     found = {}
     for place, value in enumerate(args, 1):

@@ -1,4 +1,4 @@
-"""Settings outside of the module that decide how its ops run. They are a part of a plan's key."""
+"""Settings outside of the module that affect how its ops run. They are a part of a plan's key."""
 
 import contextlib
 import random
@@ -15,8 +15,8 @@ from . import offloading
 
 
 def current(device: str):
-    """Returns the settings in force for a device such as "cuda:1". They are hashable; equal settings give
-    equal steps."""
+    """Returns the settings in force for a device such as "cuda:1". They are hashable. Steps under equal
+    settings run the same ops in the same way."""
     device = device.partition(":")[0]
     autocast = torch.is_autocast_enabled(device)
     return (
@@ -48,7 +48,8 @@ opened = set()  # devices on which memory could be measured
 
 
 def unplannable(device: str) -> str:
-    """Says why no step can be planned on this device under the present settings; empty if steps can be."""
+    """Returns why no step can be planned on this device under the present settings; empty if steps can be
+    planned."""
     if device not in opened:
         try:
             other_bytes([], [], device)
@@ -64,7 +65,7 @@ def unplannable(device: str) -> str:
 
 
 def shares_casts(device: str) -> bool:
-    """Says whether forwards in one region of autocast share their casts of the weights."""
+    """Says whether forwards in one autocast region share their casts of the weights."""
     return torch.is_autocast_enabled(device.partition(":")[0]) and torch.is_autocast_cache_enabled()
 
 
@@ -75,13 +76,13 @@ SHARED_CASTS = (
 
 
 class CastRegion:
-    """The autocast region that the program is in. It keeps the cast of a tensor of its own, which the cache
-    of autocast treats as a weight; this cast shows later whether the region still goes on."""
+    """The autocast region that the program is in. The region's cast of `weight`, a tensor that autocast's
+    cache treats as a weight, shows later whether the same region is still active."""
 
     def __init__(self, device: str):
         self.device = device.partition(":")[0]
         self.weight = torch.zeros((), dtype=torch.float32, device=device, requires_grad=True)
-        self.is_shared = False  # several forwards in the region were open at a time
+        self.is_shared = False  # several forwards in the region were open at the same time
         self.cast = self.cast_now()
 
     def cast_now(self):
@@ -93,14 +94,14 @@ class CastRegion:
         return shares_casts(self.device) and self.cast_now() is self.cast
 
     def clear(self) -> None:
-        """Clears the cache of autocast: weights that were cast in the region are cast anew from here on."""
+        """Clears the cache of autocast, so that weights which were cast in the region are cast again."""
         torch.clear_autocast_cache()
         self.cast = self.cast_now()
 
 
 class Autocast:
-    """The settings of autocast on a device when this object is made. `again` returns a context that puts them
-    in force."""
+    """The settings of autocast on a device at the time when this object is made. `again` returns a context
+    that applies these settings."""
 
     __slots__ = ("cache", "device", "dtype", "enabled")
 
@@ -115,8 +116,8 @@ class Autocast:
 
 
 class Bystander(NamedTuple):
-    """Some other tool that watches or replaces the ops of a call: a tracer, a mode, hooks. The original must
-    run unchanged in such a call."""
+    """Another tool that watches or replaces the ops of a call: a tracer, a mode, hooks. The original must run
+    unchanged in such a call."""
 
     name: str
     advice: str  # what the user can do so that the call is planned
@@ -140,7 +141,7 @@ ANOMALY = Bystander("anomaly mode (torch.autograd.set_detect_anomaly)", "turn it
 
 
 def bystander() -> Bystander | None:
-    """Returns the bystander because of which no plan may run this call; None if there is none."""
+    """Returns the bystander that prevents a plan from running this call; None if there is none."""
     if torch._C._get_tracing_state() is not None:
         return JIT
     if torch.compiler.is_compiling():
@@ -173,8 +174,8 @@ def _names_of(modes) -> str:
 
 
 class Randomness:
-    """The states of the random generators of Python and numpy. They show later whether somebody has drawn
-    from these generators."""
+    """The states of the random generators of Python and numpy. `moved` compares them later, to see whether
+    somebody has drawn from these generators."""
 
     def __init__(self):
         self.state = self.read()
@@ -221,7 +222,8 @@ class Generators:
 
 @contextlib.contextmanager
 def generators_put_back(device: str):
-    """A context in which random numbers may be drawn; at its end the generators have their former states."""
+    """A context in which random numbers may be drawn; at its end the generators get their former states
+    back."""
     generators = Generators(device)
     try:
         yield

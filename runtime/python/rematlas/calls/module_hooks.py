@@ -1,4 +1,4 @@
-"""Observation of a forward of the original: its hidden changes, and which submodule runs."""
+"""Observes a forward of the original: its hidden changes, and which submodule runs."""
 
 import sys
 import weakref
@@ -12,7 +12,7 @@ from .assignments import Assignments, paths_of
 
 
 class BeforeForward:
-    """The state that a forward may change without an op that shows it, as it is before the forward."""
+    """The state, as it is before a forward, that the forward may change without an op that shows it."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()
@@ -27,21 +27,21 @@ class BeforeForward:
         return self.assignments.made()
 
     def change_but_for_assigned(self, module, watch, later) -> str:
-        """Says which random numbers a failed forward has drawn, or what it has changed other than the
-        attributes that it sets; empty if the forward can begin again."""
+        """Returns which random numbers a failed forward has drawn, or what it has changed besides the
+        attributes that it sets; empty if the forward can be run again."""
         return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 
 class PathHooks:
-    """Tells recordings which submodule's forward runs. It uses no global module hooks, and no hooks within
-    parts that torch.compile has compiled, because dynamo would trace such hooks."""
+    """Tells recordings which submodule's forward is running. It uses no global module hooks, and no hooks
+    within parts that torch.compile has compiled, because dynamo would trace such hooks."""
 
     def __init__(self):
         self.calls = []
         self.recordings = []
 
     def start(self, module, recording, walked):
-        """`walked`: the functions that the module reaches."""
+        """`walked`: the functions that can be reached from the module."""
         self.recordings.append(recording)
         if self.calls or any(map(is_compiled_function, walked)):
             return
@@ -63,15 +63,15 @@ class PathHooks:
 
 
 class InPlaceOfCall:
-    """An object in the place of a module's own call. Copies and pickles of the module have None there. Torch
-    itself leaves the object out of copies, except for recurrent networks."""
+    """An object that replaces a module's `_compiled_call_impl`. Copies and pickles of the module have None
+    instead. Torch itself leaves the attribute out of copies, except for recurrent networks."""
 
     def __reduce__(self):
         return type(None), ()
 
 
 class PathCall(InPlaceOfCall):
-    """Takes the place of a submodule's own call, and tells recordings when that call begins and ends."""
+    """Replaces a submodule's own call, and tells recordings when that call begins and ends."""
 
     def __init__(self, path, submodule, recordings):
         self.path = path
@@ -112,7 +112,7 @@ def is_compiled_function(function) -> bool:
 
 
 def is_compiled(module) -> bool:
-    """Says whether the module was made by torch.compile or was compiled in place."""
+    """Says whether the module was made by torch.compile or compiled in place."""
     own_call = module.__dict__.get("_compiled_call_impl")
     is_told_of = isinstance(own_call, PathCall)
     return "_torchdynamo_orig_callable" in module.__dict__ or (own_call is not None and not is_told_of)
@@ -125,7 +125,7 @@ def has_compiled() -> bool:
 
 
 def leave_uncompiled(function) -> None:
-    """Makes a torch.compile around a call of the function skip the function instead of tracing it."""
+    """Makes torch.compile skip the function instead of tracing it, when compiled code calls it."""
     skips = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
     eval_frame.set_code_exec_strategy(function.__code__, skips)
 
@@ -145,7 +145,7 @@ def runs_hooks(module) -> bool:
 
 
 def call_within_hooks(module, forward, args, kwargs):
-    """Runs the module's hooks as usual, but `forward` in the place of the module's own. So `forward` finds
+    """Runs the module's hooks as usual, but `forward` instead of the module's own forward. So `forward` sees
     the parameters that forward pre-hooks have set."""
     own = module.__dict__
     had = own.get("forward")

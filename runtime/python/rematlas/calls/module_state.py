@@ -1,5 +1,5 @@
-"""The state that a module's course depends on beside its arguments. It is a part of the key of a kind of
-call."""
+"""The state, besides the arguments, that decides which ops a module runs. It is a part of the key of a kind
+of call."""
 
 import logging
 
@@ -10,24 +10,24 @@ from .assignments import paths_of
 from .kept_tensors import copied, is_kept
 from .watch import Watch
 
-OTHER_CONTENTS = "has other contents in the next step"  # the recorder's text for a tensor that is no buffer
+OTHER_CONTENTS = "has other contents in the next step"  # the recorder's text if the tensor is not a buffer
 log = logging.getLogger("rematlas")
 
 
 class ModuleState:
-    """The module's state when the module was looked at last. `watch` is None if the module must be looked at
+    """The module's state at the last look at the module. `watch` is None if the module must be looked at
     again."""
 
     def __init__(self, module):
         self.module = module
         self.watch = None
-        self.number = None  # the number of the state, which is the same for equal states
+        self.number = None  # the number of the state; equal states have the same number
         self.change = ""  # the last change, as text
-        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): attributes that the forward sets
-        self.reads_kept = False  # a forward reads the attributes that the forward before it has set
-        self.counted = {}  # in the same form: attributes that the forward counts or logs by, and never reads
-        self.after_forward = effects.Kept(())  # the values of `counted` when the last forward was over
-        self.numbers = {}  # the number of each state by its fingerprint, for short keys
+        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): attributes that forwards set
+        self.reads_kept = False  # a forward reads attributes that the forward before it has set
+        self.counted = {}  # like `assigned`: counters and logs that the forward only changes
+        self.after_forward = effects.Kept(())  # the values of `counted` at the end of the last forward
+        self.numbers = {}  # the number of each state by its fingerprint, to keep keys short
         self.identities = None  # the ids of parameters and buffers
         self.tying = ()  # for each parameter and buffer, the place of the first one that is the same tensor
 
@@ -35,7 +35,8 @@ class ModuleState:
         return self.watch is not None and self.watch.unchanged()
 
     def has_parameters(self) -> bool:
-        """Says whether all parameters have been made: the original's first forward makes lazy ones."""
+        """Says whether all parameters have been made. Lazy parameters are made by the original's first
+        forward."""
         return not any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
 
     def look_again(self) -> None:
@@ -52,7 +53,7 @@ class ModuleState:
         return Watch(self.module, frozenset(self.assigned), self.reads_kept, frozenset(self.counted))
 
     def forget(self) -> None:
-        """The module must be looked at again before the next step."""
+        """Makes the next step look at the module again."""
         self.watch = None
 
     def key(self):
@@ -64,8 +65,8 @@ class ModuleState:
         return self.number, self.tying
 
     def change_within(self, watch) -> str:
-        """Says what the forward that has just run has changed since the watch; empty if it has changed
-        nothing."""
+        """Returns what the forward that has just run has changed since the watch was made; empty if it has
+        changed nothing."""
         if watch.unchanged():
             return ""
         made = [(values, name) for values, name in self.assigned.values() if is_kept(values.get(name))]
@@ -78,8 +79,8 @@ class ModuleState:
     # Attributes that the forward sets.
 
     def note_assigned(self, places) -> list:
-        """Notes that the forward sets these attributes, so that they do not count as changes of the module.
-        Returns the names that were not known."""
+        """Notes that the forward sets these attributes, so that they no longer count as changes of the
+        module. Returns the names that were not noted before."""
         new = [(values, name) for values, name in places if (id(values), name) not in self.assigned]
         for values, name in new:
             self.assigned[id(values), name] = (values, name)
@@ -87,9 +88,9 @@ class ModuleState:
         return [name for _, name in new]
 
     def note_difference(self, why) -> bool:
-        """Two steps do not take the same course. If the reason is that a forward reads attributes that
-        another forward has set, these tensors are buffers from now on. Returns whether this reason is found
-        for the first time."""
+        """Called when two steps did not run the same ops. If the reason `why` is that a forward read
+        attributes which another forward had set, the tensors of these attributes count as buffers from now
+        on. Returns True the first time that this reason is found."""
         is_new = bool(self.assigned) and OTHER_CONTENTS in why and not self.reads_kept
         if is_new:
             self.note_reads_kept()
@@ -101,9 +102,9 @@ class ModuleState:
             self.forget()
 
     def note_counted(self, changed, watch) -> list:
-        """`changed`: (module, dictionary, name) of host values that a forward has changed. Values that the
-        forward never reads do not count as changes of the module from now on. Returns the names of those that
-        were not known."""
+        """`changed`: (module, dictionary, name) of values on the host that a forward has changed. Those that
+        the forward never reads no longer count as changes of the module. Returns the names of those that were
+        not noted before."""
         known = {*self.assigned, *self.counted}
         new = [
             (values, name)
@@ -118,8 +119,8 @@ class ModuleState:
             self.after_forward = effects.Kept(self.counted.values())
 
     def note_effects(self, places) -> list:
-        """Notes places that are known to be never read by the forward. Returns the names that were not
-        known."""
+        """Notes places that the forward is known never to read. Returns the names that were not noted
+        before."""
         new = [(values, name) for values, name in places if (id(values), name) not in self.counted]
         for values, name in new:
             self.counted[id(values), name] = (values, name)
@@ -131,9 +132,9 @@ class ModuleState:
         return tuple(self.assigned.values())
 
     def kept_values(self, places) -> list:
-        """Returns (dictionary, name, value) of the attributes that forwards leave for the next forward to
-        read, and of those that hold another value now: None, say. Lists are copied, because the program may
-        change them in place."""
+        """Returns (dictionary, name, value) of the attributes that a forward leaves for the next forward to
+        read, and of the attributes that now hold another kind of value, such as None. Lists are copied,
+        because the program may change them in place."""
         read = self.watch.read.union((id(values), name) for values, name, _ in self.watch.buffers)
         return [
             (values, name, copied(values[name]))

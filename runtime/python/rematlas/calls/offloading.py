@@ -1,9 +1,9 @@
 """Saved tensor hooks of the caller that only move the tensors saved for the backward to other memory and
-back. A plan decides itself what is kept, so the module's forward runs without these hooks.
+back. A plan itself decides which tensors are kept, so the module's forward runs without these hooks.
 
-Such hooks give each tensor back with the same bits, but perhaps in another layout, and the bits of a gradient
-may depend on that layout. So in a forward that is recorded or compared, each saved tensor stays where it is,
-and is given back in the layout that the hooks would give it.
+Such hooks return each tensor with the same bits, but perhaps in another layout. The bits of a gradient may
+depend on that layout. So in a forward that is recorded or compared, each saved tensor stays where it is, and
+the backward gets it in the layout that the hooks would give it.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ CHANGED = (
 
 
 class Closure:
-    """The variables of a function's closure, as attributes. A variable that does not exist is None."""
+    """The variables of a function's closure as attributes. Any other attribute is None."""
 
     def __init__(self, function):
         cells = zip(function.__code__.co_freevars, function.__closure__ or ())
@@ -28,8 +28,8 @@ class Closure:
         return None
 
 
-# The functions below return the layout in which hooks give a saved tensor back: the memory format of the
-# clone that has this layout; None if the layout does not change. `weights`: storages of the module's
+# The functions below return the layout in which hooks return a saved tensor, as the memory format with which
+# a clone gets this layout; None if the layout does not change. `weights`: the storages of the module's
 # parameters.
 
 
@@ -76,27 +76,29 @@ def facts_of_offload_activations(pack, device):
 class Kind(typing.NamedTuple):
     name: str  # the name that messages show
     layout: typing.Callable  # (pack, tensor, weights), one of the functions above
-    # (pack, type of the module's device): the results are equal if the hooks give tensors the same layouts;
-    # None: the layouts do not change
+    # (pack, type of the module's device) to a value. Hooks with equal values return tensors in the same
+    # layouts. None means that the layouts do not change.
     facts: typing.Callable
-    is_stateless: bool  # several forwards, and a forward within a backward, may use the same hooks
+    is_stateless: bool  # the same hooks may serve several forwards, and a forward within a backward
 
 
 SAVE_ON_CPU = Kind("torch.autograd.graph.save_on_cpu", of_save_on_cpu, facts_of_save_on_cpu, True)
 OFFLOAD = Kind("OffloadActivations", of_offload_activations, facts_of_offload_activations, False)
 NO_OP = Kind("NoOpManager", as_it_was, lambda pack, device: None, True)
 
-# The kind of hooks, by their place of definition: the module, and the function in which both hooks were made.
+# The kind of hooks by the place where they are defined: the Python module, and the function in which both
+# hooks were made.
 KNOWN = {
-    # These hooks copy each tensor to the host, and back when the backward asks for it. On the CPU they keep
-    # the tensor itself. With pin_memory each copy is contiguous, also on the CPU.
+    # These hooks copy each tensor to the host, and back when the backward needs it. On the CPU they keep the
+    # tensor itself. With pin_memory each copy is contiguous, on the CPU, too.
     ("torch.autograd.graph", "save_on_cpu.__init__.<locals>"): SAVE_ON_CPU,
-    # These hooks copy large tensors of the accelerator that are no weights, perhaps on a stream of their own.
-    # They look up each tensor by a number, once.
+    # These hooks copy large tensors of the accelerator that are not weights, perhaps on a separate stream.
+    # They look up each tensor by a number, and allow this only once.
     ("trl.models.activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
     # The same class is in torchtune, from which TRL took it over.
     ("torchtune.training._activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
-    # Both libraries put these hooks around parts that must not be offloaded. They give back what they get.
+    # Both libraries put these hooks around parts that must not be offloaded. They return each tensor
+    # unchanged.
     ("trl.models.activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
     ("torchtune.training._activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
 }
@@ -118,7 +120,7 @@ def storage_of(tensor) -> int:
         return tensor.untyped_storage()._cdata
 
 
-# The stack of hooks of this thread, as (pack, unpack). Autograd calls only the last pair.
+# The stack of hooks of this thread, as pairs (pack, unpack). Autograd calls only the last pair.
 
 
 def top():
@@ -155,8 +157,8 @@ def first_unknown():
 
 @contextlib.contextmanager
 def only(stack):
-    """A context in which only these hooks are in force, and none of the hooks around it. Hooks that were
-    pushed within it and are still there at its end stay."""
+    """A context in which only the hooks in `stack` are in force, without those around it. Hooks that were
+    pushed within the context and not popped stay in force after it."""
     around = take_all()
     push(stack)
     try:
@@ -183,8 +185,8 @@ class Offloading:
         return ", ".join(dict.fromkeys(kind_of(hooks).name for hooks in self.stack))
 
     def facts(self, device: str):
-        """Returns a hashable value. Under hooks with equal facts, a step on this device has the same layouts.
-        None: the layouts are those of a step without hooks."""
+        """Returns a hashable value. Under hooks with equal facts, a step on this device uses the same
+        layouts. None means the same layouts as without hooks."""
         if not self.stack:
             return None
         kind = kind_of(self.stack[-1])
@@ -197,15 +199,15 @@ class Offloading:
         return only([self.in_their_layouts(module)] if self.facts(device) else [])
 
     def again(self, module, device: str):
-        """Returns a context for a forward of the module that runs later, perhaps in a backward. The hooks
-        around the call are in force in it if they are stateless. Hooks that rely on one forward and its
-        backward are left alone; only their layouts are applied."""
+        """Returns a context for a forward of the module that runs later, perhaps in a backward. If all hooks
+        around the call are stateless, they are in force in the context. Otherwise, because such hooks rely on
+        one forward and its backward, only the layouts of the hooks are applied."""
         if all(kind_of(hooks).is_stateless for hooks in self.stack):
             return only(self.stack)
         return self.aside(module, device)
 
     def in_their_layouts(self, module) -> tuple:
-        """Returns hooks that keep each tensor where it is, and give it back in the layout that the caller's
+        """Returns hooks that keep each tensor where it is, and return it in the layout that the caller's
         hooks would give it."""
         pack_of_caller, layout = self.stack[-1][0], kind_of(self.stack[-1]).layout
         weights = {storage_of(parameter) for parameter in module.parameters()}
@@ -233,7 +235,7 @@ def is_laid_out(tensor, form) -> bool:
 
 
 def is_dense(sizes, strides) -> bool:
-    """Says whether the elements lie without gaps, and no two elements share a place."""
+    """Says whether the elements lie without gaps, and no two elements overlap."""
     if 0 in sizes:
         return True
     expected = 1

@@ -12,8 +12,8 @@ PLAIN = (
 
 
 def plain(value):
-    """Returns a hashable stand-in; stand-ins are equal exactly if the values are. None for a value that is
-    compared by identity alone."""
+    """Returns a hashable value that is equal for two values exactly if they are equal and of the same type.
+    Returns None for a value that is compared only by identity."""
     kind = type(value)
     if kind is float:
         return (kind, value.hex())
@@ -37,5 +37,5 @@ def shown(value):
 def digest_of_array(array):
     try:
         return array.shape, zlib.crc32(array)
-    except (BufferError, TypeError, ValueError):  # not contiguous, or of dates
+    except (BufferError, TypeError, ValueError):  # the array is not contiguous, or holds dates
         return array.shape, zlib.crc32(array.tobytes())

@@ -1,4 +1,4 @@
-"""Arguments and outputs of any structure: the tensors in them, and the rest as bytes.
+"""Splits arguments and outputs of any structure into their tensors and a template: the rest, as bytes.
 
     template, tensors = flatten((args, kwargs))    # any value that can be pickled: ModelOutputs, dataclasses,
     ... rebuild(template, tensors)                     # a new object of the same structure on these tensors
@@ -43,8 +43,8 @@ class _Rebuilder(pickle.Unpickler):
 
 
 def flatten(value):
-    """Returns a hashable template, and the tensors in order. Raises the errors of pickle for objects that
-    cannot be pickled."""
+    """Returns a hashable template, and the tensors in order. Raises pickle's errors for objects that cannot
+    be pickled."""
     if isinstance(value, torch.Tensor):
         return "tensor", [value]
     if type(value) in (tuple, list) and all(type(item) is torch.Tensor for item in value):
@@ -58,7 +58,7 @@ def flatten(value):
 
 
 def flatten_call(args, kwargs):
-    """Does the same for the arguments of a call; it is fast for common arguments."""
+    """Does the same as `flatten` for the arguments of a call; faster for common arguments."""
     tensors, places = [], {}
     template = [len(args)]
     for value in args:
@@ -87,12 +87,12 @@ def flatten_call(args, kwargs):
 
 
 class Placeholder:
-    """Stands for a tensor."""
+    """Represents a tensor in the result of `arguments`."""
 
 
 def arguments(template):
-    """Returns the positional and the keyword arguments of a call with this template of `flatten_call`. They
-    hold a Placeholder for each tensor. Raises the errors of classes whose objects are made anew."""
+    """Returns the positional and the keyword arguments of a call from the template that `flatten_call` made.
+    They hold a Placeholder for each tensor. Raises the errors of classes whose objects cannot be rebuilt."""
     if isinstance(template, bytes):
         return _Rebuilder(io.BytesIO(template), collections.defaultdict(Placeholder)).load()
     count, *values = template
@@ -115,8 +115,8 @@ def rebuild(template, tensors):
 
 
 class _Renamer(_Rebuilder):
-    """Finds the classes of a script, whose module has another name (`__main__`) when the script runs than
-    when it is imported."""
+    """Finds the classes of a script. The script's module is called `__main__` when the script runs, and has
+    another name when it is imported."""
 
     def __init__(self, file, module):
         super().__init__(file, collections.defaultdict(lambda: torch.empty(0)))
@@ -132,8 +132,8 @@ class _Renamer(_Rebuilder):
 
 
 def of_module(template, module):
-    """Returns the template that corresponds, for a module of this process, to a template that another process
-    made."""
+    """Returns a template that another process made, changed so that it names the classes of this process.
+    `module`: the model in this process."""
     return (
         flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
     )

@@ -1,4 +1,4 @@
-"""Finds in the code of a forward the attributes that the forward counts or logs by, and never reads."""
+"""Finds in the code of a forward the attributes that the forward uses only as counters and logs."""
 
 import ast
 import dis
@@ -11,20 +11,21 @@ import torch
 
 from .code_names import names_in
 
-OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # ends of the names of bytecode instructions that use an attribute
+OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # endings of names of bytecode instructions that use attributes
 ASK_FOR_ANY = {"__dict__", "vars", "attrgetter", "__getattribute__", "eval", "exec"}
 OF_TORCH = frozenset(dir(torch.nn.Module)) | {"training", *torch.nn.Module().__dict__}
 
 
 class UnreadNames:
-    """`walked`: the functions and classes that a module reaches."""
+    """Judges attributes by the code of a module's forward. `walked`: the functions and classes that can be
+    reached from the module."""
 
     def __init__(self, module, walked):
         self.codes = reachable(module, [f.__code__ for f in walked if isinstance(f, types.FunctionType)])
 
     def is_unread(self, owner, name) -> bool:
-        """Says whether the code mentions the attribute only in statements that count or log by it. `owner`:
-        the class that has the attribute."""
+        """Says whether the code mentions the attribute only in statements that use it as a counter or a log.
+        `owner`: the class that has the attribute."""
         if name in OF_TORCH or any(mentions(code, name) for code in codes_of_others(owner)):
             return False
         if any(may_ask_for(code, name) or may_ask_by_text(code, name) for code in self.codes):
@@ -34,18 +35,18 @@ class UnreadNames:
 
     @staticmethod
     def log_statement(frame):
-        """Returns (name of the variable, name of its attribute) if the frame's present call computes the
-        argument of VARIABLE.ATTRIBUTE.append; otherwise None."""
+        """Returns (name of the variable, name of its attribute) if the call that the frame now runs is the
+        argument of a statement VARIABLE.ATTRIBUTE.append(...); otherwise None."""
         positions = getattr(frame.f_code, "co_positions", None)
-        if positions is None:  # Python 3.10 does not tell columns within a line
+        if positions is None:  # Python 3.10 knows only lines, no columns
             return None
         at = next(itertools.islice(positions(), frame.f_lasti // 2, None), None)
         return log_calls(frame.f_code.co_filename).get(at)
 
 
 def reachable(module, codes) -> list:
-    """Returns the codes that the forward may reach, judged by names. The result may have too many codes, but
-    lacks none."""
+    """Returns the code objects that the forward may reach, judged by names. The result may have too many, but
+    it lacks none."""
     reached, left = [], list(codes)
     names = {"forward", "backward", "setup_context", "vjp", "jvp"}
     for submodule in module.modules():
@@ -63,7 +64,8 @@ def reachable(module, codes) -> list:
 
 
 def is_called_by_python(name) -> bool:
-    """Says whether code with this name may be called without its name: lambdas and operators are."""
+    """Says whether Python may call code with this name although no code mentions the name, as it does for
+    lambdas and operators."""
     return name.startswith("<") or (name.startswith("__") and name != "__init__")
 
 
@@ -80,8 +82,8 @@ def texts_in(code) -> frozenset:
 
 @functools.cache
 def asked_in(code) -> frozenset:
-    """Returns the names of the attributes that the code reads, sets or deletes. Globals may have the same
-    names."""
+    """Returns the names of the attributes that the code reads, sets or deletes. Globals of the same names are
+    not counted."""
     found = {step.argval for step in dis.get_instructions(code) if step.opname.endswith(OF_ATTRIBUTES)}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -94,7 +96,8 @@ def mentions(code, name) -> bool:
 
 
 def codes_of_others(kind):
-    """Yields the codes of those base classes that belong to libraries. The walk does not enter these."""
+    """Yields the code of those base classes that belong to libraries, because the walk does not enter library
+    code."""
     for base in kind.__mro__:
         if base not in (object, torch.nn.Module):
             for value in base.__dict__.values():
@@ -113,7 +116,7 @@ def tree_of(filename):
 
 
 def may_ask_for(code, name) -> bool:
-    """Says whether the code asks for attributes by computed names, and this attribute may be one of them."""
+    """Says whether the code uses attributes by computed names, and this attribute may be one of them."""
     names = names_in(code)
     if not ASK_FOR_ANY.isdisjoint(names):
         return True
@@ -131,8 +134,8 @@ def may_ask_for(code, name) -> bool:
 
 
 def may_ask_by_text(code, name) -> bool:
-    """Says whether the code may ask for the attribute by a string. Strings in comparisons and as indices of
-    containers do not count, because they name no attribute."""
+    """Says whether the code may use the attribute by a string with its name. Strings in comparisons and as
+    indices of containers do not count, because they are not used as names of attributes."""
     if name not in texts_in(code):
         return False
     tree = tree_of(code.co_filename)
@@ -167,14 +170,13 @@ def compared_texts(node):
 
 
 def begins_otherwise(text, name) -> bool:
-    """Says whether the text is an f-string such as f"layer{i}" whose beginning differs from that of the
-    name."""
+    """Says whether the text is an f-string, such as f"layer{i}", that does not begin as the name begins."""
     first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
     return isinstance(first, ast.Constant) and not name.startswith(first.value)
 
 
 def counts_or_logs(code, name) -> bool:
-    """Says whether each mention of the attribute in this code is a statement that counts or logs by it."""
+    """Says whether this code mentions the attribute only in statements that use it as a counter or a log."""
     tree = tree_of(code.co_filename)
     if tree is None:
         return False
@@ -196,8 +198,8 @@ def lines_of(code):
 
 
 def mentions_in_statement(node, name) -> int:
-    """Returns how often the statement mentions the attribute if it counts or logs by it; 0 for other
-    statements."""
+    """Returns how often the statement mentions the attribute if it uses the attribute as a counter or a log;
+    0 for any other statement."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
         return int(is_attribute(node.target, name) and name not in attributes_in(node.value))
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.BinOp):
@@ -221,7 +223,7 @@ def attributes_in(node) -> set:
 
 def log_of(node):
     """Takes a statement VARIABLE.ATTRIBUTE.append(X.item()) or VARIABLE.ATTRIBUTE.append(float(X)). Returns
-    the variable, the attribute, and the inner call. None for other statements."""
+    the variable, the attribute, and the inner call; None for any other statement."""
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return None
     call = node.value
@@ -241,7 +243,7 @@ def log_of(node):
 
 @functools.cache
 def log_calls(filename) -> dict:
-    """Returns (variable, attribute) of all log statements in the file, by the position of the call whose
+    """Returns (variable, attribute) of each log statement in the file, by the position of the call whose
     value is appended."""
     tree = tree_of(filename)
     found = {}

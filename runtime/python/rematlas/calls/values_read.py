@@ -1,4 +1,4 @@
-"""Detects reads by which the program takes values out of tensors without an op."""
+"""Detects when the program takes values out of tensors without an op."""
 
 import functools
 import sys
@@ -23,11 +23,11 @@ READS = {
 class ValuesRead:
     """Refuses the recording when the program takes values out of tensors without an op.
 
-    It replaces methods of torch.Tensor while it is in force. It is no mode, because torch.compile would guard
-    on a mode and trace it."""
+    While it is in force, methods of torch.Tensor are replaced. It is not a torch function mode, because
+    torch.compile would guard on a mode and trace it."""
 
     in_force = []
-    replaced = []  # (owner, name, former value of the owner's own attribute; None: it had none)
+    replaced = []  # (owner, name, former value of the owner's own attribute; None if it had none)
     lock = threading.RLock()
 
     def __init__(self, recording):
@@ -55,8 +55,8 @@ class ValuesRead:
 
     @classmethod
     def note(cls, tensor, why):
-        """The caller's caller reads `tensor`. Three kinds of reads do not count: reads of fake tensors, which
-        have no data; reads within an op; and reads by this package, which are not the program's."""
+        """Called when the caller's caller reads `tensor`. Three kinds of reads do not count: reads of fake
+        tensors, which have no data; reads within an op; and reads by this package."""
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
             return
         if not ops_are_watched() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):

@@ -1,4 +1,4 @@
-"""Walks all objects that a module reaches, in milliseconds, and lists their facts."""
+"""Walks all objects that can be reached from a module, in milliseconds, and lists facts about them."""
 
 import array
 import builtins
@@ -33,18 +33,18 @@ HOOKS = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
 )
-# Names in a module's own dictionary that the walk of attributes leaves out: their values are looked at by
-# other means, or have no influence on the module's course.
+# The walk over a module's attributes leaves out these names: their values are handled elsewhere, or have no
+# influence on which ops the module runs.
 CALL = "_compiled_call_impl"
 APART = {"_parameters", "_buffers", "_modules", CALL, "_non_persistent_buffers_set", *HOOKS}
 STATE = "state"
 KEPT = "kept"
 MOST = 50_000
-# The largest depth of the walk. A function, or an object of a library, within another counts 1.
+# The largest depth of the walk. Going into a function, or into an object of a library, adds 1 to the depth.
 DEEPEST = 6
-INWARD = 0.1  # the depth that a container, or an object of the program, counts
+INWARD = 0.1  # the depth added by going into a container, or into an object of the program
 LONGEST = 4096  # entries of longer containers are compared, but the walk does not go into them
-LARGEST_CACHED = 256  # larger equal integers are different objects in Python, so ids cannot compare them
+LARGEST_CACHED = 256  # Python makes a new object for each larger integer, so ids cannot compare them
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 DICTIONARIES = (dict, types.MappingProxyType)
 numbers_made = {}
@@ -53,8 +53,8 @@ numbers_of_tensors = WeakTensorKeyDictionary()  # these numbers are never reused
 
 
 class ByName:
-    """Looks like the dictionary of a TorchScript module, whose own dictionary has no parameters and
-    buffers."""
+    """Gives access to parameters and buffers of a TorchScript module like a dictionary; the module's own
+    dictionary does not have them."""
 
     def __init__(self, module):
         self.module = module
@@ -65,8 +65,8 @@ class ByName:
 
 @contextlib.contextmanager
 def without_collections():
-    """A context without garbage collections. A walk makes thousands of objects that stay, and no garbage;
-    they would make Python's collector look at all objects of the process in vain."""
+    """A context without garbage collections. A walk makes thousands of objects that live on, and no garbage,
+    so a collection would search all objects of the process for nothing."""
     is_on = gc.isenabled()
     gc.disable()
     try:
@@ -79,18 +79,19 @@ def without_collections():
 class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
         """`assigned`: (id of a dictionary, name) of the tensors and containers of tensors that the forward
-        sets itself; the walk leaves them out. `reads_kept`: a forward reads what the forward before it has
-        left there. `counted`: in the same form, the attributes that the forward counts or logs by."""
+        itself sets; the walk leaves them out. `reads_kept`: a forward reads the values that the forward
+        before it has left there. `counted`: in the form of `assigned`, the attributes that the forward uses
+        as counters or logs."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned
         self.counted = counted
-        self.containers = []  # (function, ids): the function lists values; the ids are those at the walk
-        self.held = []  # keeps the objects alive whose ids are used
-        self.facts = []  # (path, stand-in) of each value
+        self.containers = []  # (function that returns values, ids of these values at the walk)
+        self.held = []  # keeps objects alive whose ids are used
+        self.facts = []  # (path, facts about the value ...) of each value
         self.seen = set()
         self.parameters = []  # (dictionary, name, path); a tied parameter occurs under each of its names
-        self.buffers = []  # in the same form
+        self.buffers = []  # in the form of `parameters`
         self.read = set()  # the places in `assigned` whose tensors are among the buffers
         self.walked = set()  # functions and classes
         with without_collections():
@@ -98,15 +99,16 @@ class Walk:
                 self.add_module(path + "." if path else "", submodule)
 
     def add_values(self, values_of):
-        """Returns the values that the function lists now, and has their ids compared in each call."""
+        """Returns the values that the function returns now. Each later check of the watch compares their ids
+        with those of the values that the function returns then."""
         values = list(values_of())
         self.held.append(values)
         self.containers.append((values_of, tuple(map(id, values))))
         return values
 
     def add_state(self, path, state_of):
-        """Watches the state of an object that has no attributes to compare. Equal states give the same text
-        object, so that ids compare them."""
+        """Watches the state of an object that has no attributes to compare. Equal states are represented by
+        the same string object, so comparing ids compares states."""
         texts = {}
 
         def values_of():
@@ -141,8 +143,8 @@ class Walk:
         self.add_class(type(module))
 
     def add_kept_tensors(self, prefix, values):
-        """A tensor that a forward leaves in an attribute for the next forward is as good as a buffer, also in
-        a container of tensors. It is so only while it is there: the program may set the attribute back to
+        """Adds tensors that a forward leaves in an attribute for the next forward, also within a container.
+        Such a tensor is treated as a buffer while it is there: the program may set the attribute back to
         None."""
         names = [name for of, name in self.assigned if of == id(values)]
         if not names:
@@ -174,7 +176,7 @@ class Walk:
         for hook in hooks:
             for key, value in hook.items():
                 self.add_value(f"{prefix}hook{key}", value, 1)
-        # Hooks and names may come and go; the lengths of their dictionaries show this.
+        # Hooks and names may be added or removed; the lengths of their dictionaries show this.
         counted = (*hooks, module._modules, module._parameters, module._buffers)
         lengths = functools.partial(map, len, counted)
         if max(lengths()) > LARGEST_CACHED:
@@ -194,8 +196,8 @@ class Walk:
         getter = (
             operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
         )
-        # A new attribute makes the dictionary longer. The name CALL does not count: it comes and goes with
-        # the observation of calls.
+        # A new attribute makes the dictionary longer. The entry CALL does not count, because this package
+        # adds and removes it to observe calls.
         length = len(values) - (CALL in values)
         values_of = functools.partial(
             lambda d, get, n: get(d) if len(d) - (CALL in d) == n else (), values, getter, length
@@ -203,8 +205,9 @@ class Walk:
         self.add_named_values(prefix, names, values_of, 1)
 
     def is_set_by_forward(self, values, name) -> bool:
-        """Says whether the forward has left a tensor or a container of tensors there, or counts there. If the
-        program sets such an attribute back to None, that is a change of the module."""
+        """Says whether the value is a tensor, or a container of tensors, that the forward has left there, or
+        a counter or log of the forward. If the program sets such an attribute back to None, that is a change
+        of the module."""
         place = id(values), name
         return place in self.counted or (place in self.assigned and is_kept(values.get(name)))
 
@@ -223,7 +226,7 @@ class Walk:
     def add_value(self, path, value, depth):
         if self.add_what_is_compared(path, value):
             if isinstance(value, torch.Tensor) and runs_python(value) and hasattr(value, "__dict__"):
-                self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors that the value holds
+                self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors within `value`
             return
         if id(value) in self.seen:
             self.facts.append((path, "seen"))
@@ -233,11 +236,11 @@ class Walk:
         self.seen.add(id(value))
         self.held.append(value)
         self.facts.append((path, type(value).__qualname__))
-        if not path.rpartition(".")[2].startswith("__composable_api"):  # of torch.distributed
+        if not path.rpartition(".")[2].startswith("__composable_api"):  # belongs to torch.distributed
             self.add_what_is_within(path, value, depth)
 
     def add_what_is_compared(self, path, value) -> bool:
-        """Lists the value if it is of a kind that is compared as a whole. Returns whether it is."""
+        """Adds the value if it is of a kind that is compared as a whole. Returns whether it is."""
         if isinstance(value, random.Random):
             self.add_state(path, value.getstate)
         elif isinstance(value, torch.Generator):
@@ -249,7 +252,7 @@ class Walk:
         elif isinstance(value, torch.Tensor):
             self.facts.append((path, numbers_of_tensors.setdefault(value, next(numbers))))
             if not isinstance(value, (torch.nn.Parameter, torch.nn.Buffer)) and not value.is_inference():
-                self.add_state(path, lambda: value._version)  # a plan may depend on its contents
+                self.add_state(path, lambda: value._version)  # a plan may depend on the tensor's contents
         elif isinstance(value, torch.nn.Module):
             self.facts.append((path, id(value)))
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not value.dtype.hasobject:
@@ -259,7 +262,7 @@ class Walk:
         elif isinstance(value, itertools.count):
             self.add_state(path, lambda: repr(value))
         elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
-            self.add_state(path, lambda: next(numbers))  # always a new state: its position cannot be seen
+            self.add_state(path, lambda: next(numbers))  # always new: an iterator hides its position
         else:
             return False
         return True
@@ -288,7 +291,7 @@ class Walk:
             self.facts.append((path, id(value)))
             self.add_class(value)
         elif type(value).__module__.partition(".")[0] == "torch":
-            self.facts.append((path, id(value)))  # torch itself changes its objects as it runs
+            self.facts.append((path, id(value)))  # torch itself changes its objects while it runs
         else:
             self.add_object(path, value, depth)
 
@@ -305,7 +308,7 @@ class Walk:
             self.add_value(f"{path}[{index}]", item, depth + INWARD)
 
     def add_long(self, path, value):
-        """Compares the entries of a long container, and does not walk into them."""
+        """Compares the entries of a long container without walking into them."""
         entries = self.add_values(
             functools.partial(list, value.values() if isinstance(value, DICTIONARIES) else value)
         )
@@ -328,8 +331,8 @@ class Walk:
     # Code.
 
     def add_function(self, path, function, depth):
-        """Adds the closure, the defaults, and the globals that the code names. Functions of Python and of
-        libraries are left out."""
+        """Adds the closure, the defaults, and the globals that the code names. Functions of Python itself and
+        of libraries are skipped."""
         if function in self.walked or depth > DEEPEST or is_foreign(getattr(function, "__module__", None)):
             return
         self.walked.add(function)
@@ -368,7 +371,7 @@ class Walk:
             self.add_value(f"{path}:{name}", content, depth + 1)
 
     def add_names_of(self, path, module, names, depth):
-        """Adds the attributes of a module of Python that code names: those that the code may ask for."""
+        """Adds the attributes of a Python module that are in `names`, the names that the code uses."""
         if not names:
             return
         values_of = functools.partial(lambda d, n: [d.get(name) for name in n], module.__dict__, names)
@@ -406,8 +409,8 @@ def names_of_slots(kind) -> list:
 
 
 def missing_globals(function):
-    """Returns the globals, and the names that the function looks up or sets there but that have no value; an
-    empty tuple if there are no such names."""
+    """Returns (globals, names), where the names are those that the function looks up or sets among the
+    globals but that have no value; an empty tuple if there are no such names."""
     there = function.__globals__
     names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
     return (there, names) if names else ()

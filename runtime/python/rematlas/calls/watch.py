@@ -1,4 +1,4 @@
-"""The state that a module's course depends on beside its tensors: attributes, modes, hooks, configuration,
+"""The state, besides tensors, that decides which ops a module runs: attributes, modes, hooks, configuration,
 globals, closures.
 
     watch = Watch(module)          # walks all objects that the module reaches, in milliseconds
@@ -22,14 +22,14 @@ class Watch(Walk):
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
         self.likes = [geometry_of(tensor) for tensor in self.tensors()]
-        # Why no step of the module can be planned; empty if no reason is known
+        # why no step of the module can be planned; empty if no reason is known
         self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
 
     def unchanged(self) -> bool:
         for values_of, ids in self.containers:
             if tuple(map(id, values_of())) != ids:
                 return False
-        try:  # an attribute may be gone by now, or may be no tensor any more
+        try:  # an attribute may be gone by now, or may no longer be a tensor
             if any(d[n] is None for d, n, _ in self.buffers):
                 return False
             return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
@@ -38,7 +38,7 @@ class Watch(Walk):
 
     def changes(self, later, but=()) -> str:
         """Returns the first difference to a later watch of the same module, as text; empty if there is none.
-        Paths in `but`, and paths within these, are left out."""
+        Paths in `but`, and paths below them, are ignored."""
         before, after = by_path(self.facts, but), by_path(later.facts, but)
         for path, value in after.items():
             if path not in before:
@@ -56,14 +56,14 @@ class Watch(Walk):
         return ""
 
     def tensors(self):
-        """Returns the present parameters and buffers, in the order of `names`. The watch must be
-        unchanged."""
+        """Returns the present parameters and buffers, in the order of `names`. May only be called when the
+        watch is unchanged."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
     def tensors_at_any_time(self):
-        """Returns the same between calls, when the watch may have changed. If the program has taken a tensor
-        away since (the state of a finished sequence, say), a new tensor of the same geometry stands for
-        it."""
+        """Returns the same as `tensors`, but may be called between calls of the module, when the watch may
+        have changed. If the program has removed a tensor meanwhile (the state of a finished sequence, for
+        example), a new tensor of the same geometry takes its place."""
         places = (*self.parameters, *self.buffers)
         return [self.tensor_at(values, name, like) for (values, name, _), like in zip(places, self.likes)]
 

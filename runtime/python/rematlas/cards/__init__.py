@@ -1,1 +1,1 @@
-"""Steps for a card that is not there, planned from shapes."""
+"""Steps for an absent card, planned from shapes."""

@@ -1,4 +1,4 @@
-"""A device that is not there, as a device profile describes it.
+"""An absent device, described by a device profile.
 
 with AbsentDevice("h100") as device:
     torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
@@ -18,7 +18,7 @@ import torch
 from ..errors import message
 from ..library import ops
 
-# The answers of further functions of torch.cuda if the process has no device.
+# Further functions of torch.cuda, and what they return within the context if the process has no device.
 NOTHING_RUNS = [
     (torch.cuda, "is_available", True),
     (torch.cuda, "device_count", 1),
@@ -38,7 +38,7 @@ for module in (torch.cuda, torch.cuda.random):
     NOTHING_RUNS += [(module, name, None) for name in ("manual_seed", "manual_seed_all")]
     NOTHING_RUNS += [(module, "initial_seed", 0)]
 
-# The host's generator takes the place of the device's, see runtime/shapes/shape_device.cpp.
+# The host's generator replaces the device's, see runtime/shapes/shape_device.cpp.
 OF_HOSTS_GENERATOR = [
     (torch.cuda, "get_rng_state", lambda *_: torch.random.get_rng_state()),
     (torch.cuda, "set_rng_state", lambda state, *_: torch.random.set_rng_state(state)),
@@ -49,8 +49,8 @@ TURN = threading.RLock()
 
 @contextlib.contextmanager
 def autocast_is_there():
-    """A context in which torch.autocast("cuda") is made as if there were a card. Without a card torch
-    disables a region when the region is made; for a decorator that is when its module is imported."""
+    """A context in which torch.autocast("cuda") can be created as if a card were present. Without a card
+    torch disables a region when the region is made; for a decorator that is when its module is imported."""
     common = torch.cuda.amp.common
     with contextlib.ExitStack() as entered:
         if not torch.cuda.is_available():
@@ -66,15 +66,16 @@ def tell(answer, *_, **__):
 
 
 def told(answers) -> list:
-    """Returns (module, name, function) for each; the function gives the answer."""
+    """Returns (module, name, function) for each (module, name, answer); the function always returns the
+    answer."""
     return [(module, name, partial(tell, answer)) for module, name, answer in answers]
 
 
 class AbsentDevice:
-    """A device that is not there. Within its context torch assumes that the device is there, but nothing can
-    run on it. `profile`: the name or the path of a device profile. `host`: the name or the path of a host
-    profile; by default it is the host that such devices mostly have. Raises ValueError, which lists the known
-    profiles."""
+    """An absent device. Within its context torch assumes that the device is present, but nothing can run on
+    it. `profile`: the name or the path of a device profile. `host`: the name or the path of a host profile;
+    by default the host that such devices usually have. Raises ValueError, with the known profiles, if there
+    is no such profile."""
 
     def __init__(self, profile, host=None):
         self.profile = str(profile)
@@ -86,7 +87,7 @@ class AbsentDevice:
             raise ValueError(message(error)) from None
         self.is_cuda = self.facts["kind"] == "cuda"
         self.name = "cuda:0" if self.is_cuda else "cpu"  # the device of its tensors, as torch names it
-        # The device as the compiled part names it, see runtime/training/open_devices.h.
+        # The device in the notation of the compiled part, see runtime/training/open_devices.h.
         self.recorded_as = f"meta:{self.profile}" + ("" if host is None else f"\n{os.fspath(host)}")
         self.open = contextlib.ExitStack()
 
@@ -102,7 +103,7 @@ class AbsentDevice:
                     entered.enter_context(mock.patch.object(module, name, function))
                 ops.stand_in_for(self.profile)
                 entered.callback(ops.stand_in_for, "")
-            # Autograd has no thread for a device that was absent when autograd began.
+            # Autograd has no thread for a device that was absent when autograd was initialized.
             entered.enter_context(torch.autograd.set_multithreading_enabled(False))
             self.open = entered.pop_all()
         return self
@@ -111,7 +112,8 @@ class AbsentDevice:
         self.open.close()
 
     def facts_told(self) -> list:
-        """Returns the answers of torch.cuda about the device: (module, name of the function, answer)."""
+        """Returns the answers of functions of torch.cuda about the device: (module, name of the function,
+        answer)."""
         capability = divmod(round(self.facts["capability"] * 10), 10)
         memory = self.facts["memory_bytes"]
         properties = types.SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Finds the cards that a training step fits: as it is, with recomputation, with copies to the host.
+"""Finds out which cards a training step fits on: as it is, with recomputation, and with copies to the host.
 
 found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
 found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
@@ -20,7 +20,7 @@ from .absent_device import AbsentDevice
 from .plan_for_card import Asked, solved
 from .recorded_step import graph_of_step
 
-DRIVERS_BYTES = 640 << 20  # the memory of a card that CUDA 13 and its libraries keep for themselves
+DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occupy
 SECONDS_A_SOLVE = 4.0
 FORMAT = {"format": "rematlas.fits", "version": 1}
 MOST = 1 << 20  # the largest value of the varied keyword that is tried
@@ -38,28 +38,28 @@ class Found:
     way: str
     fits: bool
     overhead: float | None = None
-    peak_bytes: int | None = None  # the schedule's peak; if none fits, the smallest peak that was found
+    peak_bytes: int | None = None  # the schedule's peak; if none fits, the smallest peak found
     bound: float | None = None  # a proven lower bound on the overhead
-    needed_bytes: int | None = None  # proven bytes that the way needs, if it does not fit
+    needed_bytes: int | None = None  # bytes that the way provably needs, if it does not fit
     largest: int | None = None  # the largest value of the varied keyword that fits
-    ends: str | None = None  # why the search ended, if there is no step for a larger value
+    ends: str | None = None  # why the search for `largest` ended, if there is no step for a larger value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Question:
-    """The question that is asked for each card."""
+    """The limits that are the same for each card."""
 
     ways: tuple
     seconds: float  # the time limit of each solve
-    most: float  # the largest overhead that counts as fitting
+    most: float  # the largest overhead that counts as fitting; None if any does
 
 
 class Steps:
-    """The recorded steps. Each step is recorded once for all cards of one kind and capability, because these
-    run the same ops."""
+    """The recorded steps. Each step is recorded once for all cards of the same kind and capability, because
+    these cards run the same ops."""
 
     def __init__(self, make_step, how):
-        self.make_step = make_step  # (value of the varied keyword) -> (model, args, kwargs)
+        self.make_step = make_step  # from a value of the varied keyword to (model, args, kwargs)
         self.how = how  # keyword arguments of graph_of_step
         self.recorded = {}
 
@@ -73,13 +73,13 @@ class Steps:
 
 
 def room_of(card) -> int:
-    """Returns the bytes of the card that the step may take."""
+    """Returns how many bytes of the card the step may take."""
     memory = card.facts["memory_bytes"]
     return memory - DRIVERS_BYTES if card.is_cuda else memory
 
 
 def asked_of(card, way, seconds) -> Asked:
-    """Returns the request for a plan that may use the whole card."""
+    """Returns the request for a plan that may use the whole room of the card."""
     links = card.profile if way.offload != "none" else None
     return Asked(
         budget=room_of(card),
@@ -92,7 +92,7 @@ def asked_of(card, way, seconds) -> Asked:
 
 
 def looked_at(steps, card, way, question, value=None) -> Found:
-    """Says whether the step fits the card in this way."""
+    """Returns whether and how well the step fits the card in this way."""
     plan = steps.on(card, value)
     whole = plan.answer().whole_peak_bytes
     if whole <= room_of(card):
@@ -109,9 +109,9 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 
 def find_largest(steps, card, way, question, base, first) -> None:
-    """Finds a value of the varied keyword that fits, while a value two percent larger does not; 0 if not even
-    1 fits. Each value that decides is recorded and solved. A value for which there is no step ends the
-    search: a model may have a longest sequence, say."""
+    """Sets `first.largest` to a value of the varied keyword that fits while a value about two percent larger
+    does not; to 0 if not even 1 fits. Each value that is tried is recorded and solved. The search ends at a
+    value for which there is no step: a model may have a longest sequence, for example."""
     known = {base: first}
 
     def fits_at(value) -> bool:
@@ -152,7 +152,8 @@ def answered(steps, card, question, base) -> dict:
 
 
 def known_cards() -> list:
-    """Returns the names of all cards whose profiles come with the package, the smallest memory first."""
+    """Returns the names of all cards whose profiles come with the package, sorted by memory, the smallest
+    first."""
     cards = [AbsentDevice(name) for name in json.loads(ops.device_profiles())]
     cards = sorted((card for card in cards if card.is_cuda), key=lambda card: card.facts["memory_bytes"])
     return [card.profile for card in cards]
@@ -200,7 +201,8 @@ def fits(
 
 
 def cards_named(cards, host=None) -> list:
-    """Returns the cards of these names, each once and with this host; all known cards if `cards` is None."""
+    """Returns the cards with these names, each once and with this host; all known cards if `cards` is
+    None."""
     if cards is None:
         cards = known_cards()
     if isinstance(cards, str):
@@ -218,8 +220,8 @@ def cards_named(cards, host=None) -> list:
 
 
 def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
-    """Does the work of `fits` for Steps, which may vary, on these AbsentDevices. `base`: the value of the
-    varied keyword that is tried first; None if nothing varies."""
+    """Does the work of `fits` for `steps`, which may vary by a keyword, on these AbsentDevices. `base`: the
+    value of the varied keyword that is tried first; None if nothing varies."""
     check_time_limit(time_limit)
     if max_overhead is not None and not (
         isinstance(max_overhead, (int, float)) and 1 <= max_overhead < math.inf
@@ -230,7 +232,7 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
         Copies(offload, "pcie4", None, "cpu")  # raises ValueError for a wrong `offload`
         ways.append(Way("offload", offload))
     question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
-    # Steps are recorded one after the other, because torch can have only one absent card at a time.
+    # Steps are recorded one after the other, because torch can simulate only one absent card at a time.
     for card in cards:
         steps.on(card, base)
     if base is not None:

@@ -7,13 +7,13 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..library import ops
 
-LARGEST_NUMBER = 64  # bytes: the copies of an optimizer's tensors up to this size keep their values
+LARGEST_NUMBER = 64  # bytes; copies of an optimizer's tensors up to this size keep their values
 
 
 def on_shapes(original, stand_ins, card, begins_anew):
-    """Returns a copy of the optimizer that updates stand-ins of its parameters. `stand_ins`: by the ids of
-    the parameters. The states of the copy are shape tensors of the card; with `begins_anew` it has none yet.
-    The original stays as it is."""
+    """Returns a copy of the optimizer that updates stand-ins of its parameters. `stand_ins`: the stand-ins by
+    the ids of the parameters. The states of the copy are shape tensors of the card. If `begins_anew`, the
+    copy has no states yet. The original is not changed."""
     memo = dict(stand_ins)
     for group in original.param_groups:
         numbers = {name: value for name, value in group.items() if name != "params"}
@@ -21,7 +21,7 @@ def on_shapes(original, stand_ins, card, begins_anew):
         counts_on_host = not (group.get("fused") or group.get("capturable"))
         for parameter in group["params"]:
             memo |= states_like(original.state.get(parameter, {}), card, counts_on_host)
-    # A scheduler's wrapper around `step` is left out, because it would run the original's step.
+    # A scheduler's wrapper around `step` is not copied, because it would run the step of the original.
     kept = {name: value for name, value in vars(original).items() if name != "step"}
     for tensor in tensors_of(value for name, value in kept.items() if name not in ("state", "param_groups")):
         if id(tensor) not in memo:
@@ -29,15 +29,16 @@ def on_shapes(original, stand_ins, card, begins_anew):
     found = object.__new__(type(original))
     found.__dict__.update(copy.deepcopy(kept, memo))
     for parameter, state in list(found.state.items()):
-        # States with tensors of other classes are dropped; the optimizer's step makes them anew.
+        # States with tensors of other classes are dropped; the optimizer's step makes new ones.
         if begins_anew or any(map(is_wrapper, tensors_of(state.values()))):
             del found.state[parameter]
     return found
 
 
 def states_like(state, card, counts_on_host) -> dict:
-    """Returns a tensor for each tensor that the optimizer already keeps for a parameter, by id. These tensors
-    lie on the card, except the count of steps: it may stay on the host, as when states are loaded."""
+    """Returns, by its id, a copy of each tensor that the optimizer already keeps for a parameter. The copies
+    are shape tensors on the card. The step count may stay on the host, where loading a state also leaves
+    it."""
     found = {}
     for name, value in state.items():
         for tensor in tensors_of([value]):
@@ -47,7 +48,7 @@ def states_like(state, card, counts_on_host) -> dict:
 
 
 def like(tensor, card):
-    """Returns a shape tensor of the card; a number keeps its value."""
+    """Returns a shape tensor of the card. A tensor of at most LARGEST_NUMBER bytes keeps its values."""
     return ops.shapes_like([tensor], LARGEST_NUMBER, card.recorded_as)[0]
 
 
@@ -67,7 +68,7 @@ def is_wrapper(tensor) -> bool:
 
 
 def tensors_of(values) -> list:
-    """Returns the tensors in these containers."""
+    """Returns the tensors in these values and in the containers among them."""
     found = []
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -80,8 +81,8 @@ def tensors_of(values) -> list:
 
 
 def named_in(value, name) -> dict:
-    """Returns the plain tensors in the value, by name. For a tensor of another class it returns the tensors
-    that the tensor is made of."""
+    """Returns the plain tensors in the value, by name. A tensor of another class is replaced by the plain
+    tensors that it consists of."""
     if isinstance(value, torch.Tensor):
         if not is_wrapper(value):
             return {name: value}
@@ -98,7 +99,7 @@ def named_in(value, name) -> dict:
 
 
 def kept_by(optimizer, names, name="other") -> dict:
-    """Returns the tensors that the optimizer keeps, by name. `names`: the names of parameters, by id."""
+    """Returns the tensors that the optimizer keeps, by name. `names`: the names of the parameters, by id."""
     found = {}
     for parameter, state in optimizer.state.items():
         found |= named_in(state, names.get(id(parameter), name))

@@ -1,4 +1,4 @@
-"""The optimizer that ends a step which is planned from shapes.
+"""The optimizer whose updates end a step that is planned from shapes.
 
 chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
 chosen.is_fused                  # False: its step is recorded as it runs, after the backward
@@ -29,13 +29,13 @@ OF_TORCHAO = {
     name.lower(): name for name in ("Adam8bit", "AdamW8bit", "Adam4bit", "AdamW4bit", "AdamFp8", "AdamWFp8")
 }
 NAMES = (*OF_TORCH, *OF_TORCHAO)
-# Options that say how the updates run, and not with which numbers.
+# Options that decide how the updates run, but not what they compute.
 FORMS = ("foreach", "capturable")
 
 
 def class_named(name):
     """Returns the optimizer's class. Raises ValueError for an unknown name, and Refused if torchao is needed
-    and not installed."""
+    but cannot be imported."""
     if name in OF_TORCH:
         return getattr(torch.optim, OF_TORCH[name])
     if name not in OF_TORCHAO:
@@ -50,8 +50,8 @@ def class_named(name):
 
 
 def options_of(name) -> dict:
-    """Returns the type (float or bool) of each option that is a number or a flag. The two numbers of `betas`
-    are beta1 and beta2."""
+    """Returns the type (float or bool) of each option that is a number or a flag. The option `betas`, a pair
+    of numbers, is replaced by beta1 and beta2."""
     found = {}
     for option, parameter in inspect.signature(class_named(name).__init__).parameters.items():
         default = parameter.default
@@ -67,7 +67,7 @@ def options_of(name) -> dict:
 
 
 def checked(optimizer) -> tuple:
-    """Returns the name of an optimizer and its options. Raises ValueError."""
+    """Returns the optimizer's name and its options. Raises ValueError if the name or an option is wrong."""
     name, options = (optimizer, {}) if isinstance(optimizer, str) else (*optimizer, {})[:2]
     if name not in NAMES or not isinstance(options, dict):
         raise ValueError(
@@ -84,8 +84,8 @@ def checked(optimizer) -> tuple:
 
 
 def matrices_within(model) -> set:
-    """Returns the ids of the parameters that Muon is for: all matrices except those of embeddings and of the
-    head of a model of transformers. For these the authors of Muon use AdamW."""
+    """Returns the ids of the parameters that Muon is meant for: all matrices except those of embeddings and,
+    in a model of transformers, of the head. The authors of Muon use AdamW for these."""
     edges = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     if callable(getattr(model, "get_output_embeddings", None)):
         edges.append(model.get_output_embeddings())
@@ -95,16 +95,17 @@ def matrices_within(model) -> set:
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """An optimizer by its name, with its options, or instances."""
+    """An optimizer, given by its name and options or as instances."""
 
     name: str
     options: dict
     instances: tuple
-    masters: torch.dtype | None  # the type of master weights; None: there are none
+    masters: torch.dtype | None  # the type of master weights; None if there are none
 
     @classmethod
     def of(cls, optimizer, master_weights=None) -> "Chosen":
-        """Reads the choice. Raises ValueError and TypeError if it is no optimizer."""
+        """Makes a choice from the caller's arguments. Raises ValueError and TypeError if `optimizer` is not
+        an optimizer."""
         if master_weights not in TYPES_OF_MASTERS:
             raise ValueError(f"rematlas: master_weights is {master_weights!r}; expected 'f32' or None")
         masters = TYPES_OF_MASTERS[master_weights]
@@ -132,8 +133,8 @@ class Chosen:
         return self.name in FUSED and not any(form in self.options for form in FORMS)
 
     def made(self, model, targets) -> list:
-        """Returns new optimizers of this name. They update the stand-ins of the model's trained parameters;
-        `targets`: the stand-ins by the ids of the parameters. Raises torch's errors about the options."""
+        """Returns new optimizers of this name for the stand-ins of the model's trained parameters. `targets`:
+        the stand-ins by the ids of the parameters. Raises torch's errors about the options."""
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if self.name != "muon":
             return [self.of_name([targets[id(parameter)] for parameter in trained])]

@@ -1,4 +1,4 @@
-"""`rematlas.plan` for a card that is not there."""
+"""`rematlas.plan` for an absent card."""
 
 import dataclasses
 
@@ -10,13 +10,13 @@ from ..plan_file import Plan
 from .absent_device import device_named
 from .recorded_step import graph_of_step
 
-# The options that say how a step is recorded
+# the options that affect how a step is recorded
 OF_STEP = ("optimizer", "master_weights", "values", "autocast", "chunk_loss")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CardOptions:
-    """The keyword arguments of `plan` that apply when nothing runs."""
+    """Keyword arguments of `plan` for planning alone, without running the model on a device."""
 
     device: str | None = None
     device_profile: str
@@ -35,7 +35,7 @@ class CardOptions:
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":
-        """Reads the keyword arguments. Raises TypeError, which names an unknown one."""
+        """Reads the keyword arguments. Raises TypeError with the name of an unknown one."""
         known = {field.name for field in dataclasses.fields(cls)}
         for name in given:
             if name not in known:
@@ -48,7 +48,7 @@ class CardOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The request for a plan, as CompiledPlan.start takes it."""
+    """The request for a plan, in the form that CompiledPlan.start takes."""
 
     budget: int | str
     solver: str
@@ -62,7 +62,7 @@ class Asked:
 
 
 def solved(compiled, card, asked):
-    """Solves a step on the card, and returns the planner's answer. Raises Refused if the solver fails."""
+    """Solves a step for the card, and returns the planner's answer. Raises Refused if the solver fails."""
     compiled.start(asked, frames=1, other_bytes=0, device=card.name)
     compiled.wait()
     answer = compiled.answer()

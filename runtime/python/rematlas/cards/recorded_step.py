@@ -1,4 +1,4 @@
-"""One training step of a model on a card that is not there."""
+"""One training step of a model on an absent card."""
 
 import contextlib
 
@@ -23,7 +23,8 @@ TYPES_OF_AUTOCAST = {None: None, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def on_card(tensors, card, keeps_values) -> list:
-    """Returns shape tensors of the card like these tensors; with `keeps_values` they have the same values."""
+    """Returns shape tensors of the card like these tensors. If `keeps_values`, they also have the same
+    values."""
     made = ops.shapes_like(list(tensors), ANY_SIZE if keeps_values else 0, card.recorded_as)
     return [one.requires_grad_(tensor.requires_grad) for one, tensor in zip(made, tensors)]
 
@@ -41,15 +42,15 @@ def graph_of_step(
     chunk_loss=None,
 ) -> CompiledPlan:
     """Records a step of the model in train mode on the card, from shapes. The model and the arguments may lie
-    anywhere, also on the meta device, and stay as they are.
+    on any device, including the meta device, and are not changed.
 
-    `optimizer`: a torch.optim.Optimizer, a list of these, or (name, options) as in `rematlas capture`. Its
+    `optimizer`: a torch.optim.Optimizer, a list of them, or (name, options) as in `rematlas capture`. Its
     updates end the step: as fused ops if a plan can run them, otherwise as a recording of the optimizer's own
-    step. `master_weights`: "f32" for master weights, which are updated instead of parameters of fewer bits.
-    `answer().updates` of the plan describes both. `values`: tensors among the arguments have the same values
-    on the card as here, and the program may read them. `autocast`: the type ("bf16", "f16") of a region of
-    torch.autocast around the forward. `chunk_loss`: as in `apply`. Returns the plan, which has no schedule
-    yet. Raises Refused.
+    step. `master_weights`: "f32" for master weights, which are updated in place of parameters that have fewer
+    bits. `answer().updates` of the plan describes the optimizer and the master weights. `values`: tensors
+    among the arguments have the same values on the card as here, and the program may read them. `autocast`:
+    the type ("bf16", "f16") of a region of torch.autocast around the forward. `chunk_loss`: as in `apply`.
+    Returns the plan, which has no schedule yet. Raises Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -71,8 +72,8 @@ def graph_of_step(
             given = on_card(tensors, card, values)
             args, kwargs = structure.rebuild(structure_of_arguments, given)
             kind = card.name.partition(":")[0]
-            # Without a type no region is opened, not even a disabled one: it would keep the casts of weights
-            # of regions within the model from one step to the next.
+            # Without a type no autocast region is opened, not even a disabled one. A region here would keep
+            # the casts that regions within the model make of weights from one step to the next.
             with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)
@@ -123,8 +124,8 @@ def chosen_of(optimizer, master_weights) -> Chosen | None:
 
 
 def groups_of(chosen, model) -> list:
-    """Returns the groups of a fused optimizer (its description and the names of its parameters), as the
-    compiled part takes them."""
+    """Returns the groups of a fused optimizer in the form that the compiled part takes: its description and
+    the names of its parameters."""
     if not chosen.instances:
         names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         return [{"optimizer": {"name": chosen.name} | chosen.options, "parameters": names}]

@@ -1,8 +1,8 @@
 """Records the step of an optimizer from shapes, after a training step that was recorded from shapes.
 
-The optimizer is a real one, but its tensors are shape tensors. A first step makes its states. A later step is
-recorded; its count is set to a thousand, so that warming up is over. The states become residents of the plan.
-The temporaries become workspaces of ops that stand for parts of the step
+The optimizer is a real one, but its tensors are shape tensors. Its first step makes its states. A later step
+is recorded, with the step count set to a thousand, so that the optimizer's warm-up is over. The states become
+residents of the plan. The temporaries become workspaces of ops that represent parts of the step
 (runtime/capture/recorded_update_ops.h).
 """
 
@@ -19,12 +19,12 @@ from ..library import classes, ops
 from .optimizer_copies import kept_by, on_shapes, tell_step
 
 LATE_STEP = 1000  # the number of the step that is recorded
-LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may make anew
+LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may replace by new tensors
 
 
 def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
-    """Returns a plan of the same step with the optimizer's step after it. The plan was recorded on the card,
-    whose context is open. Raises Refused."""
+    """Returns a plan of the same step followed by the optimizer's step. The plan must have been recorded on
+    the card, and the card's context must be open. Raises Refused."""
     why = f"rematlas: the step of {chosen.name} cannot be recorded from shapes: "
     try:
         with torch.no_grad(), generators_put_back("cpu"), Uncompiled() as uncompiled:
@@ -32,7 +32,7 @@ def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
             recorded = update.recorded()
     except Refused as error:
         raise Refused(f"{why}{message(error).removeprefix('rematlas: ')}") from None
-    except Exception as error:  # the optimizer is anybody's
+    except Exception as error:  # the optimizer may be anybody's code
         raise Refused(f"{why}{message(error)}") from None
     return plan.with_recorded_update(recorded, told(update, facts_of(recorded), uncompiled.were_asked))
 
@@ -65,7 +65,7 @@ class Uncompiled:
 
 
 class Update:
-    """The optimizers' step on shape tensors of the card, which stand for the parameters of the model."""
+    """The optimizers' step on stand-ins of the model's parameters: shape tensors of the card."""
 
     def __init__(self, plan, chosen, model, card):
         self.chosen, self.card = chosen, card
@@ -77,7 +77,7 @@ class Update:
             if id(parameter) not in firsts or name in trained:
                 firsts[id(parameter)] = name, parameter
         shapes = self.shapes_like([parameter for _, parameter in firsts.values()])
-        self.twins = {}  # by the id of a parameter: its name, and its stand-in on the card
+        self.twins = {}  # by the id of a parameter: its name, and the stand-in on the card
         for (name, parameter), shape in zip(firsts.values(), shapes):
             twin = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
             self.twins[id(parameter)] = name, twin
@@ -92,7 +92,7 @@ class Update:
         return ops.shapes_like(tensors, 0, self.card.recorded_as) if tensors else []
 
     def master_weights(self) -> dict:
-        """Returns master weights, by name, for the parameters that have fewer bits. Raises Refused if no
+        """Returns new master weights, by name, for the parameters that have fewer bits. Raises Refused if no
         parameter has fewer bits."""
         wide = self.chosen.masters
         found = {
@@ -135,10 +135,10 @@ class Update:
             self.step_of(some)
 
     def step_of(self, names) -> None:
-        """Updates these parameters."""
+        """Updates the parameters with these names."""
         targets = {name: self.masters.get(name, self.updated[name]) for name in names}
         for name, target in targets.items():
-            # The gradient has no local variable, so that it is freed as soon as `grad` is None.
+            # The gradient has no local variable, so that it is freed as soon as `grad` is set to None.
             target.grad = self.gradients[name].to(target.dtype)
         for optimizer in self.optimizers:
             type(optimizer).step(optimizer)
@@ -172,7 +172,8 @@ class Update:
         return any(group.get("fused") for optimizer in self.optimizers for group in optimizer.param_groups)
 
     def works_on_lists(self, facts) -> bool:
-        """Says whether ops that are not fused update several parameters together (foreach)."""
+        """Says whether the optimizer updates several parameters together by ops on lists (foreach) that are
+        not fused."""
         return not self.is_fused() and facts["parts"] < len(self.updated)
 
     def recording(self, states):
@@ -215,7 +216,7 @@ def storage_of(tensor):
 
 
 def told(update, facts, were_compiled) -> str:
-    """Says in a sentence how the updates run, and how much memory they take."""
+    """Returns a sentence that says how the updates run, and how much memory they take."""
     mebibytes = {name: f"{facts[name] / 2**20:,.1f} MiB" for name in ("state_bytes", "temporary_bytes")}
     form = ", fused" if update.is_fused() else ""
     form = " on lists of parameters (foreach)" if update.works_on_lists(facts) else form

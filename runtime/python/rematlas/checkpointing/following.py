@@ -1,4 +1,4 @@
-"""Follows one call of a checkpointed region op by op, and compares the ops with those that the region
+"""Follows one call of a checkpointed region op by op, and compares the ops with the ops that the region
 expects."""
 
 import functools
@@ -29,15 +29,15 @@ TYPES = {
 
 
 def shapes(args, kwargs) -> tuple:
-    """Returns types and sizes of the tensors among the arguments, in the form of policy files. Tensors
-    without axes are left out."""
+    """Returns the types and sizes of the tensors among the arguments, in the form of policy files. Tensors
+    without axes are skipped."""
     tensors = (leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim())
     return tuple(f"{TYPES.get(one.dtype)}[{','.join(map(str, one.shape))}]" for one in tensors)
 
 
 @functools.cache
 def makes_its_own(op) -> bool:
-    """Says whether all outputs of the op lie in new memory, and the op writes to no argument."""
+    """Says whether all outputs of the op are in new memory, and the op writes to no argument."""
     schema = getattr(op, "_schema", None)
     return (
         schema is not None and not schema.is_mutable and all(one.alias_info is None for one in schema.returns)
@@ -47,14 +47,14 @@ def makes_its_own(op) -> bool:
 @functools.cache
 def into_new_memory(name: str) -> str:
     """Returns the name of the op that computes the same into new memory as this in-place op: aten.add.Tensor
-    for aten.add_.Tensor. Functions of ATen that consist of several ops call that op instead if a dispatch
-    mode is on."""
+    for aten.add_.Tensor. If a dispatch mode is on, functions of ATen that consist of several ops call that op
+    instead of the in-place op."""
     namespace, op, overload = name.split(".", 2)
     return f"{namespace}.{op.removesuffix('_')}.{overload}"
 
 
 class Place:
-    """The position of a call within a region. Ops that the region does not expect are skipped: views, and ops
+    """The position of a call within a region. Ops that the region does not list are skipped: views, and ops
     that the step does not need."""
 
     def __init__(self, region):
@@ -62,7 +62,8 @@ class Place:
         self.passed = 0  # the number of expected ops that have run
 
     def advance(self, name, tensors):
-        """Returns the next expected op and moves on if this op is that one; otherwise returns None."""
+        """If this op is the next expected one, moves on and returns the expected op; otherwise returns
+        None."""
         if self.passed == len(self.region.ops):
             return None
         expected = self.region.ops[self.passed]
@@ -77,17 +78,18 @@ class Place:
 
 class Following:
     """The policy of one call, for `create_selective_checkpoint_contexts`. `regions`: the regions that the
-    call may belong to, the likeliest first; the call counts as one of the region that has come furthest.
-    `trusted(region)`: whether the region's last call ran the expected ops; otherwise nothing is saved."""
+    call may belong to, the likeliest first. The call is attributed to the region of which the most expected
+    ops have run. `trusted(region)`: whether the region's last call ran the expected ops; if not, nothing is
+    saved."""
 
     def __init__(self, regions, trusted):
         self.places = [Place(region) for region in regions]
         self.trusted = trusted
         self.saved = []  # for each op of the forward, whether its result is saved
-        self.again = 0  # the number of ops in the rerun so far
+        self.again = 0  # the number of ops that the rerun has run so far
 
     def __call__(self, context, op, *args, **kwargs) -> bool:
-        if context.is_recompute:  # torch 2.11 asks again
+        if context.is_recompute:  # torch 2.11 asks in the rerun, too
             self.again += 1
             return self.saved[self.again - 1]
         self.saved.append(self.saves(op, args, kwargs))
@@ -106,5 +108,5 @@ class Following:
         return max(self.places, key=lambda place: place.passed)
 
     def ran(self) -> bool:
-        """Says whether any op was seen. Without gradients nothing is checkpointed, and no op is seen."""
+        """Says whether any op was seen. Without gradients torch checkpoints nothing, so no op is seen."""
         return bool(self.saved)

@@ -31,15 +31,16 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
 
 
 class SelectivePolicy:
-    """Called with the path of a module, it returns the `context_fn` of that region. It is a `context_fn`
-    itself, too: then the order of the calls and the ops tell which region a call belongs to. If the ops are
-    not the expected ones (another shape, autocast, eval), nothing is saved from there on. Later calls of the
-    region save nothing at all until one of them runs the expected ops again."""
+    """Called with the path of a module, returns the `context_fn` of that region. The policy itself can also
+    be passed as a `context_fn`; then it finds out from the order of the calls and from their ops which region
+    a call belongs to. If a call runs other ops than expected (another shape, autocast, eval), nothing is
+    saved from that op on. Later calls of the region save nothing at all until one of them runs the expected
+    ops again."""
 
     def __init__(self, file: PolicyFile):
         self.file = file
         self.regions = {region.module: region for region in file.regions}
-        self.next = 0  # the number of the region that is likely to be called next
+        self.next = 0  # the number of the region that will probably be called next
         self.last = None  # the Following of the last call without a name
         self.unexpected = set()  # regions whose last call did not run the expected ops
         self.has_warned = False
@@ -56,7 +57,7 @@ class SelectivePolicy:
 
     @property
     def resident_bytes(self) -> int:
-        """The bytes of the peak that are there for the whole step."""
+        """The bytes in the peak that are held during the whole step."""
         return self.file.resident_bytes
 
     @property
@@ -86,8 +87,8 @@ class SelectivePolicy:
         write_whole(path, self.file.text)
 
     def wrap(self, model):
-        """Checkpoints the regions: torch.utils.checkpoint calls the forward of their modules from now on.
-        Returns the model. `unwrap` gives the modules their own forward back."""
+        """Checkpoints the regions: from now on torch.utils.checkpoint calls the forward of their modules.
+        Returns the model. `unwrap` restores the modules' own forwards."""
         modules = {path: self.module_of(model, path) for path in self.regions}
         for path, module in modules.items():
             module.forward = functools.partial(
@@ -96,7 +97,7 @@ class SelectivePolicy:
         return model
 
     def unwrap(self, model):
-        """Takes `wrap` back, and returns the model."""
+        """Undoes `wrap`, and returns the model."""
         for path in self.regions:
             vars(model.get_submodule(path)).pop("forward", None)
         return model
@@ -136,15 +137,15 @@ class SelectivePolicy:
         return region.module not in self.unexpected
 
     def likeliest_first(self) -> list:
-        """Returns the regions in their order, beginning with the region after that of the last call."""
+        """Returns the regions in their order, starting with the region after the one that was called last."""
         regions = [*self.regions.values()]
         if self.last is not None and self.last.ran():
             self.next = (regions.index(self.last.furthest().region) + 1) % len(regions)
         return regions[self.next :] + regions[: self.next]
 
     def note_end(self, following) -> None:
-        """The forward of the call is over. Notes whether it ran the expected ops, and warns once if it did
-        not."""
+        """Called when the forward of the call is over. Notes whether the forward ran the expected ops, and
+        warns the first time that one did not."""
         place = following.furthest()
         module = place.region.module
         if place.is_complete():
@@ -165,7 +166,7 @@ class SelectivePolicy:
 
 
 class Rerun:
-    """The context of a rerun, which backward may enter several times (retain_graph)."""
+    """The context of a rerun. A backward may enter it several times (retain_graph)."""
 
     def __init__(self, policy, following, context):
         self.policy = policy

@@ -13,8 +13,8 @@ FORMAT = "rematlas.policy"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedOp:
-    """An op that a region expects. `name`: aten.mm.default, say. `tensors`: types and sizes (f32[8,64]) of
-    the tensors that it reads, without tensors that have no axes."""
+    """An op that a region expects. `name`: for example aten.mm.default. `tensors`: types and sizes
+    (f32[8,64]) of the tensors that the op reads, without tensors that have no axes."""
 
     name: str
     tensors: tuple
@@ -32,8 +32,8 @@ class Region:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A policy. `peak_bytes`: the peak of the whole step, with `resident_bytes`, the bytes of parameters and
-    inputs. `overhead`: the step's time over its time without checkpointing."""
+    """A policy. `peak_bytes`: the peak of the whole step, including `resident_bytes`, the bytes of parameters
+    and inputs. `overhead`: the step's time over its time without checkpointing."""
 
     text: str
     budget_bytes: int
@@ -44,8 +44,8 @@ class PolicyFile:
 
     @classmethod
     def of(cls, given, budget) -> "PolicyFile":
-        """Reads or makes a policy. `given`: a Plan, or the path of a plan, of a schedule with its graph
-        beside it, or of a policy."""
+        """Reads or makes a policy. `given`: a Plan, or the path of a plan, of a schedule with its graph file
+        next to it, or of a policy."""
         if isinstance(given, Plan):
             return cls.parse(given.on_file(lambda path: cls.solved(path, budget)), "the plan")
         with open(given, "rb") as file:
@@ -58,8 +58,8 @@ class PolicyFile:
 
     @staticmethod
     def solved(path, budget) -> str:
-        """Returns the text of a policy for that plan's step within the budget. Raises Refused if there is
-        none."""
+        """Returns the text of a policy for the step of the plan at `path`, within the budget. Raises Refused
+        if there is no such policy."""
         try:
             text = in_one_line(ops.checkpoint_policy, str(path), "" if budget is None else str(budget))
         except RuntimeError as error:

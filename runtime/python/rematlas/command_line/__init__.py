@@ -1,2 +1,2 @@
-"""The commands of `python -m rematlas`, a file for each. Each file has `add`, which adds the command to a
-parser."""
+"""The commands of `python -m rematlas`, one file for each. Each file has a function `add`, which adds the
+command to a parser."""

@@ -1,14 +1,14 @@
-"""Programs that end their process in the middle of a command."""
+"""Handles programs that end their process in the middle of a command."""
 
 import contextlib
 import os
 import sys
 
-ENDED = 2  # the status of wrong input
+ENDED = 2  # the exit status for wrong input
 
 
 class Told(SystemExit):
-    """The command ends, and has told why."""
+    """Raised to end the command after the reason has been printed."""
 
 
 def tell(function: str, command: str) -> None:
@@ -20,8 +20,8 @@ def tell(function: str, command: str) -> None:
 
 @contextlib.contextmanager
 def told(function: str, command: str):
-    """Says in one line that the program of `function` ends its process here, by sys.exit or os._exit.
-    The status is ENDED then. Processes that the program forks end as they like."""
+    """A context that prints one line if the program of `function` ends the process in it, by sys.exit or
+    os._exit. The exit status is then ENDED. Processes that the program forks may end in any way."""
     process, leave = os.getpid(), os._exit
 
     def tell_and_leave(status):

@@ -58,7 +58,7 @@ def add(commands) -> None:
 
 
 def draw(found, path) -> None:
-    """Draws the picture by the compiled program."""
+    """Has the compiled program draw the picture."""
     with tempfile.TemporaryDirectory() as folder:
         answer = pathlib.Path(folder) / "x.fits.json"
         write(answer, json.dumps(found))

@@ -1,4 +1,5 @@
-"""package.module:function, which returns (model, args, kwargs) or (model, args)."""
+"""The function package.module:function of the command line, which returns (model, args, kwargs) or (model,
+args)."""
 
 import argparse
 import importlib
@@ -14,13 +15,13 @@ from .where_from import print_where
 
 
 def wrong(why):
-    """Wrong usage or input: one line, and the status that says so."""
+    """Called for wrong usage or input: prints one line, and ends the command with status 2."""
     print(f"rematlas: {str(why).removeprefix('rematlas: ')}", file=sys.stderr)
     raise Told(2)
 
 
 def write(path, text) -> None:
-    """Writes a file as a whole, or ends the program in one line."""
+    """Writes a file as a whole, or ends the program with a message of one line."""
     try:
         write_whole(path, text)
     except OSError as error:
@@ -28,7 +29,7 @@ def write(path, text) -> None:
 
 
 def add_example(parser, *lines: str) -> None:
-    """Ends the help with these commands."""
+    """Puts these commands at the end of the help."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n  ".join(("Example:" if len(lines) == 1 else "Examples:", *lines))
 
@@ -49,7 +50,7 @@ def add_function(parser) -> None:
 
 
 class NotMade(Exception):
-    """The function of the command line makes no model."""
+    """Raised if the function of the command line makes no model."""
 
 
 class ModelFunction:
@@ -70,7 +71,7 @@ class ModelFunction:
         self.keywords = dict(map(keyword_of, options.set))
 
     def made(self, **keywords):
-        """Returns (model, args, kwargs), or ends the program in one line."""
+        """Returns (model, args, kwargs), or ends the program with a message of one line."""
         try:
             return self.make(**keywords)
         except NotMade as error:
@@ -79,7 +80,7 @@ class ModelFunction:
             wrong(error)
 
     def make(self, **keywords):
-        """The same. Raises NotMade."""
+        """Returns the same as `made`, but raises NotMade instead of ending the program."""
         keywords = self.keywords | keywords
         try:
             with autocast_is_there():
@@ -97,7 +98,8 @@ class ModelFunction:
         return model, args, kwargs[0] if kwargs else {}
 
     def value_of(self, keyword) -> int:
-        """Returns the number that the function takes for a keyword where nothing else is said."""
+        """Returns the number that the function uses for a keyword: the value of --set, or else the
+        default."""
         value = self.keywords.get(keyword)
         if value is None:
             try:

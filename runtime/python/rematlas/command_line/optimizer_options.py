@@ -1,5 +1,5 @@
-"""The options --optimizer, --optimizer-options and --master-weights of `rematlas capture` and `rematlas
-fits`."""
+"""Defines the options --optimizer, --optimizer-options and --master-weights of `rematlas capture` and
+`rematlas fits`."""
 
 import torch
 
@@ -8,7 +8,7 @@ from ..errors import Refused, message
 from .model_function import wrong
 
 CLASSES = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-# The options of the fused updates that a plan runs.
+# The options of the fused optimizers whose updates a plan can run.
 OF_FUSED = {
     "sgd": ("lr", "momentum", "weight_decay", "nesterov", "maximize"),
     "adam": ("lr", "beta1", "beta2", "eps", "weight_decay", "amsgrad", "maximize"),
@@ -87,7 +87,7 @@ def step_end_options(options) -> dict:
 
 
 def made_optimizer(options, model):
-    """Returns the fused optimizer of a model that really runs; None if no optimizer is asked for."""
+    """Returns the fused optimizer of a model that really runs; None if the options name no optimizer."""
     given = numbers_of(options)
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Where an error of the caller's program comes from."""
+"""Shows where an error of the caller's program comes from."""
 
 import os
 import pathlib
@@ -14,8 +14,8 @@ def is_asked() -> bool:
 
 
 def print_where(error) -> None:
-    """Prints the traceback of an error where `REMATLAS_TRACEBACK=1` asks for it, without the frames of
-    this package, which say nothing to the caller."""
+    """If the environment sets `REMATLAS_TRACEBACK`, prints the traceback of an error without the frames of
+    this package, which do not help the caller."""
     if not is_asked():
         return
     told = traceback.TracebackException.from_exception(error)

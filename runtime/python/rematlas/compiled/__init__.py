@@ -1,2 +1,2 @@
-"""Answers and requests of the compiled part, with types and names. Nothing else in the package knows the
-texts and numbers of the compiled part."""
+"""Answers and requests of the compiled part as typed values. Nothing else in the package knows the texts and
+numbers that the compiled part uses."""

@@ -1,4 +1,4 @@
-"""The JSON texts of the compiled part as values."""
+"""Turns the JSON texts of the compiled part into values."""
 
 import dataclasses
 import json
@@ -6,16 +6,17 @@ import json
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkingBudget:
-    """A budget that is known to work. A share is empty if there is none."""
+    """A budget that is known to work. `share` and `share_of_activations` are empty if the budget has no such
+    form."""
 
-    bytes: int  # bytes of all tensors on the device, including those that live beside the step
+    bytes: int  # bytes of all tensors on the device, including those outside of the step
     share: str  # "61.5%"
     share_of_activations: str  # "58% of activations"
-    to_come: int = 0  # the part of `bytes` for gradients, optimizer states and outputs that come later
+    to_come: int = 0  # the part of `bytes` for gradients, optimizer states and outputs that do not exist yet
 
     def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
-        """Returns the budget with `number` as its bytes, and with `to_come` added to its bytes that come
-        later."""
+        """Returns the budget with `number` as its bytes, and with `to_come` more bytes for tensors that do
+        not exist yet."""
         return dataclasses.replace(self, bytes=number, to_come=self.to_come + to_come)
 
     def __str__(self):
@@ -33,7 +34,7 @@ class Shortage:
     """Why no schedule keeps the budget."""
 
     needed_bytes: int
-    proven: bool  # whether every schedule needs `needed_bytes`
+    proven: bool  # whether it is proven that every schedule needs `needed_bytes`
     smallest_found_bytes: int | None
     reason: str
     works: WorkingBudget | None
@@ -46,27 +47,27 @@ class Shortage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """The known facts of a step, and of the last schedule that was found. Unknown facts are None."""
+    """The known facts about a step, and about the last schedule that was found. Unknown facts are None."""
 
     ops: int
     whole_peak_bytes: int  # the peak without recomputation
-    whole_held_bytes: int  # bytes that a further open forward holds, without recomputation
+    whole_held_bytes: int  # bytes that each more open forward holds, without recomputation
     resident_bytes: int
     gradient_bytes: int
     output_bytes: int
-    written_bytes: int  # bytes of buffers that the step writes to
+    written_bytes: int  # bytes of the buffers that the step writes to
     kept_by_loss_bytes: int
     unused_outputs: list
     torch: str = ""  # the version of torch that the step was recorded with
-    updates: str = ""  # how the optimizer's updates run, if they end the step
+    updates: str = ""  # how the optimizer's updates run, if the step includes them
     step_budget_bytes: int | None = None
     beside_bytes: int = 0
-    others_bytes: int = 0  # bytes that the other open forwards hold while one runs
+    others_bytes: int = 0  # bytes that the other open forwards hold while one of them runs
     error: str | None = None
     infeasible: Shortage | None = None
-    # On a GPU: the bytes that the allocator hands out at the peak; the bytes that it holds of the device,
-    # with fragmentation; and the memory that the device must have for the step, for everything that lives
-    # beside the step now, and for the driver and other processes.
+    # On a GPU: the bytes that the allocator has handed out at the peak; the bytes that the allocator then
+    # holds of the device, including fragmentation; and the memory that the device must have for the step, for
+    # all that is now beside the step, and for the driver and other processes.
     allocated_peak_bytes: int | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
@@ -101,7 +102,7 @@ class LastStep:
     peak_bytes: int | None  # None if it was not measured
     arena_bytes: int
     system_allocations: int
-    originals: int  # the number of steps so far whose backward the original had to run
+    originals: int  # in how many steps so far the original had to run the backward
     why_original: str
     open: int  # the number of open forwards
 
@@ -116,13 +117,13 @@ class LastStep:
 class Eviction:
     """The counts of online eviction so far."""
 
-    steps: int  # backwards that are over
+    steps: int  # backwards that have ended
     calls: int  # runs of ops
     evictions: int  # storages that were evicted
     rematerializations: int  # reruns of ops
     rerun_share: float  # the share of reruns in the time of all ops
-    known_ops: int  # ops that could run again now
-    # Why the budget could not be kept; only in steps that `apply` runs under eviction by itself
+    known_ops: int  # ops that could be run again now
+    # why the budget could not be kept; only in steps that `apply` itself runs under eviction
     given_up: str = ""
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Autograd's threads, one for each GPU."""
+"""Autograd's threads: there is one for each GPU."""
 
 import contextlib
 
@@ -8,13 +8,14 @@ from ..library import ops
 
 
 def wait_for_autograd() -> None:
-    """Waits until autograd's threads have dropped the tensors that earlier backwards left them.
+    """Waits until autograd's threads have released the tensors that earlier backwards left to them.
 
-    A process aborts if such a thread drops a tensor that Python knows while the interpreter shuts down.
+    If such a thread releases a tensor that has a Python object while the interpreter shuts down, the process
+    aborts.
     """
     if not torch.cuda.is_initialized() or torch.cuda._is_in_bad_fork():
         return
     for index in range(torch.cuda.device_count()):
         if torch._C._cuda_hasPrimaryContext(index):
-            with contextlib.suppress(RuntimeError):  # raised by a GPU that an earlier error has stopped
+            with contextlib.suppress(RuntimeError):  # raised by a GPU that has stopped after an error
                 ops.wait_for_autograd(f"cuda:{index}")

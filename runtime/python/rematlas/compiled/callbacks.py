@@ -1,15 +1,15 @@
-"""Functions that the compiled part calls, with the number of a forward, to ask Python for something or to
-tell it of an event.
+"""Functions that the compiled part calls, with the number of a forward, to request work from Python or to
+report an event.
 
-No caller could catch an error that is raised here (an interrupt, say). So errors are kept, and raised on the
-way back.
+No caller could catch an error that is raised here, such as an interrupt. So errors are kept, and raised when
+the compiled part returns to Python.
 """
 
 import ctypes
 
 from ..library import kept, ops
 
-open_forwards = {}  # planned forwards whose backward may come, by number: lifecycle/open_forward.py
+open_forwards = {}  # planned forwards whose backward may still come, by number: lifecycle/open_forward.py
 planned_modules = None  # all PlannedModules that are alive; `answer_for` sets it
 
 
@@ -20,8 +20,8 @@ def original_is_wanted(number):
 
 
 def gradients_are_taken(number):
-    """The backward has updated the parameters, or has added to the sums of gradients. A part of the work that
-    an interrupt ends is done again."""
+    """Called when a backward has updated the parameters or has added to the sums of gradients. Runs the parts
+    of `updates.parts_of_taking`; a part that an interrupt cuts off is run again."""
     updates = open_forwards[number].owner.updates
     for part in updates.parts_of_taking:
         try:
@@ -32,14 +32,14 @@ def gradients_are_taken(number):
 
 
 def backward_is_over(number):
-    """The backward that took gradients is over. Its forward may already be forgotten."""
+    """Called when a backward that took gradients is over. Its forward may already be forgotten."""
     for module in list(planned_modules):
         if module.updates is not None:
             module.updates.end_backward(number)
 
 
 def hooks_are_asked_for(number):
-    """Tells the compiled part if some parameters have hooks, or if that could not be found out."""
+    """Tells the compiled part if some parameters have hooks, or if an error prevented finding that out."""
     try:
         if open_forwards[number].owner.updates.has_hooks():
             ops.tell_of_hooks(number)
@@ -48,7 +48,7 @@ def hooks_are_asked_for(number):
         raise
 
 
-# By the number that the compiled part gives
+# by the number with which the compiled part asks
 ASKED = (original_is_wanted, gradients_are_taken, backward_is_over, hooks_are_asked_for)
 
 
@@ -60,13 +60,13 @@ def on_frame(number, asked):
         kept.append(error)
 
 
-# This callback runs no Python code, because `pop` is built in. So no signal handler runs when a forward is
-# freed, where nobody could catch its error.
+# This callback runs no Python code, because `pop` is a built-in function. So no signal handler can run when a
+# forward is freed. At that point nobody could catch the handler's error.
 forget_forward = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(open_forwards.pop)
 
 
 def answer_for(modules) -> None:
-    """Begins to answer, for these modules."""
+    """Lets the compiled part call the functions above from now on. `modules`: all planned modules."""
     global planned_modules
     planned_modules = modules
     on_asked, on_gone = (
@@ -76,5 +76,5 @@ def answer_for(modules) -> None:
 
 
 def answer_no_more() -> None:
-    """Ends the callbacks: the compiled part does not call Python from here on."""
+    """Ends the callbacks: from now on the compiled part does not call Python."""
     ops.set_callbacks(0, 0, 0)

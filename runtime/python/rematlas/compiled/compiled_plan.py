@@ -1,4 +1,4 @@
-"""A plan of the compiled part: the graph of a step, and the last schedule that was found for it."""
+"""A plan in the compiled part: the graph of a step, and the last schedule that was found for it."""
 
 import functools
 import json
@@ -10,13 +10,14 @@ from .answers import LastStep, PlanAnswer
 
 
 class CompiledPlan:
-    """A plan. Its methods raise RuntimeError with one line if the compiled part cannot do what is asked."""
+    """A plan. Its methods raise RuntimeError with a message of one line if the compiled part cannot do what
+    is asked."""
 
     def __init__(self, made):
         self.made = made
         # Planned steps call these methods. They are looked up once, because a lookup takes longer than the
-        # call. (tensors, inputs, in an arena, measured) -> (outputs, number of the forward, why there are no
-        # outputs)
+        # call. `forward` takes (tensors, inputs, in an arena, measured) and returns (outputs, number of the
+        # forward, why there are no outputs).
         self.forward = made.forward
         self.open_forwards = made.open  # returns the number of open forwards
 
@@ -26,13 +27,13 @@ class CompiledPlan:
 
     @classmethod
     def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):
-        """Makes a plan of a recording from shapes. With `timed`, each op runs by itself to measure its time,
-        and reads `tensors` (of these `names`) where they lie."""
+        """Makes a plan from a recording that was made from shapes. If `timed`, each op runs alone to measure
+        its time, and reads `tensors` (with these `names`) in their present memory."""
         return cls(ops.plan_from_shapes(recording.made, name, timed, list(names), list(tensors)))
 
     @classmethod
     def read(cls, path, device: str):
-        """Reads a plan file, or a schedule file with its graph file beside it."""
+        """Reads a plan file, or a schedule file with its graph file next to it."""
         return cls(ops.load_plan(str(path), device))
 
     @classmethod
@@ -44,27 +45,28 @@ class CompiledPlan:
             return cls.read(path, device)
 
     def with_optimizer(self, groups, ending: dict):
-        """Returns the same step with updates by these groups at its end. It has no schedule yet."""
+        """Returns a plan of the same step with updates by these groups at its end. The plan has no schedule
+        yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
     def trained_names(self) -> list:
-        """Returns the names of the parameters that the step makes gradients of."""
+        """Returns the names of the parameters for which the step makes gradients."""
         return self.made.trained_names()
 
     def with_recorded_update(self, recording, what: str):
-        """Returns the same step, which was recorded from shapes, with an optimizer's step after it.
+        """Returns a plan of the same step, recorded from shapes, with an optimizer's step after it.
         `recording`: an UpdateRecording that has ended. `what` says how the updates run."""
         return CompiledPlan(self.made.with_recorded_update(recording, what))
 
     def on_card(self, recorded_as: str):
-        """Returns the same step, which was recorded from shapes, on another absent card of the same
-        capability. It has no schedule yet."""
+        """Returns a plan of the same step, recorded from shapes, on another absent card of the same
+        capability. The plan has no schedule yet."""
         return CompiledPlan(self.made.on_card(recorded_as))
 
     # Planning.
 
     def start(self, options, *, frames: int, other_bytes: int, device: str) -> None:
-        """Begins to solve in the background."""
+        """Starts to solve in the background."""
         config = json.dumps(options.config) if options.config else ""
         asked = str(options.budget), options.solver, config, options.time_limit
         self.made.start(*asked, frames, other_bytes, options.copies.text, options.in_arena(device))
@@ -99,7 +101,8 @@ class CompiledPlan:
         self.made.set_sums_gradients(sums)
 
     def abandon_open_forwards(self) -> bool:
-        """Gives open forwards up: the original will run their backward. Returns whether there were any."""
+        """Abandons the open forwards: the original will run their backwards. Returns whether there were
+        any."""
         are_open = self.open_forwards() > 0
         if are_open:
             self.made.give_open_forwards_up()

@@ -6,13 +6,14 @@ from ..library import ops
 
 
 def generated(kind: str) -> dict:
-    """Returns a configuration of this kind. Raises RuntimeError, whose one line lists the kinds."""
+    """Returns a configuration of this kind. Raises RuntimeError, with one line that lists the kinds, if the
+    kind is unknown."""
     return json.loads(asked(ops.generate_config, kind))
 
 
 def checked(config: dict):
-    """Returns the solver's name and its options (None if there are none). Raises RuntimeError, whose one line
-    names the wrong key."""
+    """Returns the solver's name and its options (None if there are none). Raises RuntimeError, with one line
+    that names the wrong key, if the configuration is wrong."""
     told = json.loads(asked(ops.check_config, json.dumps(config)))
     return told["solver"], told["options"] or None
 

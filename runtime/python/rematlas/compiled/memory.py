@@ -1,4 +1,4 @@
-"""Bytes of memory, as the compiled part counts them."""
+"""Numbers of bytes, as the compiled part counts them."""
 
 import functools
 
@@ -8,29 +8,31 @@ from ..library import in_one_line, ops
 
 
 def other_bytes(tensors, inputs, device: str) -> int:
-    """Returns the bytes of the tensors that live on the device beside these tensors of a step."""
+    """Returns the bytes of the tensors on the device that do not belong to a step with these tensors and
+    inputs."""
     return in_one_line(ops.beside, tensors, inputs, device)
 
 
 @functools.cache
 def fits_tensors_loosely(device: str) -> bool:
-    """Says whether memory from the device's own allocator may be larger, or slower, than memory that is laid
-    out once: the system's on the CPU, and on a GPU libtorch's blocks without expandable segments."""
+    """Says whether blocks from the device's own allocator may be larger or slower than memory that is
+    allocated once for the step. On the CPU the system's blocks may be. On a GPU libtorch's blocks may be,
+    unless it uses expandable segments."""
     return device == "cpu" or ops.hands_out_larger_blocks(device)
 
 
 def budget_bytes(budget) -> int | None:
-    """Returns the bytes of a budget; None for a share. Raises RuntimeError if it is no budget."""
+    """Returns the bytes of a budget; None for a share. Raises RuntimeError if `budget` is not a budget."""
     return ops.budget_bytes(str(budget))
 
 
 def alive_bytes(device: torch.device) -> int:
-    """Returns the bytes of all tensors of the process on the device now."""
+    """Returns the bytes of all tensors of the process that are on the device now."""
     return torch.cuda.memory_allocated(device) if device.type == "cuda" else ops.counted_bytes()
 
 
 def reset_peak(device: torch.device) -> None:
-    """Begins a new measurement for `peak_bytes`."""
+    """Starts a new measurement for `peak_bytes`."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     else:

@@ -1,4 +1,4 @@
-"""Steps of the original that the compiled part records or compares with a plan."""
+"""Steps of the original that the compiled part records, or compares with a plan."""
 
 import enum
 
@@ -7,10 +7,10 @@ from ..library import classes, in_one_line
 
 
 class RecordingState(enum.Enum):
-    OPEN = "open"  # its backward has not run
+    OPEN = "open"  # the step's backward has not run
     RECORDED = "recorded"
     DROPPED = "dropped"  # there will be no backward, or another step was recorded at the same time
-    DISTURBED = "disturbed"  # another thread ran ops meanwhile
+    DISTURBED = "disturbed"  # another thread ran ops during the recording
     REFUSED = "refused"
 
 
@@ -25,7 +25,7 @@ class Verdict(enum.Enum):
     SAME = "same"
     DIFFERENT = "different"
     DROPPED = "dropped"
-    DISTURBED = "disturbed"  # it differs, and another thread may be why
+    DISTURBED = "disturbed"  # the steps differ, perhaps because of another thread
     OTHER_COURSE = "other course"
     NO_ROOM = "no room"
 
@@ -59,7 +59,7 @@ class StepRecording:
         self.made.refuse(why)
 
     def release_to_caller(self, why: str) -> None:
-        """Gives the recording up: from here on the backward is a part of the caller's graph of autograd."""
+        """Abandons the recording: from now on the backward is a part of the caller's autograd graph."""
         self.made.uncut(why)
 
     def state(self) -> RecordingState:
@@ -72,22 +72,22 @@ class StepRecording:
         return self.made.refusal()
 
     def other_thread(self) -> str:
-        """Returns an op that another thread ran meanwhile, if the recording is disturbed."""
+        """Returns an op that another thread ran during the recording, if the recording is disturbed."""
         return self.made.other_thread()
 
     def eviction_changed(self) -> bool:
-        """Says whether online eviction began or ended between the halves of the step."""
+        """Says whether online eviction began or ended between the forward and the backward of the step."""
         return self.made.eviction_changed()
 
     def out_of_memory(self) -> bool:
         return self.made.out_of_memory()
 
     def survivors(self) -> list:
-        """Returns descriptions of the tensors of the step that are alive after it."""
+        """Returns descriptions of the step's tensors that still exist after the step."""
         return self.made.survivors()
 
     def other_bytes(self) -> int:
-        """Returns the bytes that lived beside the step."""
+        """Returns the bytes on the device that did not belong to the step."""
         return self.made.beside()
 
     def used_outputs(self) -> tuple:
@@ -99,7 +99,8 @@ class StepRecording:
         return tuple(self.made.loss())
 
     def expect_loss(self, most: int, kept: int) -> None:
-        """Assumes a loss with these bytes in a step from shapes, which has none of its own."""
+        """Assumes a loss with this peak and these kept bytes, in a step from shapes, which has no loss of its
+        own."""
         self.made.expect_loss(most, kept)
 
     def held_bytes(self) -> int:
@@ -116,12 +117,12 @@ class StepRecording:
         return self.made.line()
 
     def difference(self, other) -> str:
-        """Says why the two steps do not take the same course; empty if they do."""
+        """Returns why the two steps do not run the same ops; empty if they do."""
         return self.made.difference(other.made)
 
 
 class StepComparison:
-    """A step of the original beside which the plan runs."""
+    """A step of the original during which a plan runs, too, to compare their results."""
 
     def __init__(self, plan, tensors, inputs):
         self.made = in_one_line(classes.Comparison, plan.made, tensors, inputs)
@@ -151,7 +152,7 @@ class StepComparison:
         return self.made.why()
 
     def other_thread(self) -> str:
-        """Returns an op that another thread ran meanwhile; empty if there is none."""
+        """Returns an op that another thread ran during the comparison; empty if there is none."""
         return self.made.other_thread()
 
     def measured_peak(self) -> int:

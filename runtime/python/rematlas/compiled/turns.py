@@ -1,4 +1,4 @@
-"""Only one step of the process is recorded or compared at a time. Other steps wait for it, or run
+"""Only one step of the process is recorded or compared at a time. Other steps wait for their turn, or run
 unobserved."""
 
 import time
@@ -8,20 +8,20 @@ import torch
 from ..library import ops
 
 LONGEST_WAIT = 30  # seconds
-OWN_KEY = ops.own_key()  # the dispatch key on which steps are recorded, compared and evicted
+OWN_KEY = ops.own_key()  # the dispatch key through which steps are recorded, compared and evicted
 
 
 class Busy(RuntimeError):
-    """Another step of the program is recorded or compared at the moment."""
+    """Raised if another step of the program is being recorded or compared."""
 
     def __init__(self):
         super().__init__("another step of the program is recorded or compared at the moment")
 
 
 def when_free(begin, is_evicting=False):
-    """Calls `begin` until it does not raise Busy, and returns its result. Other threads finish their forward
-    or their backward soon. Raises Busy if this thread itself is in such a step, or if the others take too
-    long. `is_evicting`: eviction is in force."""
+    """Calls `begin` until it does not raise Busy, and returns its result. Waiting helps, because other
+    threads soon finish their forward or backward. Raises Busy if this thread itself is in an observed step,
+    or if the other threads take too long. `is_evicting`: eviction is in force."""
     is_own = torch._C._dispatch_tls_is_dispatch_key_included(OWN_KEY) and not is_evicting
     end = time.monotonic() + (0 if is_own else LONGEST_WAIT)
     while True:

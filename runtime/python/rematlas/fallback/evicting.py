@@ -1,15 +1,15 @@
-"""Online eviction: everything that runs in the context stays within the budget, without a plan.
+"""Online eviction: all that runs in the context stays within the budget, without a plan.
 
     with rematlas.evict("2GiB"):
-        for batch in batches:                  # any course, another one in each step
+for batch in batches:                  # each step may run other ops
             loss = criterion(model(batch.x), batch.y)
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
 
-If memory is short, results of ops are evicted, and their ops run again before the results are read (Kirisame
-et al., Dynamic Tensor Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training
-without eviction, bit by bit.
+If memory is short, results of ops are evicted. Before such a result is read, its op runs again (Kirisame et
+al., Dynamic Tensor Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training without
+eviction, bit by bit.
 """
 
 import json
@@ -52,14 +52,13 @@ def evict(
     and buffers are never evicted, wherever they were made.
 
     `budget`: bytes of all tensors on the device ("2GiB", or a number), including parameters, gradients and
-    the optimizer's state. `heuristic`: which storage is evicted first: "dtr-eq", "dtr", "local", "lru",
-    "size", "msps" or "random". `deallocation`: what is done with tensors that the program drops: "eager"
+    the optimizer's state. `heuristic`: which storage is evicted first; one of "dtr-eq", "dtr", "local",
+    "lru", "size", "msps" or "random". `deallocation`: what happens to tensors that the program drops: "eager"
     (they are freed), "ignore" (they stay until memory is short), "banish" (they are freed for ever).
-    `thrash`: a step is given up if its reruns take so many times its own time. `sample`: scores only a sample
-    of the storages. `ignore_small`: never evicts small storages. `seed`: that of
-    the random numbers of "random" and of `sample`. `record`: keeps the events of the last step,
-    for `save`. `device`: the device whose memory is limited; without it the model's device, and without a
-    model torch's default device.
+    `thrash`: a step is given up if its reruns take this many times its own time. `sample`: scores only a
+    sample of the storages. `ignore_small`: never evicts small storages. `seed`: the seed of the random
+    numbers for "random" and `sample`. `record`: keeps the events of the last step, for `save`. `device`: the
+    device whose memory is limited; without it the model's device, and without a model torch's default device.
 
     On a GPU the budget is for the bytes that the caching allocator hands out. Results on the stream that is
     current at the beginning of the context can be evicted; tensors that other streams read or make stay. If
@@ -82,7 +81,8 @@ def evict(
 
 
 def opened(eviction) -> None:
-    """Opens the eviction. Raises Busy, and other RuntimeErrors of the compiled part."""
+    """Opens the eviction. Raises Busy if another dispatch mode is in force, such as that of an observed step,
+    and the other RuntimeErrors of the compiled part."""
     try:
         eviction.open()
     except RuntimeError as error:
@@ -95,12 +95,12 @@ class OnlineEviction:
     """The context that `evict` returns."""
 
     def __init__(self, model, budget: int, options: dict, device=None):
-        """`options`: as the compiled Eviction takes them."""
+        """`options`: in the form that the compiled Eviction takes them."""
         self.model, self.budget = model, budget
         self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
         self.eviction = None
-        self.is_left = False  # nobody needs it any more, but it could not end at that moment
+        self.is_left = False  # nobody needs it any more, but it could not be ended then
         self.hooks = PathHooks() if options["record"] and model is not None else None
 
     def __enter__(self):
@@ -127,7 +127,7 @@ class OnlineEviction:
         self.eviction, in_force = eviction, self
         python_reads.watch(eviction)
         untracked_writes.watch()
-        # Each step needs the optimizer's tensors. If they were evicted, ops would have to make them again.
+        # Each step needs the optimizer's tensors. If they were evicted, their ops would have to run again.
         self.after_updates = register_optimizer_step_post_hook(
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))
         )
@@ -151,9 +151,9 @@ class OnlineEviction:
             raise Thrashing(str(error).splitlines()[0]) from error
 
     def save(self, name) -> None:
-        """Writes the last step that is over as NAME.graph.json and NAME.schedule.json, which `rematlas
-        check`, `rematlas draw` and the explorer open. A step ends with its backward; ops after that (an
-        optimizer's step, say) belong to the next step."""
+        """Writes the last complete step as NAME.graph.json and NAME.schedule.json, which `rematlas check`,
+        `rematlas draw` and the explorer open. A step ends with its backward; later ops, such as an
+        optimizer's step, belong to the next step."""
         if self.eviction is None:
             raise RuntimeError(NOT_BEGUN)
         try:
@@ -174,8 +174,8 @@ def end_if_left() -> None:
 
 
 def model_and_bytes(given, budget):
-    """Returns the model (None if there is none) and the budget from the arguments of `evict(budget)` or
-    `evict(model, budget)`; the budget may be given by name."""
+    """Returns the model (None if no model is given) and the budget from the arguments of `evict(budget)` or
+    `evict(model, budget)`. The budget may also be given by name."""
     given = list(given)
     model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
     if given and given[0] is None and len(given) == 2:
@@ -213,7 +213,7 @@ def bytes_in(budget) -> int:
 
 
 def forget_failed_backward():
-    """Runs a small backward. When an op of a backward fails, the queued nodes of that backward and their
+    """Runs a small backward. When an op of a backward fails, the remaining nodes of that backward and their
     tensors stay in the thread's queue until the next backward."""
     with torch.enable_grad():
         torch.zeros((), requires_grad=True).backward()
@@ -235,7 +235,7 @@ def kept_by(optimizer) -> list:
 
 
 def leave_to_parent():
-    """Ends eviction in a process that was forked within the context (a worker that loads data, say)."""
+    """Ends eviction in a process that was forked within the context, such as a worker that loads data."""
     global in_force
     if in_force is not None:
         classes.Eviction.leave_to_parent()

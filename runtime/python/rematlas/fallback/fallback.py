@@ -1,4 +1,4 @@
-"""How the original runs the steps that no plan runs: with or without online eviction."""
+"""Lets the original run the steps that no plan runs, with or without online eviction."""
 
 import warnings
 
@@ -13,8 +13,8 @@ CHOICES = ("original", "evict")
 
 
 class SharedEviction:
-    """The online eviction of the process. When the steps of one module need it, the steps of all modules run
-    under it. `fallback`: the Fallback of the module that needs it first."""
+    """The online eviction of the process. If the steps of one module need it, the steps of all modules run
+    under it. `fallback`: the Fallback of the module that needs eviction first."""
 
     last = None
 
@@ -32,21 +32,21 @@ class SharedEviction:
         return last if last is not None and evicting.in_force is last.context else None
 
     def suits(self, fallback) -> bool:
-        """Says whether this eviction keeps the budget of the fallback's module, in the way that its user has
-        asked for."""
+        """Says whether this eviction can serve the module of `fallback`: its budget is small enough, and it
+        does not give up if the module's user has asked for eviction."""
         return self.budget <= fallback.budget and not (self.gives_up and fallback.choice == "evict")
 
     def is_for(self, fallback) -> bool:
-        """Says whether the present step of the fallback's module runs under this eviction. A module with the
-        other choice begins an eviction of its own."""
+        """Says whether the present step of the module of `fallback` runs under this eviction. A module with
+        the other `choice` begins its own eviction."""
         return fallback.needs_eviction and self.gives_up == (fallback.choice is None)
 
     def status(self):
         return self.context.status()
 
     def close(self) -> None:
-        """Ends the eviction. Within an op, which holds the locks of the eviction, it only marks the eviction
-        to be ended later."""
+        """Ends the eviction. Within an op, which holds the locks of the eviction, the eviction is only
+        marked, and is ended later."""
         if torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY):
             self.context.is_left = True
             return
@@ -55,21 +55,21 @@ class SharedEviction:
 
 
 class Fallback:
-    """Keeps a budget in bytes by eviction in steps that are not known to fit. `choice`: "evict" does so from
-    the first step on; None plans a step from shapes first, if shapes tell enough. Eviction stays in force
-    after the forward of such a step, because the caller runs the backward and the optimizer. It ends when a
-    step comes that needs none."""
+    """Keeps a budget in bytes, by running steps under eviction that are not known to fit. `choice`: with
+    "evict" steps are evicted from the first one on; with None a step is first planned from shapes, if its
+    shapes tell enough. Eviction stays in force after the forward of such a step, because the caller then runs
+    the backward and the optimizer. It ends with the next step that needs no eviction."""
 
     of_process = Living()
 
     def __init__(self, module, budget, choice):
         self.module = module
-        self.budget = budget  # bytes; None: a share, whose bytes are not known yet
+        self.budget = budget  # bytes; None if the budget is a share, whose bytes are not known yet
         self.choice = choice
         self.needs_eviction = False  # the present step needs eviction
         self.evicted_steps = 0
-        self.backwards = 0  # backwards under eviction that were over when the last evicted forward began
-        self.has_failed = False  # eviction failed to begin
+        self.backwards = 0  # backwards under eviction that had ended when the last evicted forward began
+        self.has_failed = False  # eviction could not begin
         self.cannot_keep = False  # some step needed more than the budget even under eviction
         self.has_not_fitted = False  # some step of the original did not fit
         self.others_are_open = False  # other forwards were open when the last forward began
@@ -87,20 +87,20 @@ class Fallback:
 
     def has_not_fitted_together(self, several) -> bool:
         """Says whether some step of the original did not fit, and more than one step may be open at a time:
-        of this module (`several`) or of several modules. Then the first of the open steps runs under
-        eviction, too, although it would fit by itself."""
+        steps of this module (`several`) or of several modules. In this case the first of the open steps must
+        also run under eviction, although it would fit by itself."""
         of_bytes = [fallback for fallback in Fallback.of_process if fallback.budget is not None]
         return (several or len(of_bytes) > 1) and any(fallback.has_not_fitted for fallback in of_bytes)
 
     def evicts(self, fits) -> bool:
-        """Says whether a step runs under eviction. `fits`: whether the original's step is known to fit; None:
-        unknown."""
+        """Says whether a step runs under eviction. `fits`: whether the original's step is known to fit; None
+        if that is not known."""
         keeps_budget = self.budget is not None and self.choice != "original" and not self.has_failed
         return keeps_budget and not fits
 
     def about_the_budget(self, fits) -> str:
-        """Returns the text that follows "the original" in messages and says whether such steps keep a budget
-        in bytes; empty if the budget is a share."""
+        """Returns the text that follows "the original" in messages. The text says whether such steps keep a
+        budget in bytes; it is empty if the budget is a share."""
         if self.budget is None:
             return ""
         if self.evicts(fits):
@@ -146,8 +146,8 @@ class Fallback:
         return self.needs_eviction
 
     def note_given_up(self) -> None:
-        """Warns once if eviction cannot keep the budget. If the user has not asked for eviction, that raises
-        no error: eviction evicts all that it can, and goes on."""
+        """Warns once if eviction cannot keep the budget. No error is raised if the user has not asked for
+        eviction: eviction then goes on, and evicts as much as it can."""
         shared = SharedEviction.in_force()
         why = "" if shared is None else shared.status().given_up
         if not why:
@@ -156,7 +156,7 @@ class Fallback:
         is_first = not any(fallback.cannot_keep for fallback in users)
         for fallback in users:
             fallback.cannot_keep = True
-            fallback.note_does_not_fit()  # the first of several open forwards is evicted, too, from now on
+            fallback.note_does_not_fit()  # from now on the first of several open forwards is evicted, too
         if is_first:
             thrashes = why.startswith("eviction thrashes")
             how = "it takes up to twice of it from here on" if thrashes else "it goes as near to it as it can"
@@ -170,7 +170,7 @@ class Fallback:
         )
 
     def leave_step(self, why) -> None:
-        """Warns that this step runs without eviction. The next steps may run under eviction again."""
+        """Warns that this step runs without eviction. Later steps may run under eviction again."""
         warnings.warn(
             f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
             " program's steps take turns, by a lock around each of them where threads take them",
@@ -179,8 +179,8 @@ class Fallback:
         )
 
     def end(self) -> None:
-        """Leaves eviction, because the module's next step needs none. If the backward of an evicted forward
-        is still to come, eviction stays."""
+        """Ends the module's need for eviction, because its next step needs none. If the backward of an
+        evicted forward is still to come, eviction stays in force."""
         shared = SharedEviction.in_force() if self.needs_eviction else None
         is_open = shared is not None and shared.status().steps == self.backwards
         if not is_open:
@@ -197,6 +197,6 @@ class Fallback:
     __del__ = leave  # when the module is freed
 
     def status(self):
-        """Returns the status of the eviction; None if the module's steps need no eviction."""
+        """Returns the status of the eviction; None if the module's steps need no eviction at present."""
         shared = SharedEviction.in_force()
         return shared.status() if self.needs_eviction and shared is not None else None

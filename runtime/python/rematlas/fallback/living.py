@@ -1,10 +1,10 @@
-"""The objects of one kind that are alive in the process."""
+"""Keeps track of the objects of one kind that exist in the process."""
 
 import weakref
 
 
 class Living:
-    """Iterates over the added objects that are alive. Other threads may add objects meanwhile."""
+    """Iterates over the added objects that still exist. Other threads may add objects during an iteration."""
 
     def __init__(self):
         self.references = ()

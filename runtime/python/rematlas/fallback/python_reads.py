@@ -1,5 +1,5 @@
-"""Python's accesses to a tensor's memory past all operators. A tensor that was evicted is made again before
-such an access."""
+"""Python can access a tensor's memory without any operator. An evicted tensor is made again before such an
+access."""
 
 import enum
 import threading
@@ -9,14 +9,14 @@ import torch
 
 
 class Look(enum.IntEnum):
-    """How somebody accesses a tensor's memory. The numbers are those of the compiled part."""
+    """How Python accesses a tensor's memory. The numbers are the same in the compiled part."""
 
     NOW = 0  # reads it at once
-    ON = 1  # reads it from now on
-    AND_CHANGE = 2  # reads and writes it from now on
+    ON = 1  # keeps access for reading
+    AND_CHANGE = 2  # keeps access for reading and writing
 
 
-# Whoever asks for an address or a storage is assumed to read only.
+# Code that asks for an address or a storage is assumed only to read.
 METHODS = {
     "data_ptr": Look.ON,
     "numpy": Look.NOW,  # __array__ calls it, too; see `lent`
@@ -41,8 +41,8 @@ def looked_at(method, eviction, look):
 
 
 def lent(numpy, eviction):
-    """Returns a replacement of `Tensor.numpy`. It lends the tensor to the array until the array is freed,
-    because the holder of the array may write to the memory unseen."""
+    """Returns a replacement of `Tensor.numpy`. The replacement marks the tensor as lent until the array is
+    freed, because the holder of the array may write to the memory without an op."""
 
     def lend(self, *args, **kwargs):
         array = numpy(self, *args, **kwargs)

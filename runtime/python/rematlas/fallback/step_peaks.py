@@ -1,4 +1,4 @@
-"""Measures how far the steps of a module exceed its budget in bytes, whoever runs the steps."""
+"""Measures by how much the steps of a module exceed its budget in bytes, whatever runs the steps."""
 
 import enum
 import logging
@@ -12,8 +12,8 @@ device_memory = classes.DeviceMemory
 
 
 class Runner(enum.Enum):
-    """Who runs the step, or evaluation, that begins with a call of the module. The values are texts for
-    messages: for one step, and for several."""
+    """What runs the step, or the evaluation, that begins with a call of the module. The values are texts for
+    messages: one for a single step, and one for several steps."""
 
     ORIGINAL = "a step that the original ran", "steps that the original ran"
     RECORDED = "a recorded step", "recorded steps"
@@ -48,20 +48,20 @@ ADVICE = {
 
 class StepPeaks:
     """Measures the peak of each step of a module. A step lasts from its forward to the module's next forward,
-    so everything that the program does between the two (the optimizer's update, say) is a part of the step.
-    The peak counts all tensors of the process on the device, so the steps of several modules share peaks."""
+    so what the program does in between, such as the optimizer's update, is a part of the step. The peak
+    counts all tensors of the process on the device, so the steps of several modules share peaks."""
 
     of_process = Living()
 
     def __init__(self, budget, choice=None):
         """`choice`: see Fallback."""
-        self.budget = budget  # bytes; None: a share, which counts the step alone
+        self.budget = budget  # bytes; None if the budget is a share, which counts only the step
         self.choice = choice
         self.step_log = None
         self.device = ""
-        self.runner = None  # the Runner of the present step; None if no step is measured now
+        self.runner = None  # what runs the present step; None if no step is measured now
         self.most = 0  # the peak bytes of all tensors in the present step so far
-        self.beyond = {}  # by runner: the number of steps beyond the budget, and the largest of their peaks
+        self.beyond = {}  # by runner: the number of steps above the budget, and the largest of their peaks
         self.is_counted = False  # the present step is counted in `beyond`
         self.is_measured = budget is not None
         if budget is not None:
@@ -73,7 +73,7 @@ class StepPeaks:
         StepPeaks.of_process.add(self)
 
     def look(self) -> None:
-        """Measures the present step up to now, and the present steps of other modules with it."""
+        """Measures the present step so far, and with it the present steps of other modules."""
         if self.is_measured and self.runner is not None:
             StepPeaks.learn(self.device)
 
@@ -102,12 +102,13 @@ class StepPeaks:
             )
 
     def advice(self, runner: Runner) -> str:
-        """Says what would keep the budget, without an option that the caller has chosen already."""
+        """Returns what would keep the budget. Does not suggest an option that the caller has already
+        chosen."""
         is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
         return "a larger budget keeps it" if is_evicted else ADVICE[runner]
 
     def note_forward(self, device: str) -> None:
-        """A forward begins, so the step before it is over."""
+        """Called when a forward begins, which ends the step before it."""
         if not self.is_measured:
             return
         try:
@@ -120,7 +121,7 @@ class StepPeaks:
             self.step_log.begin()
 
     def note_runner(self, runner: Runner, answer=None) -> None:
-        """Notes who runs the step from here on. `answer`: the planner's answer if a plan runs it."""
+        """Notes what runs the step from now on. `answer`: the planner's answer if a plan runs the step."""
         self.runner = runner
         if self.step_log is None:
             return
@@ -130,23 +131,24 @@ class StepPeaks:
             self.step_log.note_original()
 
     def end(self) -> None:
-        """The present step is over."""
+        """Ends the present step."""
         if self.step_log is not None and self.runner is not None:
             self.step_log.end(self.runner.word, self.most)
         self.runner = None
 
     def close(self) -> None:
-        """Ends the measurement, because no further step comes."""
+        """Ends the measurement. Called when no further step will come."""
         self.look()
         self.end()
 
     def note_failed(self) -> None:
-        """The forward has raised an error, so there is no step."""
+        """Called when the forward has raised an error, so that there is no step."""
         self.look()
         self.runner = None
 
     def text(self) -> str:
-        """Says which steps went beyond the budget, and what would keep the budget; empty if no step did."""
+        """Returns which steps exceeded the budget, and what would keep the budget; empty if no step exceeded
+        it."""
         return "; ".join(
             f"from {runner.words(steps)} to the next call, all tensors took up to {in_bytes(most)},"
             f" {in_bytes(most - self.budget)} beyond the budget ({self.advice(runner)})"

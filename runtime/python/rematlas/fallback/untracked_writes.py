@@ -1,4 +1,4 @@
-"""Work past all operators: eviction sees neither the reads nor the writes of such work."""
+"""Handles work without operators: eviction sees neither the reads nor the writes of such work."""
 
 import sys
 import threading
@@ -41,9 +41,9 @@ def started_as(start):
 
 
 class UntrackedWrites:
-    """Handles such work while eviction is in force. Threads that begin meanwhile are followed. CUDA graphs
-    are refused before anything is captured. Functions that torch.compile has compiled run uncompiled, because
-    compiled kernels use addresses."""
+    """Handles work without operators while eviction is in force. Threads that start during eviction are
+    followed. CUDA graphs are refused before anything is captured. Functions that torch.compile has compiled
+    run uncompiled, because compiled kernels use addresses."""
 
     def __init__(self):
         self.replaced = []
@@ -51,7 +51,7 @@ class UntrackedWrites:
 
     def watch(self):
         graph = torch.cuda.CUDAGraph
-        # __enter__ of torch.cuda.graph is refused as a whole, before it changes the stream.
+        # __enter__ of torch.cuda.graph is refused, so that it does not even change the stream.
         for owner, name in ((torch.cuda.graph, "__enter__"), (graph, "capture_begin"), (graph, "replay")):
             self.replace(owner, name, refuse_graphs)
         self.replace(threading.Thread, "start", started_as(threading.Thread.start))

@@ -1,1 +1,1 @@
-"""A byte budget under torch.compile: which tensors forward saves, and which ones backward computes again."""
+"""A byte budget under torch.compile: which tensors forward saves, and which tensors backward recomputes."""

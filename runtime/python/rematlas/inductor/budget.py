@@ -1,4 +1,4 @@
-"""A budget as users write it."""
+"""Reads a budget as users write it."""
 
 import dataclasses
 import re
@@ -36,7 +36,8 @@ class StepBudget:
         return cls(text, None, float(share[1]) / 100)
 
     def of(self, plain_bytes: int, beside_bytes: int) -> int:
-        """Returns the budget in bytes. A share counts the step alone; the bytes beside the step are added."""
+        """Returns the budget in bytes. A share counts only the step, so the bytes beside the step are
+        added."""
         if self.bytes is not None:
             return self.bytes
         return beside_bytes + int(self.share * (plain_bytes - beside_bytes))

@@ -1,25 +1,25 @@
-"""Tells listeners when the code of a compiled training graph begins and ends to run."""
+"""Calls listeners when the code of a compiled training graph begins and ends to run."""
 
 import contextlib
 import weakref
 
 from .. import compiled_code_calls
 
-# A listener has `run_begins(code, graph, is_backward)`, which returns whether the listener wants to hear of
-# the end, `run_ends()`, and `left_out()`. `code` is a number for the code. `graph` is a number that forward
-# and backward have in common.
+# A listener has the methods `run_begins(code, graph, is_backward)`, `run_ends()` and `left_out()`.
+# `run_begins` returns whether `run_ends` is to be called at the end of the run. `code` is a number for the
+# code. `graph` is a number that forward and backward have in common.
 listeners = weakref.WeakSet()
 
 
 def listen(listener) -> None:
-    """Adds a listener until `leave(listener)` or until the listener is freed. An error of `run_begins` ends
-    the run."""
+    """Adds a listener until `leave(listener)`, or until the listener is freed. If `run_begins` raises an
+    error, the code does not run."""
     compiled_code_calls.wrap(tell)
     listeners.add(listener)
 
 
 def tell(run, graph, inputs):
-    """Runs the code and tells the listeners."""
+    """Runs the code, and calls the listeners before and after it."""
     if not listeners or graph.fx_kwargs.get("is_inference"):
         return run(graph, inputs)
     run_of = (id(graph), graph.fx_kwargs.get("graph_id"), bool(graph.fx_kwargs.get("is_backward")))
@@ -37,7 +37,7 @@ def leave(listener) -> None:
 
 @contextlib.contextmanager
 def left_out():
-    """A context in which listeners measure nothing: memory that planning takes within it belongs to no
+    """A context in which listeners measure nothing. Memory that planning takes within it belongs to no
     step."""
     with contextlib.ExitStack() as stack:
         for listener in list(listeners):

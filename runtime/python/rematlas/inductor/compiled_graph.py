@@ -1,4 +1,4 @@
-"""Keeps the budget of one graph that torch.compile compiles."""
+"""Cuts a joint graph of torch.compile into a forward and a backward that keep a budget."""
 
 import dataclasses
 import functools
@@ -31,34 +31,35 @@ from .torch_internals import (
 )
 
 MOST_TRIES = 4
-# Each try aims at so many bytes below the budget, beside the bytes by which the try before exceeded it. The
-# generated text has alignments and small tensors that the plan does not know.
+# Each try aims at this many bytes below the budget, and also subtracts the bytes by which the try before
+# exceeded the budget. The generated text has alignments and small tensors that the plan does not know.
 MARGIN = 1 << 16
 
 
 @dataclasses.dataclass
 class CompiledGraph:
     """The result for one graph of the step. All bytes are bytes of the device, and include the tensors that
-    live beside the graph's own (`beside_bytes`)."""
+    do not belong to the graph (`beside_bytes`)."""
 
     budget_bytes: int  # the budget of the step
-    beside_bytes: int  # bytes of tensors that live beside the graph's own
-    # The peak of the graph as torch.compile alone cuts it. If this is beyond the budget, it is a lower bound.
+    beside_bytes: int  # bytes of tensors that do not belong to the graph
+    # The peak of the graph if torch.compile alone cuts it. A value above the budget may be only a lower
+    # bound.
     plain_bytes: int
-    lowered_bytes: int = 0  # the peak of the chosen cut, by the text that inductor generates
-    # The peak of the solver's schedule; None: there is no schedule, or there are several graphs.
+    lowered_bytes: int = 0  # the peak of the chosen cut, computed from the text that inductor generates
+    # The peak of the solver's schedule; None if there is no schedule, or if there are several graphs.
     planned_bytes: int | None = None
     overhead: float = 1.0  # the overhead of that schedule
-    bound: float | None = None  # the bound on the overhead
+    bound: float | None = None  # a proven lower bound on the overhead
     tries: int = 0  # the number of schedules that were lowered
-    planning_seconds: float = 0.0  # time beyond that of torch for the graph without a budget
-    measured_bytes: int | None = None  # the largest measured peak of a step so far; None: not measured
+    planning_seconds: float = 0.0  # time in addition to the time that torch takes without a budget
+    measured_bytes: int | None = None  # the largest measured peak of a step so far; None if not measured
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
 
     def save(self, path) -> None:
-        """Writes NAME.schedule.json, and NAME.graph.json with the kernels beside it, for the explorer and the
-        commands. Raises ValueError if torch's own cut is kept, because this cut has no schedule."""
+        """Writes NAME.schedule.json, and next to it NAME.graph.json with the kernels, for the explorer and
+        the commands. Raises ValueError if torch's own cut is kept, because this cut has no schedule."""
         if not self.schedule_text:
             raise ValueError("rematlas: torch's own cut keeps the budget: there is no schedule to save")
         path = pathlib.Path(path)
@@ -69,7 +70,7 @@ class CompiledGraph:
 
 @dataclasses.dataclass
 class Cut:
-    """A forward and a backward graph, and the most bytes that they take together."""
+    """A pair of forward and backward graphs, and the peak bytes of a step with them."""
 
     modules: tuple
     forward: TextMemory
@@ -79,38 +80,38 @@ class Cut:
 
     @property
     def extra_seconds(self) -> float:
-        """The time of the recomputation in backward, by the solver's costs."""
+        """The time of the recomputation in backward, according to the solver's costs."""
         return 0.0 if self.answer is None else self.answer.extra_seconds
 
 
 class _NoSaveSetFound(Exception):
-    """Leaves torch's partitioner, because no save set was found."""
+    """Raised to leave torch's partitioner when no save set was found."""
 
 
 class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
     def __init__(self, joint, inputs, options, budget, seconds, passing_bytes=0):
-        """`passing_bytes`: bytes that are alive now, but only during this call."""
+        """`passing_bytes`: bytes of tensors that exist now, but only during this call."""
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
         self.budget, self.seconds = budget, seconds
         self.ahead = CodeAhead()  # the code of graphs whose texts keep the budget
         self.plain = None  # the Cut that torch.compile alone makes
-        self.best = None  # the Cut that `cut` has chosen
-        self.between = Pause(0, 0)  # the pause between forward and backward; zero as long as it is unknown
-        self.step = None  # the KernelStep, as soon as torch has removed unread nodes from the joint graph
-        self.growth = 1.0  # the graph is compiled for sizes up to this factor larger
+        self.best = None  # the Cut that the method `cut` has chosen
+        self.between = Pause(0, 0)  # the pause between forward and backward; zero while it is unknown
+        self.step = None  # the KernelStep, once torch has removed unread nodes from the joint graph
+        self.growth = 1.0  # the compiled graph may be used for sizes up to this factor larger
         self.sizes = sizes_that_change(joint.graph)
         self.larger = tuple(LargerSizes(self.sizes, factor) for factor in FACTORS) if self.sizes else ()
         device = device_of_inputs(joint)
-        gc.collect()  # garbage must not count as living beside the step
+        gc.collect()  # garbage must not count in `beside_bytes`
         self.input_bytes = sum(map(bytes_of, held_inputs(joint)))
         self.beside_bytes = max(0, alive_bytes(device) - self.input_bytes - passing_bytes)
 
     def cut(self) -> tuple[tuple, CompiledGraph]:
-        """Returns forward and backward within the budget. Raises Infeasible if no cut that was found keeps
-        it."""
+        """Returns forward and backward graphs that keep the budget, and the result. Raises Infeasible if no
+        cut was found that keeps the budget."""
         least = self.plain_end_bytes()
         if self.budget.bytes is None or least <= self.budget.bytes:
             least = self.cut_plainly(self.budget.bytes).lowered_bytes
@@ -133,16 +134,16 @@ class BudgetedGraph:
         return sum(bytes_of(node) for node in returned if hasattr(node, "meta") and is_tensor(node))
 
     def know_between(self, pause: Pause, cut: Cut) -> int:
-        """Counts the memory of eager code between forward and backward from here on. Returns the peak bytes
-        of the step with `cut`, which was made before."""
+        """From now on counts the memory of eager code between forward and backward. Returns the peak bytes of
+        the step with `cut`, which was made without this knowledge."""
         self.between = pause
         if self.plain is not None:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
         return self.step_bytes(cut.forward, cut.backward)
 
     def step_bytes(self, forward: TextMemory, backward: TextMemory, larger=None) -> int:
-        """Returns the peak bytes of the step, with the tensors that live beside the graph's own. `larger`:
-        the LargerSizes that the two memories are for."""
+        """Returns the peak bytes of the step, including the tensors that do not belong to the graph.
+        `larger`: the LargerSizes for which the two memories were computed."""
         inputs, between = self.input_bytes, self.between
         if larger is not None:
             values = [node.meta["val"] for node in held_inputs(self.joint)]
@@ -152,7 +153,8 @@ class BudgetedGraph:
         return max(forward.peak_bytes, forward.end_bytes + later) + inputs + self.beside_bytes
 
     def largest_growth(self, cut: Cut, budget: int) -> float:
-        """Returns the largest factor for sizes that may change up to which the cut keeps the budget."""
+        """Returns the largest factor by which the sizes that may change can grow while the cut keeps the
+        budget."""
         found = 1.0
         for sizes, first, second in zip(self.larger, cut.forward.larger, cut.backward.larger, strict=True):
             if self.step_bytes(first, second, sizes) > budget:
@@ -161,8 +163,8 @@ class BudgetedGraph:
         return found
 
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph as torch.compile alone does. If a budget is given and kept, both graphs are
-        compiled, too."""
+        """Cuts the graph as torch.compile alone does. If the cut keeps the given budget, both graphs are also
+        compiled."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
         return self.plain
@@ -172,8 +174,8 @@ class BudgetedGraph:
         return partition(self.joint, self.inputs, self.options)
 
     def plain_end_bytes(self) -> int:
-        """Returns the bytes that are alive between forward and backward if torch.compile alone cuts the
-        graph. They are known before anything is lowered, and are at most the peak."""
+        """Returns the bytes of tensors that exist between forward and backward if torch.compile alone cuts
+        the graph. They are known before anything is lowered, and they are a lower bound on the peak."""
         forward = self.plain_modules[0].graph
         arguments = {storage_of(node) for node in forward.find_nodes(op="placeholder")}
         made = {}
@@ -190,10 +192,10 @@ class BudgetedGraph:
             told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
-        """Returns the first cut whose text keeps the budget, otherwise the cut with the smallest peak. Where
-        inductor has allocated a tensor that the schedule writes over another one, the next schedule
-        allocates the tensor, too. The budget of the next schedule is lower by the bytes by which the text
-        exceeds the budget for other reasons."""
+        """Returns the first cut whose text keeps the budget; if there is none, the cut with the smallest
+        peak. If inductor allocates a tensor that the schedule writes over another one, the next schedule
+        allocates the tensor, too. The bytes by which the text exceeds the budget for other reasons are
+        subtracted from the budget of the next schedule."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
             tried = self.planned(asked, self.reserved_bytes, budget)
@@ -214,14 +216,14 @@ class BudgetedGraph:
 
     @property
     def reserved_bytes(self) -> int:
-        """The peak bytes of eager code between forward and backward, without the tangents, which are part of
-        the schedule."""
+        """The peak bytes of eager code between forward and backward, without the tangents, because these are
+        part of the schedule."""
         tangents = [node for node in self.joint.graph.nodes if is_tangent(node) and is_tensor(node)]
         return max(0, self.between.peak_bytes - sum(map(bytes_of, tangents)))
 
     def smallest(self) -> Cut:
-        """Returns the cut of the schedule with the smallest peak that the solver finds, or torch's own cut if
-        its peak is smaller."""
+        """Returns the cut by the schedule with the smallest peak that the solver finds, or torch's own cut if
+        the peak of that is smaller."""
         found = self.planned(0, self.reserved_bytes)
         if isinstance(found, NoSaveSet) and not found.is_proven:
             found = self.planned(found.needed_bytes, self.reserved_bytes)
@@ -232,8 +234,8 @@ class BudgetedGraph:
 
     def least_saved(self) -> Cut:
         """Returns the cut that leaves the most room to the other graphs of the step. While another graph
-        runs, the bytes that this one saves are alive; so the sum of these and of the own peak is the least.
-        """
+        runs, the bytes that this graph saves stay allocated. So the chosen cut has the smallest sum of these
+        bytes and its own peak."""
         plain = self.cut_plainly()
         asked = plain.lowered_bytes - self.beside_bytes
         found, reserved = self.planned(asked, asked), asked
@@ -246,8 +248,8 @@ class BudgetedGraph:
         return min(cuts, key=lambda cut: cut.forward.end_bytes + cut.lowered_bytes)
 
     def planned(self, asked: int, reserved: int = 0, budget: int | None = None) -> Cut | NoSaveSet:
-        """Cuts the graph by the solver's schedule for `asked` bytes. `reserved`: bytes of these that must be
-        free between forward and backward. `budget`: a cut that keeps it is compiled, too."""
+        """Cuts the graph by the solver's schedule for `asked` bytes. `reserved`: how many of these bytes must
+        be free between forward and backward. If the cut keeps `budget`, it is also compiled."""
         answer = None
 
         def choose(graph, node_info):
@@ -267,13 +269,13 @@ class BudgetedGraph:
         return dataclasses.replace(self.lowered(modules, budget), answer=answer)
 
     def digest(self) -> str:
-        """Returns a digest of the graph and of the sizes that it is planned for, which differs from those of
-        the step's other graphs."""
+        """Returns a digest of the graph and of the sizes that it is planned for. Other graphs of the step
+        have other digests."""
         nodes = [f"{node.name} {node.target} {node.meta.get('val')}" for node in self.joint.graph.nodes]
         return hashlib.sha256("\n".join((*nodes, str(self.sizes))).encode()).hexdigest()
 
     def cut_by(self, choose) -> tuple:
-        """Returns forward and backward by the save set that `choose(graph, node_info)` returns."""
+        """Returns forward and backward graphs by the save set that `choose(graph, node_info)` returns."""
         answer = None
 
         def saved_nodes(graph, node_info):
@@ -296,8 +298,8 @@ class BudgetedGraph:
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
         """Reads the memory of both graphs from the texts that inductor generates, and compiles the graphs if
-        their peak is within the budget. The results of forward live on while backward runs; so do the
-        tangents, which autograd holds."""
+        their peak is within the budget. While backward runs, the results of forward still exist, and so do
+        the tangents, which autograd holds."""
         forward, backward = modules
         count = self.options["num_fwd_outputs"]
         returned = outputs_of(forward.graph)[:count]
@@ -329,8 +331,8 @@ class BudgetedGraph:
 
 
 def check_runs(forward, backward) -> None:
-    """Raises RuntimeError if forward and backward both contain a node that draws random numbers or has
-    effects outside of the graph."""
+    """Raises RuntimeError if a node that draws random numbers or has effects outside of the graph is in both
+    forward and backward."""
     in_forward = {node.name for node in forward.graph.nodes}
     for node in backward.graph.nodes:
         if node.op == "call_function" and node.name in in_forward and runs_once(node):
@@ -341,8 +343,8 @@ def check_runs(forward, backward) -> None:
 
 
 def without_checkpoints(joint):
-    """Returns the joint graph without the marks of torch.utils.checkpoint, because the solver chooses what is
-    recomputed."""
+    """Returns a copy of the joint graph without the marks of torch.utils.checkpoint, because the solver
+    chooses what is recomputed."""
     module = copied(joint)
     for node in module.graph.nodes:
         if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):
@@ -351,6 +353,6 @@ def without_checkpoints(joint):
 
 
 def held_inputs(joint) -> list:
-    """Returns the nodes of tensors that the caller holds while the step runs."""
+    """Returns the nodes of the tensors that the caller holds during the step."""
     placeholders = joint.graph.find_nodes(op="placeholder")
     return [node for node in placeholders if is_tensor(node) and not is_tangent(node)]

@@ -36,28 +36,28 @@ class BudgetedStep:
 
     def __init__(self, target, budget, seconds, options, is_compared=False):
         self.target, self.budget, self.seconds = target, budget, seconds
-        self.is_compared = is_compared  # the second call compares it with the plainly compiled step
+        self.is_compared = is_compared  # the next measured call compares it with the plainly compiled step
         self.difference = None  # the Difference of that comparison
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
         self.inductor_options, self.options = given, options
-        self.beside_bytes = 0  # MiB that lived beside the step when it was called first
-        self.passing_bytes = 0  # bytes of the state that is kept only during the first call
-        self.held_then = 0  # bytes that the caller held when the step was compiled, beside the arguments
-        self.more_bytes = 0  # bytes that the caller held more when the step was last compiled anew
-        self.times_anew = 0  # how often the step was compiled anew because the caller held more
+        self.beside_bytes = 0  # MiB of tensors outside of the step at its first call
+        self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
+        self.held_then = 0  # bytes that the caller held besides the arguments when the step was compiled
+        self.more_bytes = 0  # additional bytes that the caller held when the step was last compiled again
+        self.times_anew = 0  # how often the step was compiled again because the caller held more bytes
         self.compiled = self.compile(WhatIsLeft())
-        self.measured = None  # MeasuredStep of the first step, until the next call decides about the cuts
+        self.measured = None  # the MeasuredStep of the first step, until the next call decides about the cuts
         self.measured_graphs = set()  # numbers of the graphs that have run in that step
-        self.is_called = False  # a measured call runs now
-        self.record = ""  # the key of the StepRecord beside torch's cache
+        self.is_called = False  # a measured call is running
+        self.record = ""  # the key of the StepRecord next to torch's cache
         self.calls = 0
-        self.is_measured = False  # the peak of this step counts: no kernels are measured or compiled in it
-        self.is_told = False  # a peak beyond the budget was logged
+        self.is_measured = False  # the peak of this step counts, as no kernels are measured or compiled in it
+        self.is_told = False  # the log has a warning about a peak above the budget
 
     def compile(self, way):
-        """Has the target compiled anew when it is called next. Returns the result of torch.compile."""
+        """Makes the next call compile the target again. Returns the result of torch.compile."""
         self.partitioner = Partitioner(self.budget, self.seconds, way)
         self.partitioner.beside_bytes, self.partitioner.more_bytes = self.beside_bytes, self.more_bytes
         self.partitioner.passing_bytes = self.passing_bytes
@@ -102,7 +102,7 @@ class BudgetedStep:
 
     def run(self, args, kwargs):
         try:
-            # Without this option dynamo would go on without the budget.
+            # Without this option dynamo would continue without the budget.
             with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
                 return self.forward(*args, **kwargs)
         except FailOnRecompileLimitHit as error:
@@ -115,12 +115,12 @@ class BudgetedStep:
             refusal, self.partitioner.refusal = self.partitioner.refusal, None
             if refusal is None:
                 raise
-        gc.collect()  # frames of torch's compilers hold tensors of the step in cycles
+        gc.collect()  # frames of torch's compilers hold tensors of the step in reference cycles
         raise without_frames(refusal)
 
     def compare(self, args, kwargs, device) -> None:
         """Runs the step once with the budget and once without it. Raises Refused if outputs or gradients
-        differ by more than rounding."""
+        differ by more than rounding errors."""
         self.is_compared = False
         target = self.target.forward if isinstance(self.target, torch.nn.Module) else self.target
         plain = torch.compile(target, options=self.inductor_options, **self.options)
@@ -131,9 +131,9 @@ class BudgetedStep:
             )
 
     def first_call(self, args, kwargs, device):
-        """Runs the first call. Records of graphs lie beside torch's cache, so a process that takes the graphs
-        from the cache cuts none. If there is no record, the key of the cache is a new one, so no graph comes
-        from the cache: it may need another cut when all graphs of the step are known."""
+        """Runs the first call. Records of graphs are kept next to torch's cache, so if the graphs come from
+        the cache, no graph is cut. If there is no record, a new key for the cache is used, so that no graph
+        comes from the cache: a graph may need another cut when all graphs of the step are known."""
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
         options = {**self.inductor_options, **self.options}
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
@@ -157,16 +157,16 @@ class BudgetedStep:
         return outputs
 
     def lacks_room(self, args, kwargs, device) -> bool:
-        """Says whether the step would go beyond a budget in bytes, because the caller holds more than when
-        the step was compiled: states of an optimizer, gradients that are summed, an open forward."""
+        """Says whether the step would exceed a budget in bytes because the caller holds more than when the
+        step was compiled: optimizer states, summed gradients, or an open forward."""
         if self.budget.bytes is None or not self.graphs or self.times_anew == MOST_TIMES_ANEW:
             return False
         self.more_bytes = alive_bytes(device) - bytes_of_arguments(args, kwargs, device) - self.held_then
         return max(graph.lowered_bytes for graph in self.graphs) + self.more_bytes > self.budget.bytes
 
     def call_anew(self, args, kwargs, device):
-        """Compiles the step anew, beside what the caller holds now, and runs it. If the budget has no room
-        for that, the step runs as before."""
+        """Compiles the step again, with the bytes that the caller holds now, and runs it. If the budget has
+        no room for such a step, the step runs as before."""
         before = self.forward, self.partitioner, self.held_then
         self.times_anew += 1
         self.is_measured = False
@@ -180,8 +180,8 @@ class BudgetedStep:
         return self.run(args, kwargs)
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
-        """Runs the step by the record of it if there is one, otherwise as a step of one graph. Returns the
-        outputs, and whether the step turned out to have several graphs, so that it must begin anew."""
+        """Runs the step by its record if there is one, otherwise as a step of one graph. Returns the outputs,
+        and whether the step turned out to have several graphs. In this case it must start again."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:
@@ -196,8 +196,8 @@ class BudgetedStep:
         return outputs, False
 
     def measured_run(self, args, kwargs):
-        """Runs the step. If the cuts of its graphs are not decided yet, the step is measured until its next
-        call; a call that fails ends the measurement."""
+        """Runs the step. If the cuts of its graphs are not yet decided, the step is measured until its next
+        call. A call that fails ends the measurement."""
         if not isinstance(self.partitioner.way, MeasuredStep):
             return self.run(args, kwargs)
         self.measured, self.measured_graphs = self.partitioner.way, set()
@@ -232,8 +232,8 @@ class BudgetedStep:
         raise without_frames(refusal)
 
     def is_cut_anew(self) -> bool:
-        """Decides about the cuts of all graphs together, now that the step is known. Returns whether the
-        graphs are compiled anew. Raises Infeasible."""
+        """Decides about the cuts of all graphs together, because the whole step is now known. Returns whether
+        the graphs are compiled again. Raises Infeasible."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
@@ -258,8 +258,8 @@ class BudgetedStep:
         return bool(decisions)
 
     def run_begins(self, code, graph, is_backward) -> bool:
-        """Hears of a run, and returns whether the run is the step's: graphs of other compiled modules in the
-        same loop are not."""
+        """Called when the code of a graph begins to run. Returns whether the run belongs to this step; runs
+        of other compiled modules in the same loop do not."""
         if self.is_called and not is_backward:
             self.measured_graphs.add(graph)
         elif not is_backward or graph not in self.measured_graphs:
@@ -278,14 +278,15 @@ class BudgetedStep:
         return self.measured.pauses.left_out()
 
     def bytes_beside(self, args, kwargs, device) -> int:
-        """Returns how much memory is alive on the device beside arguments and parameters, in MiB."""
+        """Returns how many MiB of memory on the device belong neither to the arguments nor to the
+        parameters."""
         gc.collect()
         is_module = isinstance(self.target, torch.nn.Module)
         own = (*self.target.parameters(), *self.target.buffers()) if is_module else ()
         return max(0, alive_bytes(device) - bytes_of_arguments((args, own), kwargs, device)) >> 20
 
     def watch_backward(self, outputs, device) -> None:
-        """Has the peak read when the first backward that reaches the outputs is over."""
+        """Arranges that the peak is read when the first backward that reaches the outputs has ended."""
         if not self.is_measured:
             return
         has_begun = []
@@ -300,7 +301,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def tell_of_no_graph(self, outputs) -> None:
-        """Warns if the step has a backward that dynamo leaves to autograd."""
+        """Warns if the step has a backward that dynamo did not compile but left to autograd."""
         tensors = [value for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
         if any(tensor.requires_grad for tensor in tensors):
             log.warning(
@@ -327,7 +328,7 @@ class BudgetedStep:
 
 
 def bytes_of_arguments(args, kwargs, device) -> int:
-    """Returns the bytes of the tensors on the device among the arguments."""
+    """Returns the bytes of those tensors among the arguments that are on the device."""
     tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
     return sum(storage.nbytes() for storage in storages.values() if storage.device == device)
@@ -346,7 +347,8 @@ class CompiledStatus:
 
     @property
     def difference(self):
-        """The Difference of outputs and gradients from the plainly compiled step; None: not compared."""
+        """The Difference of outputs and gradients from the plainly compiled step; None if they were not
+        compared."""
         return self._step.difference
 
     def __repr__(self):
@@ -375,13 +377,14 @@ class CompiledStatus:
 
 def without_frames(error):
     """Returns the error without the frames of torch's compilers and of the step, which would hold the step's
-    tensors as long as the error lives. The caller must raise it outside of any `except`."""
+    tensors as long as the error exists. The caller must raise it outside of any `except`."""
     error.__context__ = error.__cause__ = None
     return error.with_traceback(None)
 
 
 def device_of(args, kwargs, compiled) -> torch.device:
-    """Returns the device of the first tensor on a GPU, among the arguments and the parameters."""
+    """Returns the device of the first GPU tensor among the arguments and the parameters; the CPU if there is
+    none."""
     tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     if isinstance(compiled, torch.nn.Module):
         tensors.extend(compiled.parameters())

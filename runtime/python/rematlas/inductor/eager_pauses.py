@@ -1,4 +1,4 @@
-"""The memory that a step takes between the runs of its compiled graphs, where torch runs op by op."""
+"""The memory that a step takes between the runs of its compiled graphs, where torch runs eager code."""
 
 import contextlib
 import dataclasses
@@ -8,17 +8,17 @@ from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 
 @dataclasses.dataclass(frozen=True)
 class Pause:
-    """The memory of a pause, in bytes beyond those that are alive when the pause begins."""
+    """The memory of a pause, in bytes above those that are allocated when the pause begins."""
 
     peak_bytes: int  # the most bytes in the pause
-    kept_bytes: int  # the bytes at its end; negative if the pause frees more than it makes
+    kept_bytes: int  # the bytes at its end; negative if the pause frees more than it allocates
 
     def times(self, factor: float) -> "Pause":
         return Pause(int(self.peak_bytes * factor), int(self.kept_bytes * factor))
 
 
 class EagerPauses:
-    """Measures a step from here on. The first pause is the time before the first run of a graph."""
+    """Measures a step from now on. The first pause is the time before the first run of a graph."""
 
     def __init__(self, device):
         self.device = device
@@ -34,13 +34,13 @@ class EagerPauses:
         self.ended.append(self.current())
 
     def current(self) -> Pause:
-        """Returns the pause that goes on, as if it ended now."""
+        """Returns the present pause, as if it ended now."""
         self.note_peak()
         return Pause(self.peak, alive_bytes(self.device) - self.level)
 
     def leave_out(self, freed_bytes: int) -> None:
-        """Takes off bytes that have been alive since the step began, do not belong to the step, and are freed
-        now."""
+        """Subtracts bytes that have been allocated since the step began, do not belong to the step, and are
+        freed now."""
         self.start_bytes -= freed_bytes
         self.level -= freed_bytes
         reset_peak(self.device)
@@ -53,7 +53,7 @@ class EagerPauses:
 
     @contextlib.contextmanager
     def left_out(self):
-        """A context in which memory does not count as the step's."""
+        """A context in which memory does not count for the step."""
         self.note_peak()
         try:
             yield

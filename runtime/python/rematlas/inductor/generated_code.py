@@ -1,6 +1,6 @@
-"""Has inductor generate texts for a forward and its backward, which show the memory of the step, and code for
-those that are wanted. The code is kept until torch asks for it, so that no graph is lowered twice. This file
-uses private parts of torch."""
+"""Makes inductor generate texts for a forward and its backward, which show the memory of the step, and
+compiled code for the wanted graphs. The code is kept until torch asks for it, so that no graph is lowered
+twice. This file uses private parts of torch."""
 
 import dataclasses
 import hashlib
@@ -28,19 +28,19 @@ class GraphToLower:
     """A forward or a backward."""
 
     module: fx.GraphModule
-    held: set[str]  # names of arguments that live on when the graph drops them
+    held: set[str]  # names of arguments that still exist after the graph drops them
     # Positions of a backward's arguments that it may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
-    returned: int = 0  # the number of a forward's first outputs that the caller gets
-    larger: tuple = ()  # LargerSizes for which the memory is computed, too
-    strides: dict = dataclasses.field(default_factory=dict)  # strides that forward has chosen, by argument
+    returned: int = 0  # how many of a forward's first outputs the caller gets
+    larger: tuple = ()  # LargerSizes for which the memory is also computed
+    strides: dict = dataclasses.field(default_factory=dict)  # by argument: strides that forward has chosen
 
     @property
     def is_backward(self) -> bool:
         return self.given_away is not None
 
     def arguments(self) -> list:
-        """Returns the fake tensors and sizes that stand for the arguments while the graph is lowered."""
+        """Returns the fake tensors and sizes that represent the arguments while the graph is lowered."""
         return [self.laid_out(node) for node in self.module.graph.find_nodes(op="placeholder")]
 
     def laid_out(self, node: fx.Node):
@@ -51,8 +51,8 @@ class GraphToLower:
             return value.as_strided(value.size(), strides)
 
     def copy(self) -> fx.GraphModule:
-        """Returns a copy whose metadata says which outputs keep their strides. Torch adds the same metadata
-        before it lowers a graph."""
+        """Returns a copy whose metadata says which outputs keep their strides. Torch itself adds this
+        metadata before it lowers a graph."""
         module = copied(self.module)
         output = output_of(module.graph)
         ends = output.args[0] if self.is_backward else output.args[0][: self.returned]
@@ -62,8 +62,9 @@ class GraphToLower:
 
 
 class BufferSizes:
-    """Answers the bytes of the buffers of the graph that inductor lowers. `held`: arguments that live on when
-    the graph drops them. `larger`: LargerSizes in place of the sizes of the call that is compiled."""
+    """Computes the bytes of the buffers of the graph that inductor is lowering. `held`: arguments that still
+    exist after the graph drops them. `larger`: LargerSizes to use instead of the sizes of the compiled
+    call."""
 
     def __init__(self, graph, held, larger=None):
         self.graph = graph
@@ -92,7 +93,7 @@ class BufferSizes:
         return measured if measured is None or self.larger is None else self.larger.workspace(measured)
 
     def layouts_read(self, buffer: ir.ExternKernel) -> list[tuple]:
-        """Returns sizes, strides, type and device of the tensors that the kernel reads."""
+        """Returns sizes, strides, type and device of each tensor that the kernel reads."""
 
         def numbers(expressions):
             return tuple(map(self.number, expressions))
@@ -109,7 +110,7 @@ class BufferSizes:
 
 
 def kernel_node(buffer: ir.ExternKernel):
-    """Returns the node that an extern kernel runs; None if it is not known."""
+    """Returns the node that an extern kernel runs; None if that is not known."""
     node = buffer.get_origin_node()
     if node is not None:
         return node
@@ -119,22 +120,22 @@ def kernel_node(buffer: ir.ExternKernel):
 
 @dataclasses.dataclass
 class CodeAhead:
-    """Compiled code of graphs that torch has not asked for yet."""
+    """Compiled code of graphs for which torch has not asked yet."""
 
     codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by `key_of` the graph
-    seconds: float = 0.0  # the time of making the code, which torch need not spend again
+    seconds: float = 0.0  # the time of compiling, which torch need not spend again
 
 
 class _Left(BaseException):
-    """Leaves inductor. It is no Exception, because inductor's handlers would catch one."""
+    """Raised to leave inductor. It is not an Exception, because inductor's handlers would catch that."""
 
 
 def memory_of_texts(
     forward: GraphToLower, backward: GraphToLower, is_wanted, ahead: CodeAhead
 ) -> list[TextMemory]:
-    """Lowers copies of both graphs as inductor does and reads the texts, before any compiler runs. If
-    `is_wanted(first, second)` is true for their memories, both graphs are compiled, and `ahead` gets the
-    code."""
+    """Lowers copies of both graphs as inductor does, and reads the texts before any compiler runs. If
+    `is_wanted(first, second)` is true for the memories of the two texts, both graphs are compiled, and the
+    code is put into `ahead`."""
     found = []
 
     def read_backward(memory) -> bool:
@@ -157,8 +158,9 @@ def memory_of_texts(
 
 
 def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
-    """Lowers a copy of the graph. If `is_wanted(memory)` is true for its text, the graph is compiled and
-    `ahead` gets the code. Returns whether it was compiled. `is_wanted` may lower another graph."""
+    """Lowers a copy of the graph. If `is_wanted(memory)` is true for the memory of its text, the graph is
+    compiled, and the code is put into `ahead`. Returns whether the graph was compiled. `is_wanted` may lower
+    another graph."""
     is_compiled = False
 
     def read(text):
@@ -185,7 +187,7 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
             mock.patch.object(lowering, "get_donated_idxs", lambda: graph.given_away),
             mock.patch.object(compile_fx, "fx_codegen_and_compile", make),
             inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
-            # Hides the state of a graph that inductor lowers around this one.
+            # Hides the state of an outer graph that inductor is lowering.
             V.set_distributed_autotune_state(NullHandler()),
         ):
             compile_fx.compile_fx_inner(
@@ -201,7 +203,7 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
 
 
 def nodes_of(buffers) -> tuple[str, ...]:
-    """Returns the names of the nodes that the named buffers hold."""
+    """Returns the names of the nodes whose values are in these buffers."""
     found = filter(None, map(V.graph.try_get_buffer, buffers))
     origins = (buffer.get_origin_node() for buffer in found)
     return tuple(node.name for node in origins if node is not None)
@@ -217,7 +219,7 @@ class LaidOut:
 
     @classmethod
     def by_lowered(cls, module: fx.GraphModule) -> "LaidOut":
-        """Reads the layouts from the graph that inductor lowers now, whose outputs are those of the
+        """Reads the layouts from the graph that inductor is lowering. Its outputs must be those of the
         module."""
         strides, copies = {}, set()
         for node, made in zip(outputs_of(module.graph), V.graph.graph_outputs, strict=True):
@@ -232,8 +234,8 @@ class LaidOut:
 
 
 def take_codes(codes_of) -> None:
-    """Makes torch take the code of a graph from the dictionary `codes_of(partitioner)` from here on, if the
-    code is there. The partitioner is that of the step that is compiled."""
+    """From now on makes torch take the code of a graph from the dictionary `codes_of(partitioner)` if the
+    code is there. The partitioner is the one of the step that is being compiled."""
     if getattr(compile_fx.fx_codegen_and_compile, "is_ours", False):
         return
     compile_by_others = compile_fx.fx_codegen_and_compile
@@ -248,8 +250,8 @@ def take_codes(codes_of) -> None:
 
 
 def key_of(module: fx.GraphModule, arguments, options) -> str | None:
-    """Returns a key that is equal for graphs of which inductor makes the same code; None for a graph that
-    holds tensors or other graphs, because the key would not distinguish these."""
+    """Returns a key. Graphs with equal keys get the same code from inductor. Returns None for a graph that
+    holds tensors or other graphs, because the key would not distinguish them."""
     if module.graph.find_nodes(op="get_attr"):
         return None
     digest = hashlib.sha256()

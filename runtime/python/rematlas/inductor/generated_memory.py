@@ -1,7 +1,7 @@
 """The memory of a compiled graph, read from the text that inductor generates for it.
 
-Inductor writes each allocation, each reuse of a buffer and each `del` as a line of Python, so the bytes that
-are alive are known before a kernel is compiled.
+Inductor writes each allocation, each reuse of a buffer and each `del` as a line of Python. So the allocated
+bytes at each line are known before any kernel is compiled.
 """
 
 import ast
@@ -10,13 +10,13 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class TextMemory:
-    """Bytes of tensors that the graph allocates, beside its arguments."""
+    """The bytes of the tensors that the graph allocates, without its arguments."""
 
-    peak_bytes: int  # the most bytes; an argument that the graph drops is subtracted from there on
-    end_bytes: int  # bytes alive when the graph returns, minus the arguments that it has dropped
-    # Names of the buffers that get new memory, in place of memory that another buffer has left to them.
+    peak_bytes: int  # the most bytes; minus an argument's bytes once the graph has dropped it
+    end_bytes: int  # bytes allocated when the graph returns, minus the arguments that it has dropped
+    # names of the buffers that get new memory instead of the memory of a dead buffer
     allocated: tuple[str, ...] = ()
-    larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes that may change, see larger_sizes
+    larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes, see larger_sizes
 
 
 class Storage:
@@ -25,20 +25,20 @@ class Storage:
 
 
 class _Reader:
-    """Plays the statements of `call`."""
+    """Simulates the statements of the function `call`, and counts the bytes."""
 
     def __init__(self, sizes):
         self.sizes = sizes
         self.storages = {}  # by name
-        self.uses = {}  # by storage: the number of its names
+        self.uses = {}  # by storage: how many names it has
         self.alive = self.peak = 0
         self.allocated = set()  # names of buffers that got new memory
-        self.workspace = 0  # bytes of the workspace of the kernel whose outputs get names now
-        # By the name of a tuple that a kernel returns: the later names of its parts, by expression.
+        self.workspace = 0  # bytes of the workspace of the kernel whose outputs are being named
+        # by the name of a tuple that a kernel returns: the later names of its parts, by the part's expression
         self.parts = {}
 
     def bind(self, name, storage) -> None:
-        """Gives a storage one more name. With its first name a storage becomes alive."""
+        """Gives a storage one more name. A storage counts as allocated from its first name on."""
         if storage not in self.uses:
             self.uses[storage] = 0
             self.alive += storage.bytes
@@ -87,15 +87,15 @@ class _Reader:
         self.bind_made(target)
 
     def bind_made(self, name) -> None:
-        """Adds the tensor that a kernel or an allocation made, or the parts of the tuple that a kernel
+        """Adds the tensor that a kernel or an allocation made, or each part of the tuple that a kernel
         made."""
         for made, size in self.made_by(name).items():
             self.bind(made, Storage(size))
             self.allocated.add(made)
 
     def made_by(self, name) -> dict[str, int]:
-        """Returns the bytes, by name, of the tensors that are made under this name: one, or a tuple's
-        parts."""
+        """Returns the bytes, by name, of the tensor with this name, or of the parts of the tuple with this
+        name."""
         sizes = {
             made: self.sizes.bytes_of(known_as)
             for made, known_as in self.parts.get(name, {name: name}).items()
@@ -107,8 +107,8 @@ class _Reader:
         return max((self.storages[name].bytes for name in names if name in self.storages), default=0)
 
     def run(self, call) -> None:
-        """Runs a kernel, whose workspace is alive while it runs. The unknown workspace of a kernel that
-        changes its arguments is assumed to be as large as the largest argument."""
+        """Simulates a kernel, whose workspace exists while the kernel runs. A kernel of unknown workspace
+        that changes its arguments is assumed to need as much as its largest argument."""
         outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
         workspaces = [self.sizes.workspace_of(out.id) or 0 for out in outs if isinstance(out, ast.Name)]
         if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):
@@ -147,7 +147,7 @@ class _Reader:
 
 
 class UnreadText(Exception):
-    """The text does not have the form that this file reads."""
+    """Raised if the text does not have the form that this file reads."""
 
 
 def call_of(text: str) -> ast.FunctionDef:
@@ -158,8 +158,8 @@ def call_of(text: str) -> ast.FunctionDef:
 
 
 def parts_of_tuples(statements) -> dict:
-    """Returns, for each tuple's name, the names that its parts are assigned to, by the expression of the
-    part: `buf4` by `buf2[1]`, say."""
+    """Returns, for each tuple's name, the names to which its parts are assigned, by the expression of the
+    part. For example, `buf4` is the name for the expression `buf2[1]`."""
     found = {}
     for statement in statements:
         value = getattr(statement, "value", None)
@@ -173,8 +173,8 @@ def parts_of_tuples(statements) -> dict:
 
 
 def memory_of(text: str, sizes) -> TextMemory:
-    """Returns the memory of the text. `sizes` answers three questions: `bytes_of(name)` of buffers (None if
-    the name is no buffer), `workspace_of(name)` (None if an extern kernel does not run by itself), and
+    """Returns the memory of the text. `sizes` has the methods `bytes_of(name)` (None if the name is not a
+    buffer), `workspace_of(name)` (None for an extern kernel that cannot be run alone), and
     `argument_bytes_of(name)`."""
     body = call_of(text).body
     reader = _Reader(sizes)

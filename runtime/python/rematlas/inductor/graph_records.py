@@ -1,4 +1,5 @@
-"""Records of compiled graphs, kept beside torch's cache for processes that take graphs from the cache."""
+"""Records of compiled graphs, kept next to torch's cache for processes that take the graphs from the
+cache."""
 
 import dataclasses
 import hashlib
@@ -17,17 +18,17 @@ from .several_graphs import Decision, PausePerByte
 
 @dataclasses.dataclass
 class StepRecord:
-    """The facts that are known of a step when its second call begins."""
+    """The facts about a step that are known when its second call begins."""
 
     way: str  # a part of the key of torch's cache
     graphs: list[CompiledGraph]
     decisions: list[Decision]  # empty if the graphs keep the cuts of the first call
-    between: PausePerByte | None  # the pause between forward and backward in a step of one graph
+    between: PausePerByte | None  # the pause between forward and backward, if the step has one graph
 
 
 def key_of(partitioner: str, target, options, args, kwargs) -> str:
-    """Returns a digest of the budget, of the compiled target and its options, and of the shapes that it is
-    called with."""
+    """Returns a digest of the budget, of the compiled target and its options, and of the arguments'
+    shapes."""
     parts = [partitioner, torch.__version__, getattr(target, "__qualname__", type(target).__qualname__)]
     parts.append(repr(sorted(options.items())))
     tensors = list(pytree.tree_leaves((args, kwargs)))
@@ -44,7 +45,7 @@ def path_of(key: str) -> pathlib.Path:
 
 
 def write(key: str, record: StepRecord) -> None:
-    """Writes the record. If the cache cannot be written, nothing happens."""
+    """Writes the record. Does nothing if the cache cannot be written."""
     path = path_of(key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ def write(key: str, record: StepRecord) -> None:
 
 
 def read(key: str) -> StepRecord | None:
-    """Returns the record that `write` was given; None if there is none that can be read."""
+    """Returns the record that was written under this key; None if there is no readable one."""
     try:
         told = json.loads(path_of(key).read_text())
         return StepRecord(

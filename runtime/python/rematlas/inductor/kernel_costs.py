@@ -1,4 +1,5 @@
-"""Bytes of tensors, and the times and workspaces of kernels, measured where the step will run."""
+"""Bytes of tensors, and times and workspaces of kernels, measured on the device on which the step will
+run."""
 
 import functools
 import time
@@ -13,7 +14,7 @@ from .node_classes import NodeClass, class_of, is_tensor, packet_of
 
 aten = torch.ops.aten
 RUNS = 3
-LEAST_EXPONENT, LARGEST_EXPONENT = 12, 24  # of how many numbers fused kernels are measured with
+LEAST_EXPONENT, LARGEST_EXPONENT = 12, 24  # fused kernels are measured with 2**these numbers
 TRANSCENDENTAL = frozenset(
     getattr(aten, name)
     for name in (
@@ -35,11 +36,11 @@ TRANSCENDENTAL = frozenset(
     )
 ) | {torch.ops.prims.inductor_random}
 CONVOLUTIONS = frozenset({aten.convolution, aten.convolution_backward})
-DEFAULT_SIZE = 4096  # of a dimension that nothing is known of
+DEFAULT_SIZE = 4096  # assumed for a dimension about which nothing is known
 
 
 def hint(number) -> int:
-    """Returns the number, or the one of the call that is compiled where it may change."""
+    """Returns the number itself, or, if it is a size that may change, its value in the compiled call."""
     if isinstance(number, int):
         return number
     known = number.node.hint if number.node.has_hint() else None
@@ -52,13 +53,14 @@ def bytes_of(node: Node) -> int:
 
 
 def device_of(node: Node) -> torch.device:
-    """Returns the device of what a kernel makes; one that makes nothing runs where what it reads lies."""
+    """Returns the device of the values that a kernel makes. If it makes none, returns the device of the
+    values that it reads."""
     values = pytree.tree_leaves([made.meta.get("val") for made in (node, *node.all_input_nodes)])
     return next((value.device for value in values if isinstance(value, torch.Tensor)), torch.device("cpu"))
 
 
 def device_of_inputs(module) -> torch.device:
-    """Returns the device of the first tensor on a GPU, else the CPU."""
+    """Returns the device of the first tensor on a GPU; the CPU if there is none."""
     devices = [node.meta["val"].device for node in module.graph.nodes if is_tensor(node)]
     return next((device for device in devices if device.type != "cpu"), torch.device("cpu"))
 
@@ -69,7 +71,7 @@ def synchronize(device) -> None:
 
 
 def seconds_of(run, device) -> float:
-    """Returns the least of a few runs, behind one that warms up."""
+    """Returns the shortest time of a few runs after one warm-up run."""
     times = []
     for _ in range(RUNS + 1):
         synchronize(device)
@@ -82,8 +84,8 @@ def seconds_of(run, device) -> float:
 
 @functools.cache
 def seconds_of_numbers(device, exponent, is_transcendental) -> float:
-    """Returns what a fused kernel takes that reads and writes 2**exponent numbers of four bytes: small
-    tensors lie in caches."""
+    """Returns the time of a fused kernel that reads and writes 2**exponent numbers of four bytes. It depends
+    on the size, because small tensors fit into caches."""
     with unset_fake_temporarily(), torch.no_grad():
         source = torch.ones(1 << exponent, device=device)
         target = torch.empty_like(source)
@@ -92,20 +94,20 @@ def seconds_of_numbers(device, exponent, is_transcendental) -> float:
 
 
 def seconds_to_move(device, size) -> float:
-    """Returns what a fused kernel takes that reads and writes so many bytes together."""
+    """Returns the time of a fused kernel that reads and writes `size` bytes in total."""
     exponent = min(max((size // 8).bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
     return seconds_of_numbers(device, exponent, False) * size / (8 << exponent)
 
 
 def seconds_of_functions(device, numbers) -> float:
-    """Returns what so many transcendental functions take, beside the kernel that computes them."""
+    """Returns the time that this number of transcendental functions adds to the kernel that computes them."""
     exponent = min(max(numbers.bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
     both, plain = (seconds_of_numbers(device, exponent, kind) for kind in (True, False))
     return max(0.0, both - plain) * numbers / (1 << exponent)
 
 
 def signature(node: Node) -> tuple:
-    """Returns what tells the time and the workspace of an extern kernel."""
+    """Returns the facts that determine the time and the workspace of an extern kernel."""
 
     def part(value):
         if isinstance(value, Node):
@@ -123,7 +125,8 @@ def signature_of_value(value):
 
 
 def sample(layout):
-    """Returns a tensor of small numbers, or of zeros where numbers are indices."""
+    """Returns a tensor of small numbers; of zeros if its type is not floating, because it may hold
+    indices."""
     sizes, strides, dtype, device = layout
     made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
     return made.fill_(0.5 if dtype.is_floating_point else 0)
@@ -131,7 +134,7 @@ def sample(layout):
 
 def layouts_of(node: Node, are_channels_last: bool) -> list[tuple]:
     """Returns sizes, strides, type and device of each tensor that an extern kernel reads.
-    `are_channels_last`: the strides of images that a convolution reads."""
+    `are_channels_last`: whether a convolution reads images in the channels-last layout."""
     found = []
     for value in tensors_read(node):
         sizes, strides = (tuple(map(hint, of)) for of in (value.shape, value.stride()))
@@ -151,8 +154,9 @@ def tensors_read(node: Node) -> list:
 
 
 def copied_bytes(node: Node, layouts) -> int:
-    """Returns the bytes of the parameters that a kernel reads in strides which they do not have. Inductor
-    copies them right before the kernel. Other tensors are made in the strides in which they are read."""
+    """Returns the bytes of the parameters that a kernel reads with other strides than they have. Inductor
+    copies such parameters right before the kernel. Other tensors are made with the strides with which they
+    are read."""
     return sum(
         bytes_of(read)
         for read, (_, strides, *_) in zip(nodes_read(node), layouts, strict=True)
@@ -161,16 +165,16 @@ def copied_bytes(node: Node, layouts) -> int:
 
 
 class KernelCosts:
-    """Measures each signature of an extern kernel once in a process. `are_channels_last`: inductor lays
-    images out so."""
+    """Measures each signature of an extern kernel once in a process. `are_channels_last`: whether inductor
+    uses the channels-last layout for images."""
 
-    seconds, workspaces = {}, {}  # by signature and layouts of what is read; None: it does not run by itself
+    seconds, workspaces = {}, {}  # by signature and layouts of the inputs; None: cannot be run alone
 
     def __init__(self, are_channels_last: bool):
         self.are_channels_last = are_channels_last
 
     def of(self, kernel) -> tuple[float, int]:
-        """Returns seconds and the bytes of a workspace."""
+        """Returns the seconds that a kernel takes, and the bytes of its workspace."""
         node = kernel.node
         if class_of(node) is NodeClass.EXTERN and isinstance(node.target, torch._ops.OpOverload):
             layouts = layouts_of(node, self.are_channels_last)
@@ -194,14 +198,14 @@ class KernelCosts:
 
     @classmethod
     def workspace_of(cls, node: Node, layouts) -> int | None:
-        """Returns the bytes that a run takes beyond what it returns. `layouts`: of each tensor that it reads,
-        as `layouts_of` returns."""
+        """Returns the bytes that a run takes in addition to its results. `layouts`: the layout of each tensor
+        that the node reads, as `layouts_of` returns them."""
         device = device_of(node)
         return kept(cls.workspaces, node, layouts, lambda run: bytes_beyond_results(run, device))
 
 
 def kept(found: dict, node: Node, layouts, measure):
-    """Returns what `measure(run)` says of a kernel, None of one that does not run by itself."""
+    """Returns the result of `measure(run)` for a kernel; None if the kernel cannot be run alone."""
     key = (signature(node), tuple(layouts))
     if key not in found:
         found[key] = measured_by(measure, node, layouts)

@@ -1,7 +1,7 @@
 """The joint graph of a compiled step as a training graph of kernels.
 
-A tensor of the training graph is a node whose value inductor puts into memory. A node that only one kernel
-reads is computed within that kernel and takes no memory.
+A tensor of the training graph is a node whose value inductor writes to memory. A node that is read by only
+one kernel is computed within that kernel and takes no memory.
 """
 
 import dataclasses
@@ -13,14 +13,14 @@ from .kernel_costs import bytes_of
 from .node_classes import RANDOM_PACKETS, NodeClass, class_of, is_tensor, packet_of
 from .node_order import outputs_of
 
-MOST_INLINED = 30  # nodes, as inductor's realize_opcount_threshold
-SMALL = 8  # a tensor is small beside a tensor that is at least so many times as large
+MOST_INLINED = 30  # the most nodes computed within a kernel, as inductor's realize_opcount_threshold
+SMALL = 8  # a tensor is small next to a tensor that is at least this many times as large
 
 
 @dataclasses.dataclass
 class Kernel:
     node: Node
-    reads: list  # nodes that lie in memory, each once
+    reads: list  # nodes whose values are in memory, each node once
     makes: list  # nodes of tensors that the kernel writes
     computes: list  # all nodes that the kernel computes, `node` last
     is_forward: bool
@@ -30,13 +30,13 @@ class Kernel:
 class KernelGraph:
     kernels: list
     inputs: list  # nodes of tensors that exist before the step
-    tangents: list  # nodes of tensors that the caller's backward makes between forward and backward
+    tangents: list  # nodes of gradients that the caller's backward makes between forward and backward
     forward_results: list  # nodes of tensors that forward returns to the caller
     backward_results: list  # nodes of tensors that backward returns
 
 
 def base_of(node: Node) -> Node:
-    """Returns the node in whose memory the value of `node` lies."""
+    """Returns the node whose memory holds the value of `node`."""
     while class_of(node) is NodeClass.VIEW:
         node = node.args[0] if isinstance(node.args[0], Node) else node.all_input_nodes[0]
     return node
@@ -63,13 +63,13 @@ class _Builder:
                 self.reads_memory.add(node)
 
     def parts(self, node: Node) -> list:
-        """Returns the nodes of tensors that the kernel of a node writes."""
+        """Returns the nodes of the tensors that the kernel of this node writes."""
         if is_tensor(node):
             return [node]
         return [part for user in node.users if user.target is operator.getitem for part in self.parts(user)]
 
     def value_nodes(self, node: Node) -> list:
-        """Returns the nodes that a node reads, through views and tuples."""
+        """Returns the nodes whose values this node reads; views and tuples are looked through."""
         found, seen, rest = [], set(), list(node.all_input_nodes)
         while rest:
             read = rest.pop()
@@ -83,8 +83,8 @@ class _Builder:
         return found
 
     def find_tensors_in_memory(self, results) -> None:
-        """Finds the fused nodes that lie in memory: a node does if it is a result, if an extern kernel reads
-        it, or if several kernels read it."""
+        """Finds the fused nodes whose values inductor writes to memory: nodes that are results, or that an
+        extern kernel or several kernels read."""
         readers = {node: set() for node in self.nodes}
         for node in results:
             readers[base_of(node)] |= {None, "result"}
@@ -114,10 +114,10 @@ class _Builder:
                 self.in_memory.remove(node)
 
     def follows_from_one(self, node: Node) -> bool:
-        """Says whether a fused node is computed from at most one tensor in memory that is not small, no
-        larger than the node itself. Then each kernel that reads the node computes it anew, because saving the
-        node is no better than saving that tensor. Nodes with random numbers are excluded: these are drawn
-        once."""
+        """Says whether a fused node is computed from at most one tensor in memory that is not small, and that
+        tensor is not larger than the node itself. Then each kernel that reads the node computes it again,
+        because saving the node is no better than saving that tensor. Nodes computed from random numbers are
+        excluded, because random numbers are drawn only once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
         large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]
@@ -150,8 +150,8 @@ class _Builder:
 
 
 def kernel_graph(graph: Graph, is_forward, forward_count: int) -> KernelGraph:
-    """Returns the graph of kernels. `is_forward(node)`: whether forward's outputs need the node.
-    `forward_count`: the number of forward's outputs."""
+    """Returns the graph of kernels. `is_forward(node)`: whether the outputs of forward need the node.
+    `forward_count`: the number of outputs of forward."""
     builder = _Builder(graph, is_forward)
     outputs = outputs_of(graph)
     results = [node for node in outputs if isinstance(node, Node) and is_tensor(node)]

@@ -1,8 +1,8 @@
-"""Sizes that differ from call to call: how large they may become within a budget.
+"""Sizes that differ from call to call: how much larger they may become within a budget.
 
 A graph with such sizes is planned for the sizes of the call that is compiled. The memory of the generated
-text is computed for larger sizes, too. Dynamo compiles the graph anew for a call whose sizes are larger than
-the largest ones that keep the budget.
+text is also computed for larger sizes. For a call with sizes above the largest ones that keep the budget,
+dynamo compiles the graph again.
 """
 
 import sympy
@@ -25,18 +25,19 @@ class LargerSizes:
         return expression.xreplace(self.values)
 
     def number(self, number) -> int:
-        """Returns the value of a tensor's size, or of a product of sizes, for the larger sizes."""
+        """Returns the value of a tensor's size, or of a product of sizes, with the larger sizes."""
         if isinstance(number, int):
             return number
         return int(self.put_into(number.node.expr))
 
     def workspace(self, measured: int) -> int:
-        """Returns an upper estimate of a kernel's workspace: one that grows with each of the sizes."""
+        """Returns an upper estimate of a kernel's workspace: the workspace is assumed to grow in proportion
+        to each size."""
         return int(measured * self.factor ** len(self.values))
 
 
 def sizes_that_change(graph: fx.Graph) -> dict:
-    """Returns the sizes of the call that is compiled, by their symbols."""
+    """Returns the sizes that may change, by their symbols, with their values in the compiled call."""
     return {value.node.expr: hint(value) for value in symbols(graph)}
 
 
@@ -50,6 +51,6 @@ def symbols(graph: fx.Graph) -> list[torch.SymInt]:
 
 
 def limit(graph: fx.Graph, factor: float) -> None:
-    """Lets dynamo compile the graph anew for sizes that are more than a factor larger."""
+    """Makes dynamo compile the graph again for sizes that are larger by more than this factor."""
     for value in symbols(graph):
         bool(value <= int(hint(value) * factor))  # the comparison becomes a guard of the compiled code

@@ -1,4 +1,4 @@
-"""Classes of nodes of a joint graph, by what inductor makes of them: a view, a part of a fused kernel, or a
+"""Sorts the nodes of a joint graph by what inductor makes of them: a view, a part of a fused kernel, or a
 kernel."""
 
 import enum
@@ -10,7 +10,8 @@ from torch.fx import Node
 
 aten, prims = torch.ops.aten, torch.ops.prims
 
-# Ops that inductor computes within the kernel that reads them, beside those that torch tags as pointwise.
+# Ops that inductor computes within the kernel that reads them, in addition to those that torch tags as
+# pointwise.
 FUSED_PACKETS = frozenset(
     {
         aten.constant_pad_nd,
@@ -34,7 +35,7 @@ FUSED_PACKETS = frozenset(
     }
 )
 RANDOM_PACKETS = frozenset({prims.inductor_random, prims.inductor_randint})
-# Ops that change how a tensor is indexed, though their schemas do not say that they return a view.
+# Ops that only change how a tensor is indexed, although their schemas do not say that they return a view.
 VIEW_PACKETS = frozenset({aten._unsafe_view, aten._reshape_copy, aten.lift_fresh_copy})
 # Views that keep the order of the numbers in memory.
 SAME_ORDER = frozenset({aten.view, aten._unsafe_view, aten.unsqueeze, aten.squeeze, aten.alias, aten.detach})
@@ -95,7 +96,8 @@ def class_of(node: Node) -> NodeClass:
 
 
 def runs_once(node: Node) -> bool:
-    """Says whether a second run of the node may give another value, or has effects outside of the graph."""
+    """Says whether a second run of the node may give another value, or whether the node has effects outside
+    of the graph."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
         return node.op == "call_function" and target is not operator.getitem

@@ -1,21 +1,21 @@
-"""The outputs of graphs of torch.fx, and graphs with their nodes in another order."""
+"""The outputs of graphs of torch.fx, and copies of graphs with their nodes in another order."""
 
 from torch import fx
 
 
 def output_of(graph: fx.Graph) -> fx.Node:
-    """Returns the node that the graph ends with."""
+    """Returns the output node, the last node of the graph."""
     return next(iter(graph.find_nodes(op="output")))
 
 
 def outputs_of(graph: fx.Graph) -> tuple:
-    """Returns the outputs of the graph: nodes, and None for an output that is no tensor."""
+    """Returns the outputs of the graph: nodes, and None for each output that is not a tensor."""
     return tuple(output_of(graph).args[0])
 
 
 def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
-    """Returns the module with the named nodes in the order of the names. The nodes that a named node reads
-    come right before it, and all other nodes follow in their former order."""
+    """Returns a copy of the module with the named nodes in the order of the names. Missing inputs of a named
+    node come right before it, and all other nodes follow in their former order."""
     new, made = fx.Graph(), {}
     nodes = {node.name: node for node in module.graph.nodes}
 
@@ -41,5 +41,5 @@ def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
 
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """Returns the module with a graph of its own, because passes of torch change graphs in place."""
+    """Returns the module with its own copy of the graph, because passes of torch change graphs in place."""
     return in_order(module, ())

@@ -1,4 +1,4 @@
-"""The origin of a node, which a training graph of kernels shows: its layout, its module, its line of the
+"""The facts about a node that a training graph of kernels shows: its layout, its module, and its line in the
 model."""
 
 import re
@@ -47,7 +47,7 @@ def contiguous_strides(shape) -> list[int]:
 
 
 def module_of(node: Node) -> tuple[str, str]:
-    """Returns the path and the class of the module that the node was traced in; both may be empty."""
+    """Returns the path and the class of the module in which the node was traced; both may be empty."""
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
     if not stack:
         return "", ""
@@ -57,8 +57,9 @@ def module_of(node: Node) -> tuple[str, str]:
 
 
 def source_of(node: Node) -> str:
-    """Returns the line of the model that the node was traced from, "model.py:41": the innermost line that is
-    not torch's. A node of backward has the line of its forward node. Empty if no line is known."""
+    """Returns the line of the model that the node was traced from, such as "model.py:41": the innermost line
+    outside of torch. A node of backward has the line of its forward node. Returns an empty text if no line is
+    known."""
     frames = OF_FRAME.findall(node.meta.get("stack_trace") or "")
     for file, line in reversed(frames):
         if "/torch/" not in file and not file.startswith("<"):

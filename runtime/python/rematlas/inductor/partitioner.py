@@ -19,7 +19,7 @@ from .several_graphs import SeveralGraphs, WhatIsLeft
 
 @functools.cache
 def digest_of_sources() -> str:
-    """Returns a digest of this package's sources. As a part of the cache key it keeps torch from taking
+    """Returns a digest of this package's sources. It is a part of the cache key, so that torch does not reuse
     graphs that another version of this package has cut."""
     digest = hashlib.sha256()
     for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
@@ -28,8 +28,8 @@ def digest_of_sources() -> str:
 
 
 class Partitioner(CustomPartitionerFn):
-    """Keeps a budget. `way`: how several graphs share it. `graphs`: a CompiledGraph for each graph that was
-    cut, in the order of the step."""
+    """Cuts the joint graphs of a step so that the step keeps a budget. `way`: how several graphs share the
+    budget. `graphs`: a CompiledGraph for each graph that was cut, in the order of the step."""
 
     def __init__(self, budget: StepBudget, seconds: float, way: WhatIsLeft):
         self.budget = budget
@@ -37,16 +37,18 @@ class Partitioner(CustomPartitionerFn):
         self.way = way
         self.graphs = []
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
-        self.codes = {}  # the code of graphs that are cut, until torch asks for it
+        self.codes = {}  # the code of the graphs that were cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
-        # Parts of the key of torch's cache: MiB beside the step at its first call, and bytes beyond these.
+        # Parts of the key of torch's cache: MiB outside of the step at its first call, and later additional
+        # bytes.
         self.beside_bytes = self.more_bytes = 0
-        # The peak bytes of the call before planning. Kernels that planning measures do not count.
+        # The peak bytes of the call before planning; the peaks of kernels that planning measures must not
+        # count.
         self.peak_before = 0
-        self.passing_bytes = 0  # bytes of the state that is kept only during the first call
+        self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
 
     def __deepcopy__(self, memo):
-        """Returns itself: torch copies its options, but this object must hear of the graphs."""
+        """Returns itself. Torch copies its options, but this very object must be told about the graphs."""
         return self
 
     def __getstate__(self):
@@ -57,7 +59,7 @@ class Partitioner(CustomPartitionerFn):
         return f"{self.step_key()} {self.way.key}"
 
     def step_key(self) -> str:
-        """Returns the part of the cache key that all ways to cut a step have in common."""
+        """Returns the part of the cache key that is the same for all ways to cut a step."""
         parts = (
             "rematlas",
             digest_of_sources(),

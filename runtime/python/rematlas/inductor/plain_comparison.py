@@ -1,4 +1,5 @@
-"""Compares outputs and gradients of a compiled step with those of the same step under torch.compile alone."""
+"""Compares the outputs and gradients of a compiled step with those of the same step under torch.compile
+alone."""
 
 import dataclasses
 
@@ -7,30 +8,30 @@ from torch.utils import _pytree as pytree
 
 from ..errors import Refused
 
-# Kernels that are fused in another way round in another way. Entries may differ by this share of the largest
-# entry.
+# Kernels that are fused in another way round in another way. So entries may differ by this share of the
+# largest entry.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """The largest differences of entries, relative to the largest entry of their tensor."""
+    """The largest difference between entries, as a share of the largest entry of their tensor."""
 
-    outputs: float  # of outputs
-    gradients: float  # of gradients
+    outputs: float  # among the outputs
+    gradients: float  # among the gradients
 
 
 def difference(ours, plain, state) -> Difference:
-    """Runs both functions from the same state, with the same numbers in the place of the loss's gradients,
-    and returns their difference. `state`: a StepState, which is put back after each run. Raises Refused if
-    outputs or gradients differ by more than rounding."""
+    """Runs both functions from the same state, with the same random numbers as the gradients of their
+    outputs, and returns how far they differ. `state`: a StepState, which is restored after each run. Raises
+    Refused if outputs or gradients differ by more than rounding errors."""
     wanted, found = outcome(plain, state), outcome(ours, state)
     return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
 
 
 def outcome(function, state) -> dict[str, dict]:
-    """Runs the function and its backward. Returns the outputs by number and the gradients by the id of their
-    tensor, copied to the host."""
+    """Runs the function and its backward. Returns the outputs by their number, and the gradients by the id of
+    their tensor, all copied to the host."""
     outputs = [value for value in pytree.tree_leaves(function()) if isinstance(value, torch.Tensor)]
     ends = [output for output in outputs if output.requires_grad]
     leaves = leaves_of(ends)
@@ -50,14 +51,14 @@ def outcome(function, state) -> dict[str, dict]:
 
 
 def on_host(tensor):
-    """Returns a copy on the host. It is always a copy, because an output may be a buffer, which is put
-    back."""
+    """Returns a copy on the host, even of a host tensor: an output may be a buffer, which is restored
+    later."""
     return tensor.detach().to("cpu", copy=True)
 
 
 def farthest(what: str, found: dict, wanted: dict) -> float:
-    """Returns the largest distance of two tensors with the same key. Raises Refused if a distance is more
-    than rounding, or if the keys differ."""
+    """Returns the largest distance between two tensors with the same key. Raises Refused if a distance is
+    more than rounding errors, or if the keys differ."""
     advice = "train without a budget, and please report it"
     if found.keys() != wanted.keys():
         raise Refused(
@@ -77,7 +78,7 @@ def farthest(what: str, found: dict, wanted: dict) -> float:
 
 
 def leaves_of(ends) -> list:
-    """Returns the tensors that get gradients from the ends."""
+    """Returns the leaf tensors that get gradients from the tensors `ends`."""
     found, seen = {}, set()
     rest = [end.grad_fn for end in ends if end.grad_fn is not None]
     while rest:
@@ -92,9 +93,9 @@ def leaves_of(ends) -> list:
 
 
 def distance(a, b) -> float:
-    """Returns the largest difference of two tensors, relative to the largest entry of the second one. It is
-    infinite if shapes or types differ, if integers differ, or if the tensors are not finite at the same
-    places."""
+    """Returns the largest difference between entries of the two tensors, as a share of the largest entry of
+    `b`. It is infinite if shapes or types differ, if tensors of integers differ, or if the tensors are not
+    finite at the same places."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return float("inf")
     if a.numel() == 0:

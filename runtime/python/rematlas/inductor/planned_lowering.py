@@ -1,7 +1,8 @@
-"""Has inductor keep to the plan when it lowers a graph. What this needs of torch is private there.
+"""Makes inductor follow the plan when it lowers a graph. This file uses private parts of torch.
 
-A plan says which tensors lie in memory, in which order kernels run, and when tensors are freed. Inductor
-departs from each of these where that saves a kernel or an allocation; graphs without a plan are left to it.
+A plan says which tensors are written to memory, in which order kernels run, and when tensors are freed.
+Inductor deviates from each of these if that saves a kernel or an allocation. For graphs without a plan
+nothing changes.
 """
 
 import weakref
@@ -18,12 +19,12 @@ from torch._inductor.virtualized import V
 from .generated_code import BufferSizes
 from .node_order import output_of
 
-PLANNED = "rematlas_planned"  # among the metadata of the output of a graph
-IN_MEMORY = "rematlas_in_memory"  # among the metadata of a node
+PLANNED = "rematlas_planned"  # key in the metadata of a graph's output node
+IN_MEMORY = "rematlas_in_memory"  # key in the metadata of a node
 SMALL_BYTES = 1 << 16
-LARGE_SHARE = 16  # of the largest tensor of a graph
-NEAR = 4  # kernels of a plan that are so far apart are still fused
-largest_bytes = weakref.WeakKeyDictionary()  # by graph that is lowered
+LARGE_SHARE = 16  # a freed tensor is large if it is above 1/16 of the graph's largest tensor
+NEAR = 4  # kernels that are at most this many places apart in the plan may still be fused
+largest_bytes = weakref.WeakKeyDictionary()  # by lowered graph
 
 fused_by_inductor = Scheduler.are_long_distant_nodes
 fused_with_reader_by_inductor = Scheduler.can_fuse_vertical
@@ -37,7 +38,8 @@ prefer_channels_last_by_inductor = GraphLowering.find_nodes_prefer_channels_last
 
 
 def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
-    """Marks a graph that follows a plan. `in_memory`: names of nodes that are kernels of the plan."""
+    """Marks the graph as one that follows a plan. `in_memory`: the names of the nodes that are kernels of the
+    plan."""
     output_of(module.graph).meta[PLANNED] = True
     for node in module.graph.nodes:
         if node.name in in_memory:
@@ -45,14 +47,14 @@ def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
 
 
 def reorder(graph: fx.Graph) -> None:
-    """Nodes stay where the plan has them. Inductor moves each to the first that reads it."""
+    """Keeps the nodes in the plan's order. Inductor would move each node to the first node that reads it."""
     if PLANNED not in output_of(graph).meta:
         reorder_by_inductor(graph)
 
 
 def nodes_in_channels_last(lowering):
-    """A weight that backward reads stays the parameter. Inductor saves the copy in channels-last order that
-    forward's convolution reads, so that all weights are in memory twice."""
+    """Keeps a weight that backward reads as the parameter itself. Forward's convolution reads a copy in
+    channels-last order, and inductor would save the copy, so that all weights would be in memory twice."""
     nodes = prefer_channels_last_by_inductor(lowering)
     if PLANNED in output_of(lowering.module.graph).meta:
         nodes -= {node for node in nodes if node.op == "placeholder"}
@@ -60,8 +62,8 @@ def nodes_in_channels_last(lowering):
 
 
 def lower_node(lowering, node):
-    """A kernel of the plan is computed where it stands in the order. Inductor computes it where it is read,
-    so that what it reads itself would live until then."""
+    """Computes a kernel of the plan at its place in the order. Inductor would compute it where its result is
+    read, so that its own inputs would stay allocated until then."""
     made = lower_by_inductor(lowering, node)
     if node.meta.get(IN_MEMORY) and isinstance(made, TensorBox):
         made.realize()
@@ -69,8 +71,9 @@ def lower_node(lowering, node):
 
 
 def is_realized(box, *users, **options) -> bool:
-    """What the plan does not hold in memory is computed in each kernel that reads it, unless that is much.
-    On the CPU inductor would hold exponentials and sums of many tensors in memory."""
+    """Says whether a value is written to memory. A value that the plan does not hold in memory is computed in
+    each kernel that reads it, unless that is much work. On the CPU inductor would write exponentials and sums
+    of many tensors to memory."""
     node = V.get_current_node() if is_planned() else None
     if not isinstance(node, fx.Node) or node.meta.get(IN_MEMORY):
         return realize_by_inductor(box, *users, **options)
@@ -78,8 +81,9 @@ def is_realized(box, *users, **options) -> bool:
 
 
 def lies_in_whole(_, part, whole=None) -> bool:
-    """A part is written into the memory of what it is concatenated to, but not where the plan computes the
-    part long before: all of the whole would be in memory from then on."""
+    """Says whether a part is written directly into the memory of the concatenated tensor. It is not if the
+    plan computes the part long before the concatenation, because the memory of the whole tensor would be
+    allocated from then on."""
     box = part.data if isinstance(part, TensorBox) else part
     made = getattr(box, "data", None)
     if isinstance(made, Operation) and is_planned() and made in V.graph.operations[:-NEAR]:
@@ -88,9 +92,10 @@ def lies_in_whole(_, part, whole=None) -> bool:
 
 
 def are_apart(scheduler, first, second) -> bool:
-    """Kernels side by side are not fused where the later one writes a large tensor: the tensor would be there
-    before those are freed that the earlier kernel is the last to read. Where the earlier one reads or writes
-    a large tensor, the two are not fused across others, which may need that tensor or its memory."""
+    """Says whether two kernels that do not read each other's results must stay apart. They must if the later
+    kernel writes a large tensor: in a fused kernel that tensor would be allocated before the tensors that
+    only the earlier kernel still needs are freed. They also must if they are far apart and the earlier kernel
+    reads or writes a large tensor, because kernels between the two may need that tensor or its memory."""
     if fused_by_inductor(scheduler, first, second):
         return True
     earlier, later = sorted((first, second), key=lambda node: node.min_order)
@@ -101,8 +106,9 @@ def are_apart(scheduler, first, second) -> bool:
 
 
 def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
-    """A kernel that reads or writes a large tensor is not fused with one that reads its result much later:
-    what needs the one tensor, or the memory of the other, would wait until then."""
+    """Says whether a kernel may be fused with a kernel that reads its result. It may not if the reader comes
+    much later and the writer reads or writes a large tensor: other kernels that need that tensor or its
+    memory would have to wait."""
     is_far = reader.min_order - writer.max_order > NEAR
     if is_far and is_planned() and works_on_much(writer):
         return False
@@ -110,16 +116,18 @@ def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
 
 
 def generate(scheduling, node) -> None:
-    """On the CPU a function of several kernels ends behind one that is the last to read a large tensor: what
-    a function reads lives until it ends, beside all that it writes."""
+    """Generates code for a kernel. On the CPU, inductor puts several kernels into one function, and the
+    tensors that the function reads are freed only when it ends. So the function is ended after a kernel that
+    is the last one to read a large tensor."""
     generate_by_inductor(scheduling, node)
     if is_planned() and frees_a_large_tensor(node):
         scheduling._set_flush_status(True)
 
 
 def is_kept(line, free_line, size) -> bool:
-    """A buffer that is free is not kept for one that comes later than in the next kernel. Inductor does so
-    where its own estimate of the peak allows that, but the estimate counts views twice."""
+    """Says whether a freed buffer is kept for reuse. A large buffer is kept only for the next kernel.
+    Inductor would also keep it for a later kernel if its own estimate of the peak allows that, but the
+    estimate counts views twice."""
     if not kept_by_inductor(line, free_line, size):
         return False
     is_next = free_line.scheduler_node_index + 1 == line.scheduler_node_index
@@ -127,7 +135,7 @@ def is_kept(line, free_line, size) -> bool:
 
 
 def is_planned() -> bool:
-    """Says whether the graph that inductor lowers follows a plan."""
+    """Says whether the graph that inductor is lowering follows a plan."""
     return PLANNED in output_of(V.graph.graph).meta
 
 
@@ -137,7 +145,7 @@ def written_bytes(node) -> int:
 
 
 def most_bytes(names) -> int:
-    """Returns the bytes of the largest of the named buffers and arguments."""
+    """Returns the bytes of the largest among the named buffers and arguments."""
     sizes = BufferSizes(V.graph, ())
     return max((sizes.bytes_of(name) or sizes.argument_bytes_of(name) or 0 for name in names), default=0)
 
@@ -154,7 +162,7 @@ def frees_a_large_tensor(node) -> bool:
     return most_bytes(node.last_usage) > max(SMALL_BYTES, largest_bytes[V.graph] // LARGE_SHARE)
 
 
-# Each of these does as inductor does in graphs that follow no plan.
+# In graphs that follow no plan, each of these functions does what inductor's own function does.
 Scheduler.are_long_distant_nodes = are_apart
 Scheduler.can_fuse_vertical = may_fuse_with_reader
 AllocateLine.should_reuse_buffer = is_kept

@@ -1,4 +1,4 @@
-"""The solver's answer: which tensors forward saves, and in which order backward computes."""
+"""The solver's answer: which tensors forward saves, and in which order backward runs its kernels."""
 
 import dataclasses
 import json
@@ -14,15 +14,15 @@ GAP = 0.005
 
 @dataclasses.dataclass(frozen=True)
 class SaveSet:
-    """A save set, by the names of nodes. The bytes and the overhead are the solver's predictions."""
+    """A save set, in terms of names of nodes. The bytes and the overhead are the solver's predictions."""
 
     saved: tuple  # nodes that forward saves
     backward: tuple  # nodes of kernels, in the order in which backward runs them
     in_memory: tuple  # nodes of fused kernels
-    overwriting: tuple  # nodes of kernels that write their result over a tensor that they read
+    overwriting: tuple  # nodes of kernels that write their result over a tensor which they read
     planned_bytes: int
     overhead: float
-    bound: float | None  # the bound on the overhead
+    bound: float | None  # a proven lower bound on the overhead
     extra_seconds: float  # the time of the recomputation
     graph_text: str
     schedule_text: str
@@ -30,15 +30,15 @@ class SaveSet:
 
 @dataclasses.dataclass(frozen=True)
 class NoSaveSet:
-    """No save set keeps the budget. `needed_bytes`: the peak of the smallest save set that was found; if
-    `is_proven`, a bound that every save set needs."""
+    """Says that no save set keeps the budget. `needed_bytes`: the peak of the smallest save set that was
+    found; if `is_proven`, a lower bound on the peak of every save set."""
 
     needed_bytes: int
     is_proven: bool
 
 
 class KernelStep:
-    """The step as a training graph: kernels of forward, the boundary, kernels of backward."""
+    """The step as a training graph: the kernels of forward, the boundary, and the kernels of backward."""
 
     def __init__(self, kernels, are_channels_last=False, name="a compiled step"):
         self.kernels = kernels
@@ -55,7 +55,7 @@ class KernelStep:
         for node in (*kernels.tangents, *(node for kernel in backward for node in kernel.makes)):
             self.add_tensor(node, "gradient")
         costs = KernelCosts(are_channels_last)
-        self.ran = [*forward, None, *backward]  # the kernel of each op; None: the boundary
+        self.ran = [*forward, None, *backward]  # the kernel of each op; None for the boundary
         self.ops = [
             self.boundary(number) if kernel is None else self.op(number, kernel, costs.of(kernel))
             for number, kernel in enumerate(self.ran)
@@ -112,8 +112,8 @@ class KernelStep:
         return made
 
     def overwritten(self, kernel):
-        """Returns the tensor that a fused kernel makes and the tensor that it may overwrite with it; None if
-        there is none that it may overwrite."""
+        """Returns the tensor that a fused kernel makes, and a tensor whose memory it may overwrite with the
+        result; None if there is no such tensor."""
         if class_of(kernel.node) is not NodeClass.FUSED:
             return None
         out = kernel.makes[0]
@@ -144,9 +144,9 @@ class KernelStep:
         )
 
     def forbid_overwriting(self, names, answer: SaveSet) -> int:
-        """Has the named kernels write their results to new memory from here on. The same holds for all
-        kernels that compute the same, such as those of other blocks: the next schedule would use them in
-        place of the named ones. Returns the peak bytes of the answer's schedule with that."""
+        """From now on makes the named kernels write their results to new memory, and also all kernels that
+        compute the same, for example those of other blocks: otherwise the next schedule would use those
+        instead. Returns the peak bytes that the answer's schedule has then."""
         ran = [(kernel, op) for kernel, op in zip(self.ran, self.ops, strict=True) if kernel is not None]
         kinds = {kind_of(kernel) for kernel, _ in ran if kernel.node.name in names}
         for kernel, op in ran:
@@ -189,8 +189,8 @@ class KernelStep:
         return self.save_set(answer, graph, text)
 
     def save_set(self, schedule, graph, text) -> SaveSet:
-        """Reads the save set from a schedule. A tensor is saved if it is alive at the boundary and backward
-        reads it before it is freed or made again."""
+        """Reads the save set from a schedule. A tensor is saved if it exists at the boundary, and backward
+        reads it before it is freed or recomputed."""
         steps = schedule["steps"]
         start = steps.index(["run", self.ran.index(None)])
         saved, gone, backward = {}, set(), []
@@ -220,14 +220,14 @@ class KernelStep:
 
 
 def kind_of(kernel) -> tuple:
-    """Returns what kernels have in common that compute the same from tensors of the same shapes."""
+    """Returns a key that is equal for kernels that compute the same from tensors of the same shapes."""
     tensors = [node.meta["val"] for node in (*kernel.reads, *kernel.makes)]
     computed = [str(node.target) for node in kernel.computes]
     return (*computed, *(f"{value.dtype} {tuple(value.shape)}" for value in tensors))
 
 
 def read_in_order(kernel) -> list:
-    """Returns the tensors that a fused kernel reads only number by number, in the order of their memory."""
+    """Returns the tensors that a fused kernel reads only element by element, in the order of their memory."""
     in_order, other = set(), set()
     for computed in kernel.computes:
         for read in computed.all_input_nodes:

@@ -1,10 +1,10 @@
-"""A step under one budget that dynamo cuts into several graphs, or that partly runs op by op.
+"""A step under one budget that dynamo cuts into several graphs, or that partly runs eager code.
 
-While a graph runs, the tensors that the graphs before it have saved are alive. So graphs cannot be cut one by
-one. The first call of such a step is compiled with each graph at its least memory. After that call all graphs
-are known, and so is the memory of eager code between them; the second call is compiled with the cuts that are
-chosen for all graphs together. A step of one graph is compiled anew only if eager code, such as a loss
-outside of the graph, takes it beyond the budget.
+While a graph runs, the tensors that the graphs before it have saved are still allocated. So the graphs cannot
+be cut independently. The first call of such a step is compiled with each graph at its least memory. After
+that call all graphs are known, and so is the memory of eager code between them. The second call is compiled
+with the cuts that are chosen for all graphs together. A step of one graph is compiled again only if eager
+code, such as a loss outside of the graph, makes it exceed the budget.
 """
 
 import dataclasses
@@ -14,19 +14,19 @@ from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
 from .eager_pauses import EagerPauses, Pause
 from .save_set import NoSaveSet, SaveSet
 
-# Positions between the fewest bytes that a graph can save (0) and the bytes that torch.compile alone saves
-# (1)
+# levels between the fewest bytes that a graph can save (0) and the bytes that torch.compile alone saves (1)
 LEVELS = (0.25, 0.5, 0.75)
 
 
 class SeveralGraphs(Exception):
-    """The first graph of a step was cut for the whole budget, but it runs once more, or there is another
-    graph."""
+    """Raised when a step whose first graph was cut for the whole budget turns out to have another graph, or
+    to run the first graph once more."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PausePerByte:
-    """A pause of eager code that works on the results of a graph. Its memory grows with their bytes."""
+    """A pause in which eager code works on the results of a graph. Its memory is proportional to their
+    bytes."""
 
     peak_bytes: int
     kept_bytes: int
@@ -38,15 +38,16 @@ class PausePerByte:
 
 
 class WhatIsLeft:
-    """Each graph takes the budget that the graphs before it have left. `between`: the memory of eager code
-    between forward and backward of a step of one graph, in proportion to the bytes that forward returns."""
+    """Gives each graph the budget that the graphs before it have left. `between`: the memory of eager code
+    between forward and backward in a step of one graph, in proportion to the bytes that forward returns."""
 
     def __init__(self, key: str = "", between: PausePerByte | None = None):
         self.key = key
         self.between = between
 
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
-        """Returns forward and backward, and their CompiledGraph; None instead if that is known already."""
+        """Returns the forward and backward graphs with their CompiledGraph, or with None if that is already
+        known."""
         if self.between is not None:
             graph.between = self.between.of(graph)
         return graph.cut()
@@ -54,31 +55,31 @@ class WhatIsLeft:
 
 @dataclasses.dataclass
 class Decision:
-    """How a graph is cut. `save_set`: None if the graph is cut as torch.compile alone does."""
+    """How a graph is cut. `save_set` is None if the graph is cut as torch.compile alone cuts it."""
 
     graph: str  # the graph's digest
     save_set: SaveSet | None
     told: CompiledGraph
-    growth: float = 1.0  # sizes that may change: the graph is compiled for sizes up to this factor larger
+    growth: float = 1.0  # the graph may be used for sizes up to this factor larger
 
 
 class MeasuredStep(WhatIsLeft):
-    """A step whose graphs are kept to be cut again. It measures the memory of eager code between their
-    runs."""
+    """A step whose graphs are kept, so that they can be cut again. Measures the memory of eager code between
+    the runs of the graphs."""
 
     def __init__(self, device, key):
         super().__init__(key)
         self.pauses = EagerPauses(device)
         self.graphs, self.cuts = [], []
-        self.order = []  # numbers of graphs, as they run
+        self.order = []  # numbers of the graphs in the order of their runs
 
     def decisions(self, pauses: list[Pause]) -> list[Decision]:
-        """Returns how the graphs are cut anew, now that the pauses of the step are known; an empty list if
-        the graphs keep their cuts. Raises Infeasible."""
+        """Returns how the graphs are cut now that the pauses of the step are known; an empty list if the
+        graphs keep their cuts. Raises Infeasible."""
         return StepOfGraphs(self, pauses).decide()
 
     def run_begins(self, code: int, is_backward: bool) -> None:
-        """The code of a graph begins to run."""
+        """Called when the code of a graph begins to run."""
         self.pauses.end()
 
     def run_ends(self) -> None:
@@ -86,8 +87,8 @@ class MeasuredStep(WhatIsLeft):
 
 
 class OneGraph(MeasuredStep):
-    """The first graph takes the whole budget. If there is another graph, or a second run of the first one, it
-    raises SeveralGraphs."""
+    """Gives the first graph the whole budget. Raises SeveralGraphs if there is another graph, or if the first
+    graph runs a second time."""
 
     def cut(self, graph):
         if self.graphs:
@@ -98,7 +99,7 @@ class OneGraph(MeasuredStep):
         except Infeasible:
             if graph.budget.share is None:
                 raise
-            raise SeveralGraphs from None  # a share counts all graphs, and there may be others
+            raise SeveralGraphs from None  # a share refers to all graphs, and there may be more
         self.cuts.append(graph.best)
         self.told = told
         return modules, told
@@ -126,11 +127,11 @@ class OneGraph(MeasuredStep):
 
 
 class LeastMemory(MeasuredStep):
-    """Each graph saves as little as it can, and is kept to be cut again."""
+    """Cuts each graph so that it saves as little as it can, and keeps the graphs to cut them again."""
 
     def __init__(self, device):
         super().__init__(device, "fewest bytes saved")
-        self.number_of = {}  # the number of a graph by its code
+        self.number_of = {}  # the number of each graph, by its code
 
     def cut(self, graph):
         cut = graph.least_saved()
@@ -143,7 +144,7 @@ class LeastMemory(MeasuredStep):
         return cut.modules, told
 
     def run_begins(self, code, is_backward):
-        """Notes the run. New code belongs to the first graph that has not run yet."""
+        """Notes the run. Code that was not seen before belongs to the first graph that has not run yet."""
         super().run_begins(code, is_backward)
         if is_backward:
             return
@@ -153,7 +154,7 @@ class LeastMemory(MeasuredStep):
 
 
 class Decided(WhatIsLeft):
-    """Graphs are cut by the decisions; graphs without a decision take the budget that is left."""
+    """Cuts graphs by their decisions. Graphs without a decision get the budget that is left."""
 
     def __init__(self, decisions: list[Decision], between: PausePerByte | None):
         self.by_graph = {decision.graph: decision for decision in decisions}
@@ -171,8 +172,8 @@ class Decided(WhatIsLeft):
 
 
 class StepOfGraphs:
-    """All graphs of a step in the order of their runs, with the cuts that each may have, and with the pauses
-    between the runs. Pauses that are not known yet count as zero."""
+    """All graphs of a step in the order of their runs, with the cuts from which each can be chosen, and with
+    the pauses between the runs. Pauses that are not known yet count as zero."""
 
     def __init__(self, measured: MeasuredStep, known: list[Pause]):
         self.graphs, self.least, self.order = measured.graphs, measured.cuts, measured.order
@@ -182,8 +183,8 @@ class StepOfGraphs:
         self.pauses = [*known, *[Pause(0, 0)] * runs][: runs + 1]
 
     def peaks(self, cuts) -> list[int]:
-        """Returns for each graph the most bytes that are alive while it runs, forward or backward, and while
-        eager code runs before it."""
+        """Returns for each graph the peak bytes over its forward, its backward, and the eager code before
+        each of these."""
         level, peaks = self.start, [0] * len(cuts)
         forward = [(number, cuts[number].forward) for number in self.order]
         backward = [(number, cuts[number].backward) for number in reversed(self.order)]
@@ -199,13 +200,13 @@ class StepOfGraphs:
         return [graph.cut_plainly() for graph in self.graphs]
 
     def budget(self) -> int:
-        """Returns the budget in bytes. A share refers to the step as torch.compile alone cuts all its
-        graphs."""
+        """Returns the budget in bytes. A share refers to the peak of the step with all graphs cut as
+        torch.compile alone cuts them."""
         inputs = sum(self.graphs[number].input_bytes for number in self.order)
         return self.graphs[0].budget.of(max(self.peaks(self.plain())), max(0, self.start - inputs))
 
     def options(self, number: int) -> list[Cut]:
-        """Returns the cuts that a graph may have, the fastest first."""
+        """Returns the cuts from which a graph's cut can be chosen, the fastest first."""
         graph, least, plain = self.graphs[number], self.least[number], self.graphs[number].cut_plainly()
         found = [least, plain]
         asked = plain.lowered_bytes - graph.beside_bytes
@@ -217,7 +218,7 @@ class StepOfGraphs:
         return sorted(found, key=lambda cut: cut.extra_seconds)
 
     def check(self, budget: int) -> None:
-        """Raises Infeasible if even the least memory of all graphs is beyond the budget."""
+        """Raises Infeasible if even the step with the least memory exceeds the budget."""
         most = max(self.peaks(self.least))
         if most <= budget:
             return
@@ -234,7 +235,7 @@ class StepOfGraphs:
         )
 
     def decide(self) -> list[Decision]:
-        """Chooses the cuts of all graphs. Raises Infeasible if even the least memory of all graphs is beyond
+        """Chooses the cuts of all graphs. Raises Infeasible if even the step with the least memory exceeds
         the budget."""
         budget, cuts = self.budget(), list(self.least)
         self.check(budget)
@@ -247,8 +248,8 @@ class StepOfGraphs:
         return self.decisions(cuts, options, budget)
 
     def best_change(self, cuts, options, budget):
-        """Returns the cuts with another cut of one graph: the change that saves the most time per byte that
-        it adds to the peak. None if no change within the budget saves time."""
+        """Returns the cuts with the best change of the cut of one graph: the change that saves the most time
+        per byte that it adds to the peak. Returns None if no change within the budget saves time."""
         now, best, best_rate = max(self.peaks(cuts)), None, 0.0
         for number, of_graph in enumerate(options):
             for cut in of_graph:

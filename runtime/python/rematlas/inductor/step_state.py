@@ -1,4 +1,4 @@
-"""Puts back the changes of a step of a compiled program, so that the step can begin anew."""
+"""Undoes the changes that a step of a compiled program has made, so that the step can start again."""
 
 import inspect
 import io
@@ -10,7 +10,8 @@ from ..calls.modes import Generators
 
 
 def modules_of(target) -> list:
-    """Returns the modules that a module or a function reaches by name."""
+    """Returns the target itself if it is a module. Otherwise returns the modules that the function refers to
+    by name or is bound to."""
     if isinstance(target, torch.nn.Module):
         return [target]
     found = [getattr(target, "__self__", None)]
@@ -22,12 +23,12 @@ def modules_of(target) -> list:
 
 
 class StepState:
-    """The state before a step: buffers, generators, and the objects of Python that the program reaches."""
+    """The state before a step: buffers, generators, and the Python objects that the program reaches."""
 
     def __init__(self, target, args, kwargs, device):
         modules = torch.nn.ModuleList(modules_of(target))
         self.buffers = list(modules.buffers())
-        self.text = io.BytesIO()  # the saved buffers; bytes of Python do not count as memory of tensors
+        self.text = io.BytesIO()  # the saved buffers as Python bytes, which do not count as memory of tensors
         torch.save([buffer.detach() for buffer in self.buffers], self.text)
         self.generators = Generators(str(device))
         self.kept = KeptState(modules, (args, kwargs), runs_itself=True)

@@ -1,6 +1,6 @@
-"""The private parts of torch that a budget under torch.compile needs. Three other files use private parts,
-too: `generated_code` (inductor's texts and code), `planned_lowering` (how inductor lowers a graph with a
-plan), and `compiled_code_calls` (calls of inductor's code)."""
+"""The private parts of torch that a budget under torch.compile needs. Three other files also use private
+parts of torch: `generated_code` (inductor's texts and code), `planned_lowering` (how inductor lowers a graph
+with a plan), and `compiled_code_calls` (calls of inductor's code)."""
 
 import contextlib
 from unittest import mock
@@ -17,12 +17,12 @@ from .node_order import copied, outputs_of
 
 
 def partition(joint, inputs, options, choose=None, order=None):
-    """Cuts a copy of the joint graph with torch's own partitioner. So torch's precautions apply: for effects,
-    collectives, mutations, generators, and one decision on all ranks.
+    """Cuts a copy of the joint graph with torch's own partitioner. So torch's precautions apply for effects,
+    collectives, mutations and generators, and for the same decision on all ranks.
 
-    `choose(graph, node_info)` returns the nodes that are saved; `order(backward)` returns the backward with
-    its nodes in another order. Without these torch decides. `options`: the keyword arguments of a
-    partitioner.
+    `choose(graph, node_info)` returns the nodes to save; `order(backward)` returns the backward with its
+    nodes in another order. If `choose` and `order` are None, torch itself decides. `options`: the keyword
+    arguments of a partitioner.
     """
     with contextlib.ExitStack() as stack:
         if choose is not None:
@@ -38,7 +38,7 @@ def partition(joint, inputs, options, choose=None, order=None):
 
 
 def given_away(forward: fx.GraphModule, backward: fx.GraphModule, returned) -> list[int]:
-    """Returns the positions of backward's arguments that nobody but backward holds: saved tensors that share
+    """Returns the positions of those arguments of backward that only backward holds: saved tensors that share
     no memory with forward's arguments, with the results that the caller gets, or with backward's results."""
     if not functorch_config.donated_buffer:
         return []
@@ -53,18 +53,20 @@ def given_away(forward: fx.GraphModule, backward: fx.GraphModule, returned) -> l
 
 
 def storage_of(node):
-    """Returns a value that is equal for nodes that share memory; None for a node without memory."""
+    """Returns a value that is equal for two nodes exactly if they share memory; None for a node without
+    memory."""
     value = node.meta.get("val") if isinstance(node, fx.Node) else None
     return StorageWeakRef(value.untyped_storage()) if isinstance(value, torch.Tensor) else None
 
 
 def lays_channels_last(module: fx.GraphModule) -> bool:
-    """Says whether inductor lays out images with their channels last."""
+    """Says whether inductor lays out images in the channels-last order."""
     return GraphLowering.decide_layout_opt(module, is_inference=False)
 
 
 def without_caches():
-    """Returns a context in which torch compiles, and asks for cuts, whatever its caches hold."""
+    """Returns a context in which torch does not use its caches, so that it compiles each graph and asks how
+    to cut it."""
     stack = contextlib.ExitStack()
     stack.enter_context(inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
     stack.enter_context(functorch_config.patch(enable_autograd_cache=False))

@@ -1,4 +1,4 @@
-"""One kind of call: what is known of it, its plan, and the state that it is in."""
+"""One kind of call: what is known about it, its plan, and its state."""
 
 import json
 import logging
@@ -25,24 +25,25 @@ MOST_DISTURBED = 12
 
 
 class CallPlan:
-    """The plan of one kind of call. A transition from state to state is a method named after the event."""
+    """A kind of call with its plan. Each transition between its states is a method named after the event that
+    causes it."""
 
     def __init__(self, owner, key, inputs):
         self._owner = weakref.ref(owner)  # see State
         self.key = key
         self.base = key[0]  # the key without the state of the module
         self.inputs = inputs  # descriptions of the input tensors, as text
-        self.reason = ""  # why there is no plan yet, or why there will be none
-        self.open_steps = []  # Recorded and Compared ones whose backward has not run
+        self.reason = ""  # why there is no plan yet, or why there will be no plan
+        self.open_steps = []  # those Recorded and Compared objects whose backward has not run
         self.plan = None
         self.answer = None  # the planner's last answer
-        self.watch = None  # the Watch of the module in the state of this key, until there is a plan
+        self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.shared_casts = 0  # autocast regions in which its forwards shared casts with open forwards
+        self.shared_casts = 0  # autocast regions in which its forwards shared casts with open ones
         self.shared_region = None  # the last of these regions
         self.plans_by_use = {}  # plans from shapes with their answers, by the outputs that the loss uses
-        self.disturbed = 0  # observed steps that are of no use, because another thread ran ops in them
+        self.disturbed = 0  # observed steps that cannot be used because another thread ran ops during them
         self.state = Recording(self)
 
     @property
@@ -58,7 +59,7 @@ class CallPlan:
         return isinstance(self.state, Planned)
 
     def step(self, call):
-        """Returns what the call returns, or UNDECIDED: see State."""
+        """Returns the call's return value, or UNDECIDED (see State)."""
         if not self.is_planned:
             self.watch = self.owner.state.watch
         self.settle()
@@ -73,7 +74,8 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Notes under the lock what has happened since the last call: a thread may ask for the status."""
+        """Handles what has happened since the last call. It holds the lock, because a thread may ask for the
+        status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
@@ -94,8 +96,8 @@ class CallPlan:
         self.state.settle_compared(step)
 
     def release_what_sums(self) -> bool:
-        """Gives the open forwards whose gradients are sums back to autograd, as without a plan. Returns
-        whether there were any."""
+        """Abandons the open forwards whose gradients are sums: autograd then runs their backward as without a
+        plan. Returns whether there were any."""
         are_released = False
         for step in self.open_steps:
             are_released = step.release_if_shared() or are_released
@@ -109,50 +111,50 @@ class CallPlan:
         return [step.held_bytes() for step in self.open_steps if step.is_open()]
 
     def wait(self, end=None) -> None:
-        """Waits until its plans are made, at most until `end` on the clock `time.monotonic`."""
+        """Waits until the plans of this kind are made, at most until the time `end` of `time.monotonic`."""
         self.settle()
         while isinstance(self.state, Planning) and (end is None or time.monotonic() < end):
             if end is None and self.plan.compiled.busy():
                 self.plan.compiled.wait()
             elif self.state.is_busy():
                 time.sleep(0.02)
-            self.settle()  # may begin to plan anew
+            self.settle()  # this may start a new solve
         if end is None:
             for ending in self.endings.values():
                 ending.plan.wait()
 
     @property
     def endings(self) -> dict:
-        """The plans that take the gradients themselves, by role."""
+        """The plans that take the gradients themselves, by their role."""
         return {} if self.plan is None else self.plan.endings
 
     def to_bytes(self) -> bytes:
-        """Returns the contents of its plan file."""
+        """Returns the contents of a file with the plan of this kind."""
         owner = self.owner
         packing = self.plan.packing(owner.module, owner.state.reads_kept, owner.options.budget_bytes)
         self.plan.compiled.pack(packing.text())
         return self.plan.compiled.to_bytes()
 
-    # The memory that the original's step takes.
+    # The memory that a step of the original takes.
     def fits(self, call):
-        """Says whether the original's step fits in the budget; in a step that is compared, the plan must fit
-        beside it. None: this is not known."""
+        """Says whether a step of the original fits in the budget. If the step is compared with the plan, both
+        must fit together. None means that this is not known."""
         owner, original = self.owner, self.original
         if original.is_too_large:
             return False
         if not original.bytes or owner.options.budget_bytes is None or owner.state.watch is None:
             return None
         if owner.fallback.choice == "evict" and self.answer is None:
-            return None  # shapes do not tell what the caller does beside a loss and its backward
+            return None  # shapes do not show what the caller does besides loss and backward
         fits = owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
         if not fits:
             owner.fallback.note_does_not_fit()
         return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
-        """Says the same as `fits` of a step that may take another course than the recorded steps. Once a step
-        did not fit, no later step counts as fitting, because several forwards may be open before their
-        backward. None: this is not known."""
+        """Says the same as `fits` for a step that may run other ops than the recorded steps. Once a step did
+        not fit, no later step counts as fitting, because several forwards may be open at the same time. None
+        means that this is not known."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
@@ -164,12 +166,12 @@ class CallPlan:
         return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
 
     def other_bytes(self, call) -> int:
-        """Returns the bytes of all tensors that live beside the step now."""
+        """Returns the bytes of all tensors on the device that do not belong to the step."""
         return other_bytes(self.owner.state.watch.tensors_at_any_time(), call.inputs, call.device)
 
     def look_at_shapes(self, call):
-        """Estimates from shapes, before the first step, how many bytes the step takes. Returns the step that
-        it records from shapes; None if it records none now."""
+        """Estimates from shapes, before the first step, how many bytes the step takes. Returns the step as
+        recorded from shapes; None if no recording was made now."""
         if self.original.bytes is not None:
             return None
         self.original.note_from_shapes(0)
@@ -186,19 +188,19 @@ class CallPlan:
         self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
-        """Takes the planner's answer. The answer contains the bytes of the caller's loss even if there is no
-        plan."""
+        """Stores the planner's answer. It contains the bytes that the original needs even if no schedule was
+        found."""
         self.answer = answer
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))
 
     def note_failure(self, why) -> None:
-        """Keeps the reason why there is no plan so far."""
+        """Notes why there is no plan so far."""
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
-        """One of its forwards (an open one, or the one that begins) shares casts of weights with another
-        forward."""
+        """Called when a forward of this kind, either an open one or the one that begins, shares casts of
+        weights with another forward."""
         if region is self.shared_region:
             return
         self.shared_region = region
@@ -208,8 +210,8 @@ class CallPlan:
             log.info("rematlas: %s; this step runs the original", gate.SHARED_CASTS)
 
     def note_disturbed(self, op) -> None:
-        """Another thread ran this op in a step that was recorded or compared. A later step takes the place of
-        that step, unless too many steps were disturbed."""
+        """Called when another thread ran the op `op` in a step that was recorded or compared. A later step is
+        observed instead, unless too many steps were disturbed."""
         self.disturbed += 1
         if self.disturbed > MOST_DISTURBED:
             self.refuse(
@@ -217,18 +219,18 @@ class CallPlan:
                 " or compared: random numbers and memory are the process's, which cannot be told apart"
             )
 
-    # Transitions between states. Each takes effect at once, because the code after it may raise and a wait
-    # may be interrupted.
+    # Transitions between states. Each takes effect at once, because later code may raise, and a wait may be
+    # interrupted.
 
     def refuse(self, why, error=None, room=None) -> None:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # If shapes have told that the step does not fit, its steps run under eviction from now on, too.
+        # If it is known from shapes that the step does not fit, its steps run under eviction from now on.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
-        """Begins to plan from two recorded steps that take the same course."""
+        """Starts to plan from two recorded steps that ran the same ops."""
         owner = self.owner
         try:
             compiled = CompiledPlan.of_recordings(first.recording, second.recording, owner.name)
@@ -252,7 +254,7 @@ class CallPlan:
         self.start_planning()
 
     def start_planning(self) -> None:
-        """Begins to solve, or to wait for the process that solves."""
+        """Starts to solve, or to wait for the process that solves."""
         with self.owner.lock:
             if not isinstance(self.state, Planning):
                 self.state = Planning(self)
@@ -264,14 +266,16 @@ class CallPlan:
                 self.refuse(message(error))
 
     def passes_gate(self) -> bool:
-        """Refuses this kind of call if the plan may not run the module's steps. Returns whether it may."""
+        """Refuses this kind of call if the plan may not run the module's steps. Returns whether the plan
+        may."""
         why = gate.why_no_plan(self.owner.sharing, self.plan)
         if why:
             self.refuse(why)
         return not why
 
     def bind(self, is_last_try=False) -> None:
-        """Takes the plan that was found. The plan is compared with the original if both fit in the budget."""
+        """Makes the solved plan ready to run. The plan is compared with the original if both fit in the
+        budget together."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
             return
@@ -294,8 +298,8 @@ class CallPlan:
             self.note_success()
 
     def compare_later(self, others) -> None:
-        """Compares a plan that was used without a comparison so far, if this step has room for plan and
-        original. `others`: bytes that live beside this step."""
+        """Starts to compare a plan that has been used without a comparison so far, if this step has room for
+        both plan and original. `others`: bytes of tensors that do not belong to this step."""
         comparisons, original = self.comparisons, self.original
         is_missing = comparisons.identical < self.owner.options.verify and not comparisons.are_given_up
         has_room = self.owner.has_room_for(others + original.needed_for_comparison())
@@ -307,17 +311,17 @@ class CallPlan:
         self.owner.refusals.note_success(self.base)
 
     def skip_comparison(self) -> None:
-        """Uses the plan without the comparisons that are still missing."""
+        """Starts to use the plan without the comparisons that are still missing."""
         if isinstance(self.state, Comparing):
             self.use()
 
     def take(self, plan, answer) -> None:
-        """Takes a plan that was made elsewhere."""
+        """Takes over a plan that was made elsewhere."""
         self.plan, self.answer = plan, answer
 
     def use(self) -> None:
-        """Lets the plan run the steps from here on. Refuses the plan if it needs a comparison that has not
-        taken place."""
+        """Lets the plan run the steps from now on. Refuses the plan if it must be compared first and was
+        not."""
         why = gate.why_not_uncompared(self.answer, self.comparisons)
         if why:
             self.refuse(why)
@@ -325,8 +329,8 @@ class CallPlan:
             self.state = Planned(self)
 
     def plan_directly(self) -> str:
-        """Plans the step only with the optimizer's updates as a part of it. Says why there is no such plan;
-        empty if there is one."""
+        """Makes a plan that includes the optimizer's updates, and no plan without them. Returns why there is
+        no such plan; empty if there is one."""
         answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
@@ -337,31 +341,32 @@ class CallPlan:
         return ""
 
     def record_anew(self) -> None:
-        """Goes back to recording, because the layouts of the call's tensors differ from the planned ones."""
+        """Goes back to recording. Called when the layouts of the call's tensors differ from the planned
+        ones."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
-        """Goes back to recording, on real steps: the plan from shapes is unusable, and shapes may have told
-        something wrong."""
+        """Goes back to recording, now of real steps. Called when the plan from shapes cannot be used, and
+        facts from shapes may be wrong."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.original.note_from_shapes(0)
 
     def forget_plan(self) -> None:
         self.plan, self.open_steps = None, []
 
-    # Planning within a step: the step waits for the plan.
+    # Planning within a step: the step waits until the plan is made.
 
     def plan_beside(self, others) -> None:
-        """Makes the plan anew, because `others` bytes live beside the step now, more than when the step was
-        planned."""
+        """Plans again, because tensors that do not belong to the step now take `others` bytes, more than when
+        the step was planned."""
         self.plan.be_for(other_bytes=others)
         self.comparisons.begin_anew()
         self.start_planning()
         self.state.finish()
 
     def plan_for_frames(self, frames) -> None:
-        """Makes the plan anew, because more forwards are open at a time than the plan is for."""
+        """Plans again, because more forwards are open at a time than the plan allows for."""
         plan, before = self.plan, self.plan.frames
         log.warning(
             "rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", frames, before
@@ -380,8 +385,8 @@ class CallPlan:
         plan.be_for(frames=frames)
 
     def plan_from_shapes(self, call, used=(), found=None) -> bool:
-        """Plans the step before it has run. Returns whether there is a plan. `used` is as in
-        `from_shapes.record`; `found` is what was recorded from shapes already."""
+        """Plans the step from shapes now, before it runs. Returns whether there is a plan. `used` is as in
+        `from_shapes.record`; `found` is a recording from shapes that was already made."""
         log.warning(
             "rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not"
             " compared with it"
@@ -394,8 +399,8 @@ class CallPlan:
         if found is None or watch is None:
             return False
         found.recording.expect_loss(*self.original.loss_bytes)
-        # Ops are timed on the parameters themselves. If parameters live on the host, timing would copy them
-        # to the device; so they are left out.
+        # Ops are timed on the parameters themselves. Parameters on the host are not used, because timing
+        # would copy them to the device.
         there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors_at_any_time())
         try:
             with generators_put_back(call.device):
@@ -422,8 +427,9 @@ class CallPlan:
         return self.is_planned
 
     def take_known_plan(self, used) -> bool:
-        """Keeps the present plan, and takes the plan that was made earlier for a loss that uses the outputs
-        `used`: steps of several uses may take turns. Returns whether there is such a plan that fits."""
+        """Stores the present plan, and takes the plan that was made earlier for a loss that uses the outputs
+        `used`, because steps with different uses may alternate. Returns whether there is such a plan that
+        fits."""
         self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:
@@ -435,9 +441,9 @@ class CallPlan:
         return True
 
     def replan_for(self, call, given, used):
-        """Replaces the plan from shapes if gradients came to other outputs than the plan assumes. Returns the
-        outputs of the forward by a plan for the outputs `used`; None if the assumption was right, or if there
-        is no such plan."""
+        """Called when a backward has given gradients to the outputs `used`. If the plan from shapes assumes
+        other outputs, runs the forward by a plan for the outputs `used`, and returns its outputs. Returns
+        None if the assumption was right, or if there is no such plan."""
         if not self.is_from_shapes or not used or used == self.plan.used:
             return None
         if not self.take_known_plan(used) and not self.plan_from_shapes(call, used):

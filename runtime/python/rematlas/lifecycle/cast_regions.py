@@ -1,5 +1,5 @@
-"""Regions of autocast. All forwards in one region share its casts of weights. Autograd sums the gradients of
-a shared cast before it casts the sum back; a plan of a single forward cannot do that."""
+"""Autocast regions. All forwards in one region share its casts of weights. Autograd sums the gradients of a
+shared cast before it casts the sum back to the weight's type. A plan of a single forward cannot do that."""
 
 import contextlib
 
@@ -10,14 +10,14 @@ from ..compiled import callbacks
 
 
 class CastRegions:
-    """The regions that the module's forwards are in."""
+    """The autocast regions that the module's forwards are in."""
 
     def __init__(self):
-        self.last = None  # the last region that some forward was in: modes.CastRegion
-        self.now = None  # the region of the forward that runs or ran last; None: it shares no casts
+        self.last = None  # the last region in which a forward ran (modes.CastRegion)
+        self.now = None  # the region of the latest forward; None if the forward shares no casts
 
     def note_forward(self, device) -> None:
-        """Notes the region of a forward that begins. The forward may be recorded, compared or planned."""
+        """Called when a forward begins that may be recorded, compared or planned. Notes its region."""
         if not modes.shares_casts(device):
             self.now = None
             return
@@ -30,13 +30,13 @@ class CastRegions:
         return self.last is not None and self.last.goes_on()
 
     def release_open_forwards(self, call_plans, before_release) -> bool:
-        """A further forward begins. Gives the open forwards in its region back to autograd, whose graph sums
-        the gradients of the casts that they share with it. Returns whether the region has or had such
-        forwards. Calls `before_release` before it gives any back."""
+        """Called when one more forward begins. Releases the open forwards in its region to autograd, which
+        can sum the gradients of the casts that the forwards share. Returns whether the region has or had such
+        forwards. Calls `before_release` before the first release."""
         if not self.goes_on():
             return False
         region = self.last
-        if region.is_shared:  # autograd has all forwards of the region already
+        if region.is_shared:  # autograd already has all forwards of the region
             return True
         planned = [forward for forward in list(callbacks.open_forwards.values()) if forward.region is region]
         observed = [
@@ -60,8 +60,8 @@ class CastRegions:
 
     @contextlib.contextmanager
     def of(self, forward):
-        """A context in which the original runs again for this open forward. That run shares casts with the
-        present region of the program only if the forward was in this region, too."""
+        """A context in which the original runs again for this open forward. The run may share casts with the
+        program's present region only if the forward was in this region, too."""
         is_another = forward.region is not None and not (forward.region is self.last and self.goes_on())
         if is_another:
             self.clear()
@@ -72,7 +72,7 @@ class CastRegions:
                 self.clear()
 
     def clear(self) -> None:
-        """Clears the cast cache: forwards before this call share no casts with forwards after it."""
+        """Clears the cast cache, so that forwards before this call share no casts with forwards after it."""
         if self.goes_on():
             self.last.clear()
         else:

@@ -1,5 +1,5 @@
-"""The plan runs beside the original in real steps, and every bit of the two is compared, before it is
-used."""
+"""Before a plan is used, it runs next to the original in real steps, and every bit of their results is
+compared."""
 
 import logging
 
@@ -13,8 +13,8 @@ log = logging.getLogger("rematlas")
 
 
 class Unbound(State):
-    """There is a plan, and the parameters that it was bound to are not those of a forward: FSDP2 holds shards
-    between its forwards. The plan is bound again in the next forward."""
+    """There is a plan, but the forward has other parameters than those that the plan was bound to: FSDP2
+    holds shards between forwards. The plan is bound again in the next forward."""
 
     name = StateName.COMPARING
 
@@ -78,8 +78,8 @@ class Comparing(Unplanned):
             self.note_identical(comparison)
 
     def note_identical(self, comparison) -> None:
-        """Takes note that the plan and the original gave the same bits. Refuses the plan if its measured peak
-        is above the planned one."""
+        """Called when the plan and the original gave the same bits. Refuses the plan if its measured peak is
+        above the planned one."""
         call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
         peak = comparison.measured_peak()
         if peak > planned and comparison.other_thread():

@@ -1,10 +1,10 @@
 """Records a step that does not fit, without computing it: on a copy of the module whose parameters hold no
 data, and on copies of the containers among the arguments.
 
-A forward could change objects that the copy shares with the module (globals, closures, classes). These are
-put back afterwards, and so are random generators. If something can neither be copied nor put back, no forward
-is tried. Tensors among the arguments are the real ones, and small tensors that come from them alone are
-computed for real, so that programs which look at masks or lengths find their values.
+A forward could change objects that the copy shares with the module (globals, closures, classes). Their state
+is restored afterwards, and so are random generators. If some object can neither be copied nor restored, no
+forward is tried. Tensors among the arguments are the real ones. Small tensors that are computed only from the
+arguments are really computed, so that programs which read masks or lengths find their values.
 """
 
 import copy
@@ -28,18 +28,18 @@ from . import gate
 from .observed import Recorded
 from .step_plan import Kept, Returned
 
-LARGEST_KEPT = 1 << 20  # bytes: the copies of buffers up to this size keep their contents
+LARGEST_KEPT = 1 << 20  # bytes; copies of buffers up to this size keep their contents
 MOST_STEPS = 6
 
 
 class Unknown(Exception):
-    """Says why the step cannot be recorded from shapes."""
+    """Raised with the reason why the step cannot be recorded from shapes."""
 
 
 def record(module, call, hooks, used=(), card=None) -> Recorded:
-    """Records a step of this call. `used` says for each output tensor whether the loss depends on it; if
-    `used` is empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose
-    context must be open; None: the call's own device. Raises Unknown."""
+    """Records a step of this call. `used`: for each output tensor, whether the loss depends on it; if it is
+    empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose context
+    must be open; if it is None, the step is recorded for the call's device. Raises Unknown."""
     if card is None and (within_compiled_parts(module) or has_compiled_functions(module)):
         raise Unknown("torch.compile has compiled parts of it, of which shapes do not tell what they make")
     kept = KeptState(module, (call.args, call.kwargs))
@@ -64,37 +64,37 @@ def has_compiled_functions(module) -> bool:
 
 class Twin:
     """A copy of the module, which runs the step. `known`: the attributes that its forward sets in each step,
-    as (place of the dictionary, name). `shared`: the objects that are not copied, see KeptState."""
+    as (place of the dictionary, name). `shared`: the objects that are not copied (see KeptState)."""
 
     def __init__(self, module, call, hooks, used, shared, recorded_as):
         self.module = module
         self.memo = dict(shared)  # the memo of copy.deepcopy
-        self.recorded_as = recorded_as  # the device, as the compiled part has it
+        self.recorded_as = recorded_as  # the device in the notation of the compiled part
         self.twin = copy_without_data(module, self.memo, recorded_as)
         self.call = call
         self.hooks = hooks
         self.used = used
         self.known = frozenset()
         self.reads_kept = False  # see Walk
-        # The attributes that the forward counts or logs by, in the form of `known`
+        # attributes that the forward uses as counters or logs, in the form of `known`
         self.counted = frozenset()
         self.places = {}  # see `places_of`
 
     def record(self, settles=False) -> Recorded:
-        """Records two steps, which must take the same course. Steps that set an attribute for the first time
-        come before these two and do not count. `settles`: a first step that is refused does not count
-        either."""
+        """Records two steps, which must run the same ops. Earlier steps, which set an attribute for the first
+        time, do not count. `settles`: a first step that is refused does not count either."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                # The autocast region caches the casts of the old parameters; new ones are cast anew.
+                # The autocast region caches the casts of the present parameters; new parameters are cast
+                # again.
                 renew_parameters(self.twin, self.recorded_as)
             try:
                 found, set_now = when_free(self.step, evicting.in_force is not None)
             except Unknown:
                 if step > 0 or not settles:
                     raise
-                continue  # a first forward may decide things once; they are decided now
+                continue  # a first forward may set things up once; this is done now
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
@@ -125,14 +125,15 @@ class Twin:
             raise Unknown("the forward leaves tensors for the next one, and there are none yet")
 
     def is_of_one_form(self, place) -> bool:
-        """Says whether the module and its twin have alike containers there, or one of them has none."""
+        """Says whether the module and its twin have containers of the same form at this place, or at least
+        one of them has none."""
         dictionary, name = place
         found = [dictionary_at(module, dictionary).get(name) for module in (self.module, self.twin)]
         return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])
 
     def step(self):
         """Returns a recorded step, and a pair: the attributes that its forward has set, and the attributes
-        that it has counted or logged by."""
+        that it has used as counters or logs."""
         self.places = places_of(self.twin)
         self.begin_as_the_module()
         call, watch = self.call, self.look()
@@ -165,7 +166,7 @@ class Twin:
             returned = Returned(template, sources, kept, made)
             found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
-            del output, tensors, further, given  # views among them keep the saved tensors of their graph
+            del output, tensors, further, given  # views among them keep the saved tensors of the graph
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
@@ -182,8 +183,8 @@ class Twin:
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
-        """Resets the twin's attributes that the forward sets to values without tensors (None, say) if the
-        module holds such values: the forward may look at them."""
+        """If an attribute that the forward sets has a value without tensors (such as None) in the module,
+        sets it to that value in the twin, too: the forward may look at the value."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
             if own is self or is_kept(own):
@@ -200,7 +201,7 @@ class Twin:
         return frozenset((id(dictionary_at(self.twin, place)), name) for place, name in places)
 
     def counted_by(self, before, watch) -> frozenset:
-        """Returns the attributes that the forward counts or logs by, and never reads otherwise."""
+        """Returns the attributes that the forward uses only as counters or logs."""
         changed = before.effects.changed()
         found = [
             (self.places[id(values)], name)
@@ -210,8 +211,8 @@ class Twin:
         return self.counted | frozenset(found)
 
     def effects(self, before, log) -> tuple:
-        """Returns the effects of the forward twice: as effects on the module, and as effects.Kept of the
-        copy."""
+        """Returns the effects of the forward in two forms: as effects on the module, and as an effects.Kept
+        of the copy."""
         known = self.places_in_twin(self.counted)
         made, why = before.effects.effects(known, log)
         if not why and not known.issuperset(log.places):
@@ -242,8 +243,8 @@ class Twin:
             raise Unknown(why)
 
     def assigned(self, made, outputs):
-        """Returns the attributes that the forward has set, as the module's (see Returned.kept), and their
-        tensors."""
+        """Returns the attributes that the forward has set (see Returned.kept), with dictionaries of the
+        module, and their tensors."""
         kept, further, known = [], [], {id(output) for output in outputs}
         for values, name in in_order(self.twin, made):
             found, tensors = Kept.found(values, name)
@@ -262,15 +263,15 @@ class Twin:
         used = list(self.used)
         if len(used) != len(tensors) + len(further):
             used = used_by_a_loss(tensors) + [False] * len(further)
-        # The caller's backward comes after the region of its forward.
+        # The caller's backward runs outside of the autocast region of its forward.
         with torch.autocast(self.call.device.partition(":")[0], enabled=False):
             recording.run_backward(used)
         return tuple(used)
 
 
 def copy_without_data(module, memo, device):
-    """Copies the module; its parameters, and buffers above LARGEST_KEPT, get no data. `memo`: the memo of
-    copy.deepcopy. `device`: the device of the copy, as the compiled part names it."""
+    """Copies the module. Its parameters, and buffers larger than LARGEST_KEPT, get no data. `memo`: the memo
+    of copy.deepcopy. `device`: the device of the copy, in the notation of the compiled part."""
     parameters = list(module.parameters())
     buffers = list(module.buffers())
     for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0, device)):
@@ -284,7 +285,7 @@ def copy_without_data(module, memo, device):
 
 
 def what_is_not_copied(module, memo, error) -> str:
-    """Names the attribute of a module because of which copying it has failed."""
+    """Returns which attribute of a module could not be copied."""
     attributes = {
         f"{path}.{name}" if path else name: value
         for path, submodule in module.named_modules()
@@ -317,8 +318,8 @@ def renew_parameters(twin, device):
 
 
 def used_by_a_loss(outputs):
-    """Guesses which outputs a loss depends on: the outputs of one element if there are any, because these are
-    losses; otherwise all outputs that have a history."""
+    """Guesses which outputs a loss depends on. If outputs of one element have a history, these are taken to
+    be losses. Otherwise all outputs that have a history are returned."""
     history = [output.requires_grad and output.grad_fn is not None for output in outputs]
     losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
     return losses if any(losses) else history

@@ -1,18 +1,18 @@
-"""The gate that every plan passes before it may run a step, whichever way it was made: from steps that were
-recorded, from shapes, from a file, or by another process.
+"""The checks that every plan must pass before it may run a step, whether it was made from recorded steps,
+from shapes, from a file, or by another process.
 
 There are six lists of checks:
 
-- OF_FORWARDS looks at a forward that has run, for real or on shapes. It asks what the forward did beside
-  computing tensors, because no plan repeats that.
-- OF_STEPS asks what is left of a step when its backward is over.
+- OF_FORWARDS looks at a forward that has run, for real or on shapes. It asks what the forward did
+  besides computing tensors, because no plan repeats that.
+- OF_STEPS asks what remains of a step after its backward.
 - OF_KINDS asks what the forwards of a kind of call share with other forwards.
-- OF_PLANS looks at the training that a plan is for.
-- OF_UNCOMPARED_PLANS asks where a plan comes from that was not compared with the original.
+- OF_PLANS looks at the training for which the plan was made.
+- OF_UNCOMPARED_PLANS asks for the origin of a plan that was not compared with the original.
 - OF_PLANNED_STEPS asks which forwards are open when a planned step begins.
 
-No check can tell whether the plan computes the same bits. A comparison with the original tells that, in the
-first steps that leave room for both (comparing.py).
+No check can find out whether the plan computes the same bits. A comparison with the original does that, in
+the first steps that have room for both (comparing.py).
 """
 
 import gc
@@ -31,8 +31,8 @@ SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order; run"
     " each backward before the next forward where the training allows it"
 )
-MOST_SHARED = 4  # if more forwards than these come while others are open, the training counts as sharing sums
-QUIET = 8  # forwards in a row without shared sums after which the count begins anew
+MOST_SHARED = 4  # if more forwards than these share sums, this counts as usual
+QUIET = 8  # after this many forwards in a row without shared sums the count starts again
 
 
 class RunForward(typing.NamedTuple):
@@ -40,12 +40,12 @@ class RunForward(typing.NamedTuple):
 
     call: Call
     before: BeforeForward
-    change_of_module: typing.Callable  # says how the forward has changed the module; empty if it has not
+    change_of_module: typing.Callable  # returns how the forward has changed the module; empty if it has not
 
 
 class Check(typing.NamedTuple):
     name: str
-    why_not: typing.Callable  # returns the reason against it; empty if there is none
+    why_not: typing.Callable  # returns why the check fails; empty if it passes
 
 
 def draws_elsewhere(forward: RunForward) -> str:
@@ -70,7 +70,7 @@ OF_FORWARDS = (
 
 
 def why_no_forward(forward: RunForward) -> str:
-    """Says why no plan can repeat this forward; empty if a plan can."""
+    """Returns why no plan can repeat this forward; empty if a plan can."""
     return first_reason(OF_FORWARDS, forward)
 
 
@@ -102,7 +102,7 @@ OF_STEPS = (
 
 
 def why_no_step(step) -> str:
-    """Says why no plan can repeat this recorded step, whose backward is over; empty if a plan can."""
+    """Returns why no plan can repeat this recorded step, whose backward must be over; empty if a plan can."""
     return first_reason(OF_STEPS, step)
 
 
@@ -114,26 +114,26 @@ OF_KINDS = (Check("casts of several forwards", shares_casts),)
 
 
 def why_no_kind(times, keeps_bytes) -> str:
-    """Says why no plan may run steps of a kind of call; empty if a plan may. `times`: the number of autocast
-    regions in which its forwards shared casts of weights with other open forwards. `keeps_bytes`: the budget
-    is in bytes, and each such step would be planned once more for it."""
+    """Returns why no plan may run steps of this kind of call; empty if a plan may. `times`: in how many
+    autocast regions forwards of this kind shared casts of weights with other open forwards. `keeps_bytes`:
+    the budget is given in bytes; to keep it, every step with shared casts would need another plan."""
     return first_reason(OF_KINDS, times, keeps_bytes)
 
 
 class Sharing:
-    """Counts the forwards that begin while other forwards are open whose gradients are sums, or that share
-    casts of weights with open forwards. A plan would add the sum of one forward as a whole; without a plan
-    autograd adds its terms one by one, in another order."""
+    """Counts the forwards that begin while other forwards are open and share sums of gradients with them, and
+    notes whether the last forward shares casts of weights with open forwards. A plan would add the sum of one
+    forward as a whole. Without a plan autograd adds its terms one by one, in another order."""
 
     def __init__(self):
         self.sums_now = False  # the last forward shares sums with open ones
         self.casts_now = False  # the last forward shares casts with open ones
         self.count = 0  # forwards that shared sums
-        self.quiet = 0  # the number of last forwards in a row that shared no sums
+        self.quiet = 0  # how many of the last forwards in a row shared no sums
 
     def note(self, sums_now, casts_now) -> None:
-        """A forward begins. `sums_now`: open forwards were given back to autograd because of their sums.
-        `casts_now`: it shares casts with open forwards, which were given back, too."""
+        """Called when a forward begins. `sums_now`: open forwards were released to autograd because of their
+        sums. `casts_now`: the forward shares casts with open forwards, which were also released."""
         self.sums_now, self.casts_now = sums_now, casts_now
         self.quiet = 0 if sums_now else self.quiet + 1
         self.count = self.count + sums_now if self.quiet < QUIET else 0
@@ -167,8 +167,8 @@ OF_PLANNED_STEPS = (
 
 
 def is_of_another_torch(answer, comparisons) -> str:
-    """Refuses a plan from a file that was made with another version of torch, because the ops of that version
-    may compute other bits."""
+    """Returns a reason to refuse a plan from a file that was made with another version of torch and never
+    compared: the ops of that version may compute other bits."""
     mine, made_with = minor_of(torch.__version__), minor_of(answer.torch)
     if not made_with or made_with == mine or comparisons.identical > 0:
         return ""
@@ -182,17 +182,17 @@ OF_UNCOMPARED_PLANS = (Check("version of torch", is_of_another_torch),)
 
 
 def why_not_uncompared(answer, comparisons) -> str:
-    """Says why the plan may not run before it was compared with the original; empty if it may."""
+    """Returns why the plan may not run before it has been compared with the original; empty if it may."""
     return first_reason(OF_UNCOMPARED_PLANS, answer, comparisons)
 
 
 def why_no_plan(sharing, plan) -> str:
-    """Says why the plan may not run the module's steps; empty if it may."""
+    """Returns why the plan may not run the module's steps; empty if it may."""
     return first_reason(OF_PLANS, sharing, plan)
 
 
 def why_not_now(sharing, plan) -> str:
-    """Says why the plan may not run the step that begins; empty if it may."""
+    """Returns why the plan may not run the step that begins; empty if it may."""
     return first_reason(OF_PLANNED_STEPS, sharing, plan)
 
 

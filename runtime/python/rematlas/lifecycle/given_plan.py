@@ -1,4 +1,4 @@
-"""The plan that `apply` was given, from a file."""
+"""The plan from a file that `apply` was given."""
 
 from ..errors import message
 from ..loss_head.language_models import chunks_of
@@ -8,7 +8,7 @@ from .step_plan import Returned, StepPlan
 
 
 def take(call_plan) -> None:
-    """Makes the given plan the plan of this kind of call, or refuses the kind of call."""
+    """Makes the given plan the plan of this kind of call, or refuses this kind of call."""
     owner = call_plan.owner
     compiled = owner.options.plan.compiled(owner.device())
     packing = Packing.of(compiled)
@@ -33,7 +33,7 @@ def take(call_plan) -> None:
     owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
     if packing.reads_kept:
         owner.state.note_reads_kept()
-    if owner.state.watch is None:  # the attributes that the forward sets are watched, too, from now on
+    if owner.state.watch is None:  # from now on the watch also covers the attributes that the forward sets
         owner.forget(call_plan)
         return
     plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
@@ -45,11 +45,12 @@ def take(call_plan) -> None:
     if why:
         call_plan.refuse(f"the plan cannot run: {why}")
     else:
-        call_plan.use()  # nothing can be compared with a plan that ends with the updates
+        call_plan.use()  # a plan that ends with the updates cannot be compared
 
 
 def why_no_updates(call_plan, ending) -> str:
-    """Takes a plan that ends with the optimizer's updates. Says why the plan cannot run; empty if it can."""
+    """Takes over a plan that ends with the optimizer's updates. Returns why the plan cannot run; empty if it
+    can."""
     owner = call_plan.owner
     if not ending:
         return (

@@ -5,39 +5,39 @@ class Original:
     """The memory that the original's step takes."""
 
     def __init__(self):
-        self.loss_bytes = (0, 0)  # peak bytes of the caller's loss; bytes that it keeps for its backward
+        self.loss_bytes = (0, 0)  # of the caller's loss: peak bytes, and bytes kept for its backward
         self.used_outputs = ()  # for each output tensor, whether the loss depends on it
-        self.bytes = None  # peak bytes of the step; None: nobody has looked; 0: shapes tell nothing
-        self.is_measured = False  # a real step has told the bytes of the loss
+        self.bytes = None  # the step's peak bytes; None: not estimated yet; 0: unknown from shapes
+        self.is_measured = False  # the bytes of the loss are known from a real step
         self.comparison_bytes = 0  # peak bytes of a step in which the plan is compared with the original
-        self.is_too_large = False  # a step that was recorded did not fit on the device
-        self.has_no_plan_from_shapes = False  # planning from shapes was tried, in vain
+        self.is_too_large = False  # a recorded step did not fit on the device
+        self.has_no_plan_from_shapes = False  # planning from shapes was tried and failed
 
     def note_from_shapes(self, number) -> None:
         self.bytes = number
 
     def note_loss(self, used_outputs, most, kept) -> None:
-        """Takes what a real step has told of its loss: the outputs that it uses, its peak bytes, and the
-        bytes that it keeps."""
+        """Notes the facts that a real step has shown about its loss: the outputs that it uses, its peak
+        bytes, and the bytes that it keeps."""
         self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
         self.is_measured = True
 
     def bytes_for_sure(self) -> int:
-        """Returns the bytes of a step, with a quarter more if only shapes have told them: shapes tell nothing
-        of the caller's loss and of the workspaces of kernels."""
+        """Returns the bytes of a step. If they are known only from shapes, adds a quarter, because shapes
+        tell nothing about the caller's loss and the workspaces of kernels."""
         return self.bytes if self.is_measured else self.bytes * 5 // 4
 
     def note_recorded(self, number) -> None:
-        """Takes the bytes of a step that ran. These contain the workspaces of kernels, of which shapes tell
-        nothing."""
+        """Notes the bytes of a step that ran. They include the workspaces of kernels, which are unknown from
+        shapes."""
         self.bytes = max(self.bytes, number)
 
     def note_answer(self, number, answer, is_from_shapes) -> None:
         self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
-        # A comparison holds the original's gradients beside the replay (unless eviction can evict what is in
-        # the way), and three copies of each tensor that the step writes to: from before the step, from after
-        # the original, and from after the replay.
+        # A comparison holds the original's gradients during the replay (unless eviction can evict them). It
+        # also holds three copies of each tensor that the step writes to: from before the step, after the
+        # original, and after the replay.
         held = answer.gradient_bytes + 3 * answer.written_bytes
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 
@@ -53,14 +53,14 @@ class Original:
 
 
 class Comparisons:
-    """What the real steps have told in which the plan was compared with the original."""
+    """The results of the steps in which the plan was compared with the original."""
 
     def __init__(self):
         self.identical = 0
         self.other_courses = 0
         self.measured_bytes = 0
         self.is_at_most = False  # the measured peak is below the planned one
-        self.are_given_up = False  # a comparison that seemed to fit found no room
+        self.are_given_up = False  # a comparison that was expected to fit did not fit
 
     def note(self, peak, planned) -> None:
         self.identical += 1
@@ -76,5 +76,5 @@ class Comparisons:
         self.are_given_up = True
 
     def begin_anew(self) -> None:
-        """Forgets all comparisons, because there is another plan now."""
+        """Forgets all comparisons, because there is a new plan."""
         self.__init__()

@@ -1,4 +1,4 @@
-"""Steps of the original that are recorded or compared with a plan, until their backward is over."""
+"""Steps of the original that are recorded, or compared with a plan, until their backward is over."""
 
 import contextlib
 
@@ -14,17 +14,17 @@ SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
 
 
 class Recorded:
-    """A step that is recorded."""
+    """A recorded step, perhaps with its backward still to come."""
 
     def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None, spare=0):
         self.recording = recording
         self.returned = returned
         self.other_bytes = other_bytes  # bytes of tensors outside of this step and of open steps of its kind
-        self.spare = spare  # bytes of the budget that a plan leaves for its comparison, if it can
-        self.counted = counted  # effects.Kept, when the last forward was over
-        self.region = region  # the autocast region of its forward; None: the forward shared no casts
+        self.spare = spare  # bytes of the budget that the plan should leave free for its comparison
+        self.counted = counted  # effects.Kept at the end of the last forward
+        self.region = region  # the autocast region of its forward; None if the forward shared no casts
         self.reads_kept = False  # see Walk
-        self.used = used  # from shapes: for each output tensor, whether the loss is assumed to depend on it
+        self.used = used  # from shapes: for each output tensor, whether the loss is assumed to use it
 
     def is_open(self) -> bool:
         return self.recording.is_open()
@@ -33,15 +33,15 @@ class Recorded:
         return self.recording.held_bytes()
 
     def release_if_shared(self) -> bool:
-        """A further forward begins. Gives this step back to autograd if it sums gradients and so cannot be
-        open beside that forward. Returns whether it was given back."""
+        """Called when one more forward begins. If this step sums gradients, it cannot be open together with
+        that forward, and is released to autograd. Returns whether it was released."""
         if not (self.is_open() and self.recording.sums_gradients()):
             return False
         self.release()
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Gives the step back to autograd, which runs its backward as without us."""
+        """Releases the step to autograd, which runs its backward as without a recording."""
         self.recording.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
@@ -49,13 +49,13 @@ class Recorded:
 
 
 class Compared:
-    """A step in which the plan runs beside the original."""
+    """A step in which the plan runs next to the original."""
 
     def __init__(self, comparison, sums, why, region):
         self.comparison = comparison
         self.sums = sums  # whether the plan sums gradients, see StepPlan
-        self.region = region  # the autocast region, see Recorded
-        self.why = why  # how the forwards of plan and original differ; empty if they do not
+        self.region = region  # the autocast region of its forward, as in Recorded
+        self.why = why  # how the forwards of plan and original differ; empty if they are equal
 
     def is_open(self) -> bool:
         return self.comparison.is_open()
@@ -70,7 +70,7 @@ class Compared:
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Gives the step back to autograd, which runs its backward as without us."""
+        """Releases the step to autograd, which runs its backward as without a comparison."""
         self.comparison.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
@@ -78,10 +78,10 @@ class Compared:
 
 
 class ObservedForward:
-    """A forward of the original, and what it returns and changes.
+    """A forward of the original, with its return value and the changes that it makes.
 
     `given`: the tensors that it is called with. After `look_at`, `tensors` are its output tensors, and `why`
-    says why it cannot be captured (empty if it can).
+    says why no plan can repeat it (empty if a plan can).
     """
 
     def __init__(self, owner, call, bound):
@@ -94,14 +94,14 @@ class ObservedForward:
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 
     def run(self, given):
-        """Runs the forward, and returns the output that the caller gets."""
+        """Runs the forward, and returns the output for the caller."""
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
             return call.run(module.forward, given)
 
     def look_at(self, output, given) -> None:
-        """Takes note of what the forward has returned and changed."""
+        """Notes what the forward has returned and changed."""
         try:
             template, tensors = structure.flatten(output)
         except Exception as error:
@@ -129,16 +129,16 @@ class ObservedForward:
         self.returned = Returned(template, sources, kept, made)
 
     def change_before_failure(self) -> str:
-        """The forward has failed. Says what the failed forward had changed that another run of the forward
-        would change once more; empty if the forward can begin again."""
+        """Called when the forward has failed. Returns what it had changed before, so that another run would
+        change it twice; empty if the forward can be run again."""
         change = self.call.change()
         return change or self.before.change_but_for_assigned(
             self.owner.module, self.watch, self.owner.state.look()
         )
 
     def add_kept(self, left) -> tuple:
-        """Adds the tensors of the attributes that the forward sets to its outputs. Returns these attributes
-        as Kept."""
+        """Appends to `tensors` the tensors in the attributes that the forward sets. Returns these attributes
+        as Kept objects."""
         known = {id(tensor) for tensor in self.tensors}
         found = []
         for values, name in left:

@@ -1,5 +1,5 @@
-"""A planned forward whose backward may come, with everything that the original's forward needs if it has to
-run in the plan's place."""
+"""A planned forward whose backward may still come, with all that the original needs to run the forward
+itself."""
 
 import contextlib
 
@@ -13,14 +13,14 @@ class OpenForward:
         self.owner = owner
         self.call_plan = call_plan
         self.call = call
-        self.compiled = compiled  # the plan that it ran by
-        self.region = owner.regions.now  # the autocast region, see Recorded
-        self.kept = kept  # the attributes that it replaces, before it ran: (dictionary, name, value)
+        self.compiled = compiled  # the plan by which the forward ran
+        self.region = owner.regions.now  # its autocast region, as in Recorded
+        self.kept = kept  # (dictionary, name, value before the forward) of the attributes that it replaces
         self.plan = call_plan.plan
 
     def run_original(self, given, used):
-        """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
-        its outputs. `used` says which outputs got gradients."""
+        """Runs the original's forward with gradients, for a backward that the plan cannot run. Returns the
+        outputs. `used`: for each output, whether it got a gradient."""
         call = self.call.as_made()
         # By now the program may have left the autocast region of the forward.
         with self.owner.regions.of(self), call.autocast.again():
@@ -42,8 +42,8 @@ class OpenForward:
 
 @contextlib.contextmanager
 def as_before(kept):
-    """A context in which the module's attributes have their former values again, for a forward that reads and
-    replaces them."""
+    """A context in which the module's attributes have the values from before the planned forward, for a
+    forward that reads and replaces them."""
     now = [(values, name, values.get(name)) for values, name, _ in kept]
     for values, name, tensor in kept:
         values[name] = tensor

@@ -1,4 +1,5 @@
-"""How a module makes its return value from the outputs of its plan, in the form that a plan file keeps."""
+"""The recipe by which a module makes its return value from the outputs of its plan, in the form of plan
+files."""
 
 import base64
 import pickle
@@ -6,22 +7,22 @@ from typing import NamedTuple
 
 
 class Packing(NamedTuple):
-    template: object  # the template of the return value, see calls/structure.py
-    sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
-    sums: bool  # the plan sums gradients, so several open forwards cannot be planned
-    # Attributes that the forward sets, whose tensors are the last outputs: (place of their dictionary, name,
-    # template, count of tensors), see Kept
+    template: object  # the structure of the return value, see calls/structure.py
+    sources: list  # for each output tensor: ("input", i), ("tensor", i) or ("plan", place)
+    sums: bool  # the plan sums gradients, so it cannot be used with several open forwards
+    # Attributes that the forward sets: (place of their dictionary, name, template, count of tensors), see
+    # Kept. Their tensors come after the other outputs.
     kept: list
     ending: str = ""  # how a plan with the optimizer's updates uses the gradients, see UpdateRule.text
-    # Counters and logs of the forward: (place of their dictionary, name, amount), see Effect; the numbers
-    # that are logged are the very last outputs
+    # Counters and logs of the forward: (place of their dictionary, name, amount), see Effect. The numbers to
+    # log are the last outputs of all.
     effects: tuple = ()
-    budget: int | None = None  # bytes that the plan was made for; None: a share, or unknown
+    budget: int | None = None  # the bytes that the plan was made for; None if that was a share, or is unknown
     reads_kept: bool = False  # see Walk
     chunk_loss: int | str | None = None  # chunks of the loss in the planned forward, see `apply`
 
     def outputs(self) -> int:
-        """Returns how many tensors the caller gets."""
+        """Returns how many tensors the forward returns to the caller."""
         of_kept = sum(count for *_, count in self.kept)
         return len(self.sources) - of_kept - sum(amount is None for _, _, amount in self.effects)
 
@@ -30,8 +31,8 @@ class Packing(NamedTuple):
 
     @classmethod
     def of(cls, plan):
-        """Returns the packing of a plan of the compiled part. A plan of a TorchScript model has none: its
-        module returns a tensor, or a tuple of tensors. No class or submodule is looked up yet."""
+        """Returns the packing of a compiled plan. A plan of a TorchScript model has no packing: its module
+        returns a tensor, or a tuple of tensors. Classes and submodules are not looked up here."""
         text = plan.packing()
         if text:
             found = cls(*pickle.loads(base64.b64decode(text)))

@@ -1,4 +1,5 @@
-"""Detects that a module trains although nobody calls it: the program may call the module's parts, say."""
+"""Detects that a module trains although nobody calls it: the program may call only the module's parts, for
+example."""
 
 import weakref
 
@@ -10,7 +11,7 @@ from .refusals import BY_COMPILE
 
 
 def how_and_advice():
-    """Returns a description of such calls, and an advice how to get a plan."""
+    """Returns a description of such calls, and how the user can get a plan."""
     how = "of the module's parts, or of its forward, past the module itself"
     advice = "call the module (`model(...)`); or keep a budget within `rematlas.evict`"
     if has_compiled():
@@ -20,11 +21,11 @@ def how_and_advice():
 
 
 class PastForward:
-    """Calls `told` once in each backward in which a gradient comes to a parameter of the module, until it is
-    closed. `told` is a bound method; its object may be freed earlier."""
+    """Until `close`, calls `told` once in each backward in which a parameter of the module gets a gradient.
+    `told` must be a bound method; its object may be freed earlier."""
 
     def __init__(self, module, told):
-        self.handles, self.nodes = [], []  # the hooks live as long as the nodes
+        self.handles, self.nodes = [], []  # a hook exists only as long as its node does
         last_backward = None
         told = weakref.WeakMethod(told)
 

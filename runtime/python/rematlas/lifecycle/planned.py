@@ -1,4 +1,4 @@
-"""Steps run by the plan."""
+"""The state in which the plan runs the steps."""
 
 import logging
 
@@ -30,7 +30,7 @@ class Planned(State):
         owner.fallback.end()
         if opened:
             owner.note_frames(opened + 1)
-        else:  # with open forwards the plan itself counts the bytes that they hold
+        else:  # if forwards are open, the plan counts the bytes that they hold
             self.keep_plan_fitting(call_plan, tensors, call)
             if call_plan.state is not self:
                 return UNDECIDED
@@ -44,7 +44,7 @@ class Planned(State):
         return self.replay(call_plan, compiled, tensors, call)
 
     def replay(self, call_plan, compiled, tensors, call):
-        """Runs the forward by this plan, or by the original if the plan cannot run it."""
+        """Runs the forward by this plan, or by the original if the plan cannot run the forward."""
         owner, plan = call_plan.owner, call_plan.plan
         outputs, number, why = compiled.forward(
             tensors, call.inputs, owner.options.in_arena(call.device), owner.measures
@@ -54,7 +54,7 @@ class Planned(State):
             if number < 0:  # the layouts of the tensors differ from the planned ones
                 call_plan.record_anew()
                 return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
-            return owner.run_original(call.args, call.kwargs)  # the bytes of another course are unknown
+            return owner.run_original(call.args, call.kwargs)  # the bytes of such a step are unknown
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
@@ -68,8 +68,8 @@ class Planned(State):
     # Before the step begins.
 
     def keep_plan_fitting(self, call_plan, tensors, call) -> None:
-        """Makes the plan anew if it is for fewer open forwards or fewer bytes beside the step than there are
-        now."""
+        """Plans again if the plan allows for fewer open forwards, or for fewer bytes outside of the step,
+        than there are now."""
         owner, plan = call_plan.owner, call_plan.plan
         if plan.frames < owner.frames and owner.options.budget is not None:
             call_plan.plan_for_frames(owner.frames)
@@ -80,7 +80,8 @@ class Planned(State):
                 call_plan.compare_later(others)
 
     def check_other_bytes(self, call_plan, others) -> None:
-        """Makes the plan anew if the `others` bytes that live beside the step leave no room for it."""
+        """Plans again if `others`, the bytes that do not belong to the step, leave no room for the step as
+        planned."""
         plan, answer = call_plan.plan, call_plan.answer
         planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
         if others > plan.other_bytes and not call_plan.owner.has_room_for(others + planned):

@@ -1,7 +1,7 @@
 """A module that trains by plans: the object that `apply` attaches to the module.
 
-Each kind of call (structure, shapes and types of the arguments, settings of torch, state of the module) has a
-plan of its own: see call_plan.py and, for the way from the first step to a plan, state.py.
+Each kind of call (structure, shapes and types of the arguments, settings of torch, state of the module) has
+its own plan, see call_plan.py. For the way from the first step to a plan, see state.py.
 """
 
 import atexit
@@ -40,8 +40,8 @@ PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
 class PlannedModule(InPlaceOfCall):
-    """Takes the place of the module's own call. It counts steps and holds the state that all kinds of calls
-    share."""
+    """Replaces the module's own call. Counts steps, and holds the state that all kinds of calls have in
+    common."""
 
     def __init__(self, module, options, chunking):
         self.module = module
@@ -60,19 +60,19 @@ class PlannedModule(InPlaceOfCall):
         self.several = False  # several forwards have been open at a time
         self.sharing = Sharing()
         self.regions = CastRegions()
-        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may come before it
+        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may run before it
         self.replayed = 0  # steps that plans ran
         self.original = 0  # steps that the original ran
-        self.original_backwards = 0  # planned forwards whose backward the original ran
-        self.why_original = ""  # why the plan did not run the last step that it should have run
-        self.is_forwarding = False  # the original's forward runs now
-        self.measures = False  # measures the peaks of planned steps, see `measure_peaks`
-        # It exists until the first call.
+        self.original_backwards = 0  # planned forwards for which the original had to run the backward
+        self.why_original = ""  # why the plan did not run the latest step that it should have run
+        self.is_forwarding = False  # the original's forward is running
+        self.measures = False  # also measures the peaks of planned steps, see `measure_peaks`
+        # It is closed at the first call.
         self.past_forward = past_forward.PastForward(module, self.note_gradients_past_forward)
         self.lock = threading.RLock()
         planned_modules.add(self)
 
-    # The way of a call. nn.Module.__call__ calls this object.
+    # How a call runs. nn.Module.__call__ calls this object.
 
     def __call__(self, *args, **kwargs):
         compiler = set_eval_frame(None)  # a torch.compile around the module must not trace this code
@@ -90,7 +90,7 @@ class PlannedModule(InPlaceOfCall):
             self.state.note_forward_is_over()
             set_eval_frame(compiler)
 
-    leave_uncompiled(__call__)  # else torch.compile tries to trace it, and says that it cannot
+    leave_uncompiled(__call__)  # otherwise torch.compile tries to trace it, and logs that it cannot
     __call__._torchdynamo_disable = True
     __call__._torchdynamo_disable_msg = "a module that trains by plans"
 
@@ -120,8 +120,8 @@ class PlannedModule(InPlaceOfCall):
             raise
 
     def step(self, args, kwargs):
-        """Asks the state of this kind of call for the output. A state that is undecided has become another
-        state, which is asked next."""
+        """Lets the state of this kind of call handle the call, and returns the output. If the state is
+        undecided, it has been replaced by another state, which is asked next."""
         while True:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
@@ -132,7 +132,7 @@ class PlannedModule(InPlaceOfCall):
                 return output
 
     def kind_of_call(self, args, kwargs):
-        """Returns the CallPlan of this kind of call and the call; two Nones if the original must run."""
+        """Returns the CallPlan of this kind of call and the Call; two Nones if the original must run."""
         if self.refusals.of_module:
             return None, None
         state = self.state
@@ -159,12 +159,12 @@ class PlannedModule(InPlaceOfCall):
         return call_plan, Call(args, kwargs, template, inputs, device, None, offloading)
 
     def add(self, key, inputs):
-        """Makes the CallPlan of a new kind of call; returns None if there are too many kinds."""
+        """Makes the CallPlan of a new kind of call. Returns None if there are too many kinds."""
         base, number, _ = key
         is_new_state = number not in self.states_seen
         self.states_seen.add(number)
-        # The module has changed before the kinds of calls below were recorded. Their recordings lead nowhere,
-        # unless the module goes back and forth between states.
+        # The module changed before the kinds of calls below were fully recorded. Their recordings will never
+        # be completed, unless the module switches back and forth between states.
         begun = [
             k
             for k, plan in self.call_plans.items()
@@ -197,19 +197,19 @@ class PlannedModule(InPlaceOfCall):
         return call_plan
 
     def forget(self, call_plan) -> None:
-        """Drops a kind of call, because its key is another one from now on."""
+        """Drops a kind of call, because its calls will have another key from now on."""
         del self.call_plans[call_plan.key]
 
     # Steps of the original.
     def run_original(self, args, kwargs, fits=None):
-        """`fits`: see Fallback.evicts."""
+        """Runs the original. `fits`: as in Fallback.evicts."""
         self.count_original()
         self.fallback.begin(fits)
         return self.module.forward(*args, **kwargs)
 
     @contextlib.contextmanager
     def forwarding_original(self):
-        """A context around the original's forward. Calls of the module within it go to the original, too."""
+        """A context around the original's forward. Calls of the module within it also run the original."""
         self.is_forwarding = True
         try:
             yield
@@ -217,7 +217,7 @@ class PlannedModule(InPlaceOfCall):
             self.is_forwarding = False
 
     def leave_alone(self, bystander, args, kwargs):
-        """Runs the original, because the bystander watches or replaces its ops."""
+        """Runs the original, because the bystander watches or replaces the ops of the call."""
         about = self.fallback.about_the_budget(None)
         if about and not bystander.allows_eviction:
             about = ", and may go beyond the budget"
@@ -228,7 +228,8 @@ class PlannedModule(InPlaceOfCall):
         return self.module.forward(*args, **kwargs)
 
     def note_gradients_past_forward(self) -> None:
-        """A parameter gets a gradient, although the module has not been called with gradients enabled."""
+        """Called when a parameter gets a gradient although the module has not been called with gradients
+        enabled."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 
@@ -237,12 +238,12 @@ class PlannedModule(InPlaceOfCall):
         self.past_forward = None
 
     def note_original(self, why) -> None:
-        """The plan cannot run a step that begins."""
+        """Called when the plan cannot run a step that begins."""
         self.tell_of_original(why, self.fallback.about_the_budget(None))
 
     def note_original_backward(self, why) -> None:
-        """The plan cannot run the backward of a step that it has begun. Such a step does not run under
-        eviction."""
+        """Called when the plan cannot run the backward of a step whose forward it has run. Such a step does
+        not run under eviction."""
         may_exceed = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.tell_of_original(why, f" in their backward{may_exceed}")
 
@@ -252,13 +253,13 @@ class PlannedModule(InPlaceOfCall):
         log.log(level, "rematlas: %s; such steps run the original%s", why, how)
 
     def leave_plan(self, why) -> None:
-        """The plan could not run the forward of a step, so the original runs it."""
+        """Called when the plan could not run the forward of a step, so that the original runs it."""
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
-        """The original runs a planned step, from its forward on."""
+        """Called when the original runs a planned step again, from its forward on."""
         if self.updates is not None:
             self.updates.note_original()
         plan.left_steps += 1
@@ -267,28 +268,30 @@ class PlannedModule(InPlaceOfCall):
         self.note_original_backward(why)
         self.count_original()
 
-    # Questions and notes of the states of calls.
+    # Questions and notes of the states of kinds of calls.
 
     def device(self) -> str:
-        """Returns the device with its index: "cpu", or "cuda:1"."""
+        """Returns the module's device with its index: "cpu", or "cuda:1"."""
         for parameter in self.module.parameters():
             return str(parameter.device)
         return "cpu"
 
     def has_room_for(self, number) -> bool:
-        """Says whether `number` bytes of all tensors keep the budget. A budget that is a share of the step is
-        always kept."""
+        """Says whether all tensors together keep the budget if they take `number` bytes. A budget that is a
+        share of the step counts as kept."""
         return self.options.budget_bytes is None or number <= self.options.budget_bytes
 
     def context(self, call=None, tensors=None) -> StepContext:
-        """`tensors`: the module's tensors, if they are known already."""
+        """Returns the facts that Updates needs about a step. `tensors`: the module's tensors, if they are
+        already known."""
         watch = self.state.watch
         tensors = watch.tensors_at_any_time() if tensors is None else tensors
         inputs, device = ([], self.device()) if call is None else (call.inputs, call.device)
         return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
     def forward_by_plan(self, call_plan, call, given):
-        """Runs a forward on these tensors by the plan. Returns the outputs, and why there are none."""
+        """By the plan, runs a forward on the tensors `given`. Returns the outputs, and why there are none
+        (empty if there are outputs)."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors()
         outputs, number, why = compiled.forward(
@@ -299,7 +302,7 @@ class PlannedModule(InPlaceOfCall):
         return outputs, why
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
-        """Keeps what the original would need for the backward of a planned forward, which may come."""
+        """Keeps all that the original would need if it had to run the backward of a planned forward."""
         places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
@@ -309,8 +312,8 @@ class PlannedModule(InPlaceOfCall):
         self.peaks.note_runner(Runner.PLANNED, answer)
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """The original runs a step. Arenas of plans that hold nothing give their memory back, because the
-        step does not need them."""
+        """Called when the original runs a step. Arenas of plans in which nothing is held release their
+        memory, because the step does not need them."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())
@@ -327,8 +330,8 @@ class PlannedModule(InPlaceOfCall):
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
     def release_open_forwards(self) -> None:
-        """A further forward begins. Gives the open forwards that cannot be open beside it back to autograd,
-        which runs their backward as without us."""
+        """Called when one more forward begins. Releases the open forwards that cannot be open together with
+        it to autograd, which runs their backwards as without a plan."""
         shares_casts, are_released = torch.is_grad_enabled() and self.release_shared_casts(), False
         for plan in self.plans_that_move_buffers:
             are_released = plan.abandon_open_forwards() or are_released
@@ -339,17 +342,18 @@ class PlannedModule(InPlaceOfCall):
         self.several = self.several or self.sharing.is_now
 
     def release_shared_casts(self) -> bool:
-        """Gives the open forwards in the same autocast region back, too. Returns whether the region is shared
-        by several forwards."""
+        """Also releases the open forwards in the same autocast region. Returns whether several forwards share
+        the region."""
         if self.regions.last is None:
             return False
         bystander = modes.bystander()
         if bystander is not None and not bystander.allows_eviction:
-            return False  # it would see the op by which CastRegion looks at the region
+            return False  # it would see the op by which CastRegion checks the region
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
-        """The original runs the forwards of the released steps now, and their gradients go to `.grad`."""
+        """Called before steps are released: the original will run their forwards again, and their gradients
+        go to `.grad`."""
         if self.updates is not None:
             self.updates.note_several()
         self.fallback.note_forward(True)
@@ -358,7 +362,7 @@ class PlannedModule(InPlaceOfCall):
     # Steps that may not fit.
 
     def record_from_shapes(self, call, used=()):
-        """Returns the recorded step; None if shapes do not tell what the step does (the log has the
+        """Returns the step as recorded from shapes; None if it cannot be recorded (the log has the
         reason)."""
         try:
             found = from_shapes.record(self.module, call, self.hooks, used)
@@ -377,32 +381,32 @@ class PlannedModule(InPlaceOfCall):
         return found
 
     def original_bytes(self, answer) -> int:
-        """Returns the peak bytes of the original's step, with the bytes that open forwards of its kind
+        """Returns the peak bytes of the original's step, including the bytes that open forwards of its kind
         hold."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )
 
     def recorded_bytes(self, recorded) -> int:
-        """Returns `original_bytes` of a step that is recorded, but not planned."""
+        """Returns `original_bytes` of a step that is recorded but not planned."""
         return self.original_bytes(CompiledPlan.from_shapes(recorded.recording, self.name).answer())
 
     # Questions and requests of `api`.
 
     def measure_peaks(self) -> None:
-        """Measures the peaks of planned steps, too. On a GPU each measurement resets
+        """From now on also measures the peaks of planned steps. On a GPU each measurement resets
         torch.cuda.max_memory_allocated."""
         self.measures = True
 
     def updates_in_each_backward(self) -> bool:
-        """Says whether some kind of call has only plans that update parameters."""
+        """Says whether all plans of some kind of call update the parameters in each backward."""
         return any(
             call_plan.plan is not None and call_plan.plan.is_direct for call_plan in self.call_plans.values()
         )
 
     def graph_text(self):
-        """Returns the graph file of the first step that was recorded, with the updates of an optimizer; None
-        if no step was recorded. Raises Refused if the optimizer cannot be a part of the graph."""
+        """Returns the text of a graph file of the first recorded step, including the updates of an optimizer;
+        None if no step was recorded. Raises Refused if the optimizer cannot be a part of the graph."""
         for call_plan in self.call_plans.values():
             plan = call_plan.plan
             if plan is None:
@@ -430,7 +434,7 @@ class PlannedModule(InPlaceOfCall):
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:
-        """Ends all work in the background."""
+        """Ends all background work."""
         self.fallback.leave()
         self.peaks.close()
         for call_plan in self.call_plans.values():
@@ -443,7 +447,8 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Runs before the interpreter ends. Afterwards no thread calls into the interpreter or works for us."""
+    """Runs before the interpreter ends. Afterwards no background thread calls into the interpreter or runs
+    for this package."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()

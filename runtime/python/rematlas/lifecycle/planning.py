@@ -1,4 +1,5 @@
-"""A plan is made in the background, by this process or by another process of the same training."""
+"""The state in which a plan is made in the background, by this process or by another process of the same
+training."""
 
 import dataclasses
 import logging
@@ -21,7 +22,7 @@ class Planning(Unplanned):
         return plan.compiled.busy() or (self.is_received() and plan.shared.waits())
 
     def is_received(self) -> bool:
-        """Says whether another process makes the plan."""
+        """Says whether another process makes the plan for this one."""
         return self.call_plan.plan.shared is not None and not ranks.leads()
 
     def settle(self) -> None:
@@ -33,7 +34,7 @@ class Planning(Unplanned):
         self.conclude()
 
     def conclude(self) -> None:
-        """Planning has ended: takes the plan, or says why there is none."""
+        """Called when planning has ended: takes the plan, or notes why there is none."""
         call_plan, plan = self.call_plan, self.call_plan.plan
         is_received = self.is_received()
         shared = plan.take_shared()
@@ -55,7 +56,7 @@ class Planning(Unplanned):
             self.conclude_infeasible()
 
     def can_take_updates(self) -> bool:
-        """Says whether a step that does not fit may be planned with the optimizer's updates."""
+        """Says whether a step that does not fit may be planned together with the optimizer's updates."""
         updates = self.owner.updates
         return (
             updates is not None
@@ -76,7 +77,7 @@ class Planning(Unplanned):
                 return
         answer = plain if call_plan.answer.infeasible is None else call_plan.answer
         room = NoRoom(options.solver, answer)
-        if answer is plain:  # a plan with updates counts gradients and optimizer states itself
+        if answer is plain:  # a plan with updates already counts gradients and optimizer states
             room.foresee(call_plan.plan.kept_then, self.owner)
             room.note_updates(why_not_with_updates)
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
@@ -90,8 +91,8 @@ class Planning(Unplanned):
         call_plan.refuse(room.text(), room.error(), room)
 
     def receive(self, shared) -> None:
-        """Takes the plan of rank 0. This process plans alone if rank 0 has no plan, or if that plan does not
-        fit here."""
+        """Takes the plan of rank 0. If rank 0 has no plan, or its plan does not fit here, this process plans
+        alone."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(owner.device())
         if isinstance(found, str):

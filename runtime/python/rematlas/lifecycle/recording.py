@@ -1,4 +1,4 @@
-"""Two real steps of one course are recorded."""
+"""The state in which real steps are recorded, until two steps have run the same ops."""
 
 import gc
 
@@ -36,7 +36,7 @@ class Recording(Unplanned):
             self.call_plan.original.note_no_plan_from_shapes()
 
     def step_within_budget(self, call, fits):
-        if self.call_plan.original.is_too_large:  # its backward was out of memory
+        if self.call_plan.original.is_too_large:  # its backward ran out of memory
             return self.step_that_is_too_large(call, fits)
         if self.owner.sharing.is_now:
             return self.owner.run_original(call.args, call.kwargs, fits)
@@ -61,17 +61,17 @@ class Recording(Unplanned):
         output, failure, change = self.try_to_record(call)
         if failure is None:
             return output
-        gc.collect()  # frees the tensors of the forward that the frames of the error held
+        gc.collect()  # frees the forward's tensors that the frames of the error held
         self.owner.fallback.leave()
-        if not change:  # else another run of the forward would change it once more
+        if not change:  # otherwise another forward would make the change twice
             generators.put_back()
             if self.call_plan.plan_from_shapes(call):
                 return UNDECIDED
         raise torch.OutOfMemoryError(failure)
 
     def try_to_record(self, call):
-        """Returns the output, None and an empty text. If the forward was out of memory, returns None, the
-        message of the error, and what the forward had changed before the error."""
+        """Returns the output, None and an empty text. If the forward ran out of memory, returns None, the
+        error's message, and what the forward had changed before the error."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -96,8 +96,8 @@ class Recording(Unplanned):
         if forward.why:
             recording.refuse(forward.why)
         recording.end(forward.tensors)
-        # A comparison takes more memory than the plan alone. If the original runs under eviction, plans leave
-        # about the bytes of a batch for the comparison.
+        # A comparison takes more memory than the plan alone. If the original runs under eviction, a plan
+        # leaves about the bytes of a batch free for the comparison.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         others = recording.other_bytes() - sum(held)
         region = owner.regions.now
@@ -135,15 +135,14 @@ class Recording(Unplanned):
             self.first = step
 
     def is_evicted_from_now_on(self) -> bool:
-        """Another module's step began or ended online eviction within this step. From now on steps are
-        recorded under eviction from their forward on. Returns whether there will be such steps: not after too
-        many changes."""
+        """Called when a step of another module began or ended online eviction during this step. From now on
+        steps are recorded under eviction from the forward on. Returns False after too many such changes."""
         self.owner.fallback.note_does_not_fit()
         self.changes_of_eviction += 1
         return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
 
     def difference(self, first, second) -> str:
-        """Says why the two steps do not take the same course; empty if they do."""
+        """Returns why the two steps do not run the same ops or return the same form; empty if they do."""
         at_times = first.returned.kept_places() ^ second.returned.kept_places()
         if at_times:
             return f"the forward sets {min(name for _, name in at_times)} of a module at times"
@@ -154,8 +153,8 @@ class Recording(Unplanned):
         return second.recording.difference(first.recording)
 
     def fail(self, why) -> None:
-        """A recorded step leads to no plan. After a few such steps in a row the kind of call, or the module,
-        is refused."""
+        """Called when a recorded step leads to no plan. After a few such steps in a row the kind of call, or
+        the module, is refused."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
         call_plan.note_failure(why)

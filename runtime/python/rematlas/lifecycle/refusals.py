@@ -1,4 +1,4 @@
-"""Calls and modules that cannot be planned, and how the user is told."""
+"""Calls and modules that cannot be planned, and the messages about them."""
 
 import logging
 import re
@@ -8,7 +8,7 @@ from ..errors import Refused, RefusedWarning, caller_level
 
 log = logging.getLogger("rematlas")
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
-MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is refused
+MOST_ATTEMPTS = 4  # steps that are recorded in vain for one kind of call before it is refused
 MAY_CHANGE = (
     "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
     " tensors that are buffers or in an attribute, also in a tuple or list that each forward puts there anew"
@@ -18,26 +18,26 @@ BY_COMPILE = "call `rematlas.compile(model, budget)` in the place of torch.compi
 
 
 class Refusals:
-    """Why nothing of the module can be planned, if so, and how often recorded steps have led to no plan."""
+    """Notes why the module cannot be planned, and how often recorded steps have led to no plan."""
 
     def __init__(self, options, fallback):
         self.options = options
         self.fallback = fallback
-        self.of_module = ""  # why nothing of the module can be planned
-        # The number of recorded steps that led to no plan, by the key of a call without the module's state
+        self.of_module = ""  # why the module cannot be planned at all
+        # how many recorded steps led to no plan, by the key of a call without the module's state
         self.attempts = {}
-        self.reasons = {}  # why the last of these steps led to no plan, by the same key
-        self.failures_in_a_row = 0  # for all keys
+        self.reasons = {}  # by the same key: why the last of these steps led to no plan
+        self.failures_in_a_row = 0  # over all keys
         self.has_warned = False
-        self.said = set()  # messages that the log has already
-        self.left_alone = {}  # by description of the calls left to the original: (number, what is done)
+        self.said = set()  # messages that were already logged
+        self.left_alone = {}  # by description of such calls: (how many there were, what happens to them)
 
     def refuse_module(self, why) -> None:
         self.of_module = why
         self.tell(why)
 
     def tell(self, why, error=None, fits=None) -> None:
-        """Warns once; raises `error` or Refused instead if the user has asked for errors. `fits`: as in
+        """Warns once; raises `error` or Refused instead if the user has asked for errors. `fits` is as in
         Fallback.evicts."""
         log.info("rematlas: %s", why)
         if self.options.on_refuse == "raise":
@@ -50,8 +50,9 @@ class Refusals:
         warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
     def note_left_alone(self, how, advice, about_the_budget) -> None:
-        """A call is left to the original. `how` describes such calls; the message has it behind the word
-        "calls". Warns once for each `how`; raises Refused instead if the user has asked for errors."""
+        """Called when a call is left to the original. `how` describes such calls; in the message it follows
+        the word "calls". Warns once for each `how`; raises Refused instead if the user has asked for
+        errors."""
         count, _ = self.left_alone.get(how, (0, ""))
         then = f"run the original{about_the_budget}; for a plan, {advice}"
         self.left_alone[how] = count + 1, then
@@ -66,7 +67,7 @@ class Refusals:
             log.warning("rematlas: %s; for a budget under torch.compile %s", said, BY_COMPILE)
 
     def note_replaced(self, name) -> None:
-        """Logs once that calls are planned although hooks of this name are around them."""
+        """Logs once that calls are planned although hooks of this kind are around them."""
         if self.is_first(name):
             log.info(
                 "rematlas: plans decide in the place of %s what is kept for the backward of the module; steps"
@@ -75,28 +76,28 @@ class Refusals:
             )
 
     def is_first(self, why) -> bool:
-        """Says whether this text is said for the first time, and remembers it. Texts that differ in numbers
-        alone count as the same text."""
+        """Says whether this text is new, and remembers it. Texts that differ only in numbers count as the
+        same text."""
         kind = NUMBER.sub("0", why)
         is_first = kind not in self.said
         self.said.add(kind)
         return is_first
 
-    # Counts of recorded steps that led to no plan. After a few such steps nothing is recorded any more.
+    # Counts of recorded steps that led to no plan. After a few such steps no more steps are recorded.
 
     def count_attempt(self, base, why) -> None:
         self.attempts[base] = self.attempts.get(base, 0) + 1
         self.reasons[base] = why
 
     def count_change(self, base, change) -> None:
-        """The module changes between its recorded steps."""
+        """Called when the module has changed between its recorded steps."""
         self.count_attempt(base, f"the module changes between its steps: {change} ({MAY_CHANGE})")
 
     def is_hopeless(self, base) -> bool:
         return self.attempts.get(base, 0) >= MOST_ATTEMPTS
 
     def is_module_hopeless(self) -> bool:
-        """Counts one more failure in a row, and says whether there are too many."""
+        """Counts one more failure in a row, and says whether there have been too many."""
         self.failures_in_a_row += 1
         return self.failures_in_a_row >= 2 * MOST_ATTEMPTS
 

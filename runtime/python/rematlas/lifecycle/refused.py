@@ -1,4 +1,4 @@
-"""This kind of call is not planned."""
+"""The state of a kind of call that is not planned."""
 
 from .state import State, StateName
 

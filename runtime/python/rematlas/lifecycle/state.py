@@ -1,13 +1,13 @@
-"""The states of a kind of call, between which a CallPlan goes:
+"""The states of a kind of call, and how a CallPlan goes from one to another:
 
     Recording --two steps of one course--> Planning --found--> Comparing --identical--> Planned
         |                                     |                    |                      |
         +---------------------------------> Refused <--------------+                      |
         +----------the original's step does not fit: recorded from shapes, planned at once+
 
-Until a kind of call is planned, the original runs its steps; steps that are recorded or compared train as the
-original does. The plan runs a planned step. If a value that the program reads differs from the recorded
-value, the original runs that step.
+Until a kind of call is planned, the original runs its steps; recorded and compared steps train exactly as the
+original does. Then the plan runs the steps. If a value that the program reads in a step differs from the
+recorded value, the original runs that step.
 """
 
 import enum
@@ -20,22 +20,23 @@ class StateName(enum.Enum):
     WAITING = "waiting"
     RECORDING = "recording"
     PLANNING = "planning"
-    COMPARING = "comparing"  # there is a plan, which is compared with the original in the next steps
+    COMPARING = "comparing"  # there is a plan; the next steps compare it with the original
     PLANNED = "planned"
     REFUSED = "refused"
 
 
-UNDECIDED = object()  # the output of a state that has become another state, which must be asked instead
+UNDECIDED = object()  # returned by a state that was replaced by another one, which must be asked instead
 
 
 class State:
-    """Decides what is done with a call. Transitions are methods of CallPlan. They take effect at once,
-    because the step's code may raise and a wait may be interrupted."""
+    """Decides how a call runs. Transitions are methods of CallPlan. They take effect at once, because the
+    code of a step may raise and a wait may be interrupted."""
 
     name = StateName.WAITING
 
     def __init__(self, call_plan):
-        # The reference is weak, so that there is no cycle and a removed CallPlan is freed at once.
+        # The reference is weak, so that there is no cycle, and a CallPlan that is not used any more is freed
+        # at once.
         self._call_plan = weakref.ref(call_plan)
 
     @property
@@ -47,30 +48,31 @@ class State:
         return self._call_plan().owner
 
     def step(self, call):
-        """Returns what the call returns; UNDECIDED if the state has become another state, which must be asked
-        instead."""
+        """Returns the call's return value, or UNDECIDED if the state was replaced by another one, which must
+        be asked instead."""
         raise NotImplementedError
 
     def settle(self) -> None:
-        """Takes note of what has happened since the last call."""
+        """Handles what has happened since the last call."""
 
     def settle_recorded(self, step) -> None:
-        """The backward of a recorded step is over."""
+        """Called when the backward of a recorded step is over."""
 
     def settle_compared(self, step) -> None:
-        """The backward of a compared step is over."""
+        """Called when the backward of a compared step is over."""
 
     def finish(self) -> None:
         """Waits for a plan that is being made, and takes it."""
 
     def needed_bytes(self, original) -> int:
-        """Returns the bytes that the original's step takes in this state, if it takes `original` bytes by
-        itself."""
+        """Returns the bytes that the original's step takes in this state. `original`: the bytes that it takes
+        alone."""
         return original
 
 
 class Unplanned(State):
-    """The original runs, unless shapes tell that its step would go beyond the budget."""
+    """A state in which the original runs, unless it is known from shapes that its step would exceed the
+    budget."""
 
     def step(self, call):
         owner, call_plan = self.owner, self.call_plan
@@ -78,19 +80,19 @@ class Unplanned(State):
             found = call_plan.look_at_shapes(call)
             if owner.state.watch is not None and not call_plan.fits_by_shapes(call):
                 self.keep_budget(call, found)
-            # Shapes may have shown that the forward sets attributes. The watch must be made anew with these
-            # attributes.
+            # A recording from shapes may have shown that the forward sets attributes. In this case a new
+            # watch must be made that knows these attributes.
             if owner.state.watch is None or call_plan.state is not self:
                 return UNDECIDED
         return self.step_within_budget(call, call_plan.fits(call))
 
     def keep_budget(self, call, found) -> None:
-        """Shapes tell that the original's step would go beyond the budget. `found`: the step that was
-        recorded from shapes just now; None if none was."""
+        """Called when it is known from shapes that the original's step would exceed the budget. `found`: the
+        step that was just recorded from shapes; None if none was recorded."""
         if not self.owner.fallback.evicts(False):
             self.finish()
             self.call_plan.skip_comparison()
 
     def step_within_budget(self, call, fits):
-        """`fits` says whether the original's step fits; None: this is not known."""
+        """Runs the step. `fits`: whether the original's step fits; None if that is not known."""
         raise NotImplementedError

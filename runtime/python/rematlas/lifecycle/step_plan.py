@@ -9,13 +9,13 @@ from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
-# After so many steps of a plan from shapes whose backward the original ran, real steps are recorded.
+# real steps are recorded after this many steps of a plan from shapes whose backward the original ran
 MOST_LEFT = 2
 
 
 class Kept(typing.NamedTuple):
-    """An attribute in which a forward leaves a tensor or a container of tensors. The plan sets it anew in
-    each step."""
+    """An attribute in which a forward leaves a tensor or a container of tensors. The plan sets it in each
+    step."""
 
     values: dict  # the dictionary of a module
     name: str
@@ -24,8 +24,8 @@ class Kept(typing.NamedTuple):
 
     @classmethod
     def found(cls, values, name) -> tuple:
-        """Returns the attribute as a Kept, and its tensors. Raises the errors of pickle for named tuples
-        whose class cannot be found by its name."""
+        """Returns the attribute as a Kept, and its tensors. Raises pickle's errors for named tuples whose
+        class cannot be found by its name."""
         template, tensors = structure.flatten(values[name])
         return cls(values, name, template, len(tensors)), tensors
 
@@ -34,16 +34,16 @@ class Kept(typing.NamedTuple):
 
 
 class Returned(typing.NamedTuple):
-    """The form of what the forward returns. It is the same in each step of one kind of call."""
+    """The structure of the forward's return value. It is the same in each step of one kind of call."""
 
     template: object  # see calls/structure.py
-    sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
-    kept: tuple  # Kept; their tensors are outputs too, after the others
-    effects: tuple = ()  # Effects; the numbers that are logged are the last outputs
+    sources: list  # for each output tensor: ("input", i), ("tensor", i) or ("plan", place)
+    kept: tuple  # Kept objects; their tensors are outputs, too, after the others
+    effects: tuple = ()  # Effect objects; the numbers to log are the last outputs
 
     def rebuild(self, outputs, inputs, tensors):
-        """Returns the forward's return value, made of the plan's outputs, and sets the attributes that the
-        forward sets."""
+        """Makes the forward's return value from the plan's outputs, and sets the attributes that the forward
+        sets."""
         placed = [
             outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
             for source, place in self.sources
@@ -58,17 +58,17 @@ class Returned(typing.NamedTuple):
         return structure.rebuild(self.template, placed)
 
     def outputs(self) -> int:
-        """Returns how many tensors the caller gets."""
+        """Returns how many tensors the forward returns to the caller."""
         return len(self.sources) - sum(kept.count for kept in self.kept) - effects.logs(self.effects)
 
     def kept_places(self) -> set:
-        """Returns (id of the dictionary, name) of the attributes."""
+        """Returns (id of the dictionary, name) of the attributes that the forward sets."""
         return {(id(kept.values), kept.name) for kept in self.kept}
 
     @classmethod
     def unpacked(cls, packing, module):
-        """Reads the form from the packing of a plan file. Raises the errors of pickle for missing classes,
-        and AttributeError for missing submodules."""
+        """Makes a Returned from the packing of a plan file. Raises pickle's errors for missing classes, and
+        AttributeError for missing submodules."""
         template = structure.of_module(packing.template, module)
         kept = tuple(
             Kept(dictionary_at(module, place), name, structure.of_module(template, module), count)
@@ -82,8 +82,8 @@ class Returned(typing.NamedTuple):
 
 
 class StepPlan:
-    """The plan of one kind of call. `compiled` runs the step; until it is bound, it is only the step's
-    graph."""
+    """The plan of one kind of call. `compiled` runs the step. Until `compiled` has been bound, it is only the
+    step's graph."""
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
@@ -93,62 +93,63 @@ class StepPlan:
             and returned.template == "tensor"
             and returned.sources[0][0] == "plan"
         )
-        # The plan sums gradients, because the module uses some parameter several times. Several open forwards
-        # cannot be planned then.
+        # Whether the plan sums gradients, because the module uses some parameter several times. Such a plan
+        # cannot be used with several open forwards.
         self.sums = sums
-        self.other_bytes = other_bytes  # bytes that lived beside the step when it was planned
+        self.other_bytes = other_bytes  # bytes that did not belong to the step when it was planned
         self.spare = 0  # the part of `other_bytes` that is left free for a comparison
-        self.kept_then = None  # KeptBetweenSteps at the time when it was planned for a budget in bytes
-        self.frames = frames  # the number of forwards open at a time that it was made for
-        # In a plan from shapes, for each output tensor, whether the loss is assumed to depend on it; None in
-        # other plans
+        self.kept_then = None  # KeptBetweenSteps when the step was planned, if the budget is in bytes
+        self.frames = frames  # how many forwards may be open at a time in this plan
+        # in a plan from shapes: for each output tensor, whether the loss is assumed to depend on it;
+        # otherwise None
         self.used = used
         self.shared = None  # ranks.Shared while the processes of one training wait for one plan
         self.moves_buffers_in_backward = None  # known after its first forward
-        self.endings = {}  # by role: plans with the optimizer's part, which take the gradients themselves
+        self.endings = {}  # by role: plans that include the optimizer's part, and so take the gradients
         self.without_updates = compiled
-        self.steps = 0  # steps that it has begun
-        self.left_steps = 0  # the steps among these whose backward the original ran
-        self.is_direct = False  # all steps run by `endings`, and `compiled` is the ending with updates
+        self.steps = 0  # steps that this plan has begun
+        self.left_steps = 0  # steps of this plan whose backward the original ran
+        self.is_direct = False  # all steps run by `endings`, and `compiled` is the plan with updates
 
     @property
     def is_from_shapes(self) -> bool:
         return self.used is not None
 
     def is_of_other_steps(self) -> bool:
-        """Says whether the steps from shapes differ from the real ones: the original has run at least half of
-        the backwards."""
+        """Says whether a plan from shapes does not fit the real steps. This is assumed once the original had
+        to run at least MOST_LEFT and at least half of the backwards."""
         return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
-        """Sets what the plan is solved for next: the number of forwards open at a time, or the bytes beside
-        the step."""
+        """Sets the number of forwards open at a time, or the bytes outside of the step, for which the plan is
+        solved next."""
         self.frames = self.frames if frames is None else frames
         if other_bytes is not None:
             self.other_bytes, self.spare = other_bytes, 0
 
     def leave_spare(self, spare) -> None:
-        """Has the plan solved so that `spare` bytes of the budget are left."""
+        """Makes the next solve leave `spare` bytes of the budget free."""
         self.other_bytes += spare
         self.spare = spare
 
     def take_spare(self) -> bool:
-        """Has the plan solved for the whole budget next. Returns whether bytes were left free before."""
+        """Makes the next solve use the whole budget. Returns whether bytes were left free before."""
         spare, self.spare = self.spare, 0
         self.other_bytes -= spare
         return spare > 0
 
     def share(self, shared) -> None:
-        """All processes of the training are to use one plan."""
+        """Makes all processes of the training use one plan."""
         self.shared = shared
 
     def take_shared(self):
-        """The plan is made. Returns the ranks.Shared that it was shared by; None if it was not shared."""
+        """Called when the plan is made. Returns the ranks.Shared by which it is shared; None if it is not
+        shared."""
         shared, self.shared = self.shared, None
         return shared
 
     def start(self, owner) -> None:
-        """Begins to solve in the background. `owner`: the PlannedModule."""
+        """Starts to solve in the background. `owner`: the PlannedModule."""
         if owner.options.budget_bytes is not None:
             self.kept_then = KeptBetweenSteps.of(owner.module)
         self.compiled.start(
@@ -156,22 +157,22 @@ class StepPlan:
         )
 
     def bind(self, watch, owner) -> None:
-        """Makes the schedule that was found ready to run. Raises RuntimeError."""
+        """Makes the solved schedule ready to run. Raises RuntimeError."""
         self.compiled.bind(watch, watch.tensors_at_any_time(), owner)
         self.compiled.set_sums_gradients(self.sums)
         self.moves_buffers_in_backward = None
 
     def note_first_forward(self, compiled) -> None:
-        """`compiled`: the plan that ran the first forward."""
+        """Called after the first forward. `compiled`: the plan that ran it."""
         self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
 
     def be_replaced_by(self, compiled) -> None:
-        """Takes the plan that another process has made."""
+        """Takes over the plan that another process has made."""
         self.compiled = self.without_updates = compiled
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
-        """From here on all steps run by plans that take the gradients themselves; `ending` is one of
-        these."""
+        """From now on all steps run by plans that take the gradients themselves. `ending` is one of these
+        plans."""
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 
@@ -182,8 +183,8 @@ class StepPlan:
         return all(id(values) in places for values, *_ in set_in)
 
     def packing(self, module, reads_kept, budget=None) -> Packing:
-        """Returns the Packing that a plan file keeps beside the graph and the schedule. `reads_kept`: see
-        Walk. `budget`: the bytes that the plan is for."""
+        """Returns the Packing that a plan file has next to the graph and the schedule. `reads_kept`: see
+        Walk. `budget`: the bytes for which the plan was made."""
         places = places_of(module)
         kept = [(places[id(values)], *others) for values, *others in self.returned.kept]
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]

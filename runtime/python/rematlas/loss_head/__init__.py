@@ -1,1 +1,1 @@
-"""The head of a language model and its loss, by chunks of tokens."""
+"""The head of a language model and its loss, computed by chunks of tokens."""

@@ -1,4 +1,4 @@
-"""Tries on a few made-up tokens whether a head treats each token by itself."""
+"""Checks on a few made-up tokens whether a head treats each token independently."""
 
 import contextlib
 import weakref
@@ -10,8 +10,8 @@ from ..errors import Refused
 from .heads import states_of_generators
 
 TRIED = 4  # tokens
-# The tolerance, as a share of the largest logit: products of fewer rows may run in other kernels, and types
-# may have few bits.
+# The tolerance, as a share of the largest logit. Results may differ because products of fewer rows may run in
+# other kernels, and because types may have few bits.
 CLOSE = 2e-2
 INSTEAD = "compute its logits at once, without rematlas.chunked_loss"
 
@@ -20,8 +20,8 @@ checked = weakref.WeakSet()  # heads
 
 def check_by_tokens(head, hidden) -> None:
     """Raises Refused if the logits of a token depend on other tokens, or if a call of the head changes its
-    buffers, because a loss by chunks would be another loss. Each head is tried once, when values are known.
-    `hidden` has the shape (tokens, width)."""
+    buffers, because the loss by chunks would then be another loss. Each head is checked once, at a time when
+    values are known. `hidden` has the shape (tokens, width)."""
     if head in checked or hidden.device.type == "meta":
         return
     generator = torch.Generator("cpu").manual_seed(1)
@@ -32,7 +32,7 @@ def check_by_tokens(head, hidden) -> None:
 
 
 class NotKnown(Exception):
-    """Values of tensors are not known here: a step is recorded from shapes."""
+    """Raised if the values of tensors are not known, because a step is being recorded from shapes."""
 
 
 def compare(head, hidden) -> None:
@@ -42,7 +42,7 @@ def compare(head, hidden) -> None:
         before = states_of_generators(hidden.device)
         whole = head(hidden)
         if states_of_generators(hidden.device) != before:
-            return  # the head draws random numbers; AnyHead.logits refuses that
+            return  # the head draws random numbers, which AnyHead.logits refuses
         parts = torch.cat([head(half) for half in hidden.chunk(2)])
         changed = [where for where, buffer in head.named_buffers() if not is_same(buffer, kept[where])]
     finally:

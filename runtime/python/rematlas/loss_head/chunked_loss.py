@@ -9,22 +9,23 @@
             return self.loss(self.body(tokens), targets)  # was: cross_entropy(self.head(...), ...)
 
 The logits (tokens x vocabulary) and their gradients take the most memory of many steps. No schedule can avoid
-that, because they are all alive at once. By chunks, only the logits and gradients of one chunk are alive at a
-time.
+that, because they all exist at the same time. By chunks, only the logits and gradients of one chunk exist at
+a time.
 
 The forward computes the loss of each chunk and drops its logits. The backward computes the logits of each
-chunk once more, and from them the chunk's gradients; those of the head's parameters are summed in one place.
-The gradients could also be computed in the forward, for a unit gradient of the loss, and be scaled in the
-backward; that would save the second product with the head's weights. It is not done, for three reasons.
-First, the factor of the loss (of a GradScaler for f16, say) would be applied after the gradients of the
-logits are rounded to f16, and small ones would be zero by then. Second, the gradient of the head's weights
-would be held from the forward to the backward, once for each open forward, and scaling it would take a copy.
-Third, forwards without a backward would compute it in vain. The second product takes about a third of the
-head's time, which is one or two percent of the step of a model of billions of parameters.
+chunk again, and from them the chunk's gradients. The gradients of the head's parameters are summed in one
+tensor for each parameter. The gradients could also be computed in the forward, for a unit gradient of the
+loss, and be scaled in the backward; that would save the second product with the head's weights. This is not
+done, for three reasons. First, the factor of the loss, such as that of a GradScaler for f16, would be applied
+only after the gradients of the logits were rounded to f16, and small gradients would already be zero. Second,
+the gradient of the head's weights would be held from the forward to the backward, once for each open forward,
+and scaling it would take a copy. Third, forwards without a backward would compute the gradients for nothing.
+The second product takes about a third of the head's time, which is one or two percent of the step of a model
+of billions of parameters.
 
-A recorder of the ops below autograd sees the second logits as other tensors than the first ones. So a plan
-cannot hold the logits of all chunks for the backward, as it may do with tensors that a checkpoint computes
-again.
+A recorder of the ops below autograd sees the logits in the backward as different tensors from those in the
+forward. So a plan cannot hold the logits of all chunks for the backward, as it could with tensors that a
+checkpoint recomputes.
 """
 
 import contextlib
@@ -40,7 +41,7 @@ from .heads import Sums, check_leaves, is_plain_linear, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
 AUTO = "auto"
-TENSORS_OF_LOGITS = 3  # alive at once in the cross entropy: the log of the softmax and two gradients
+TENSORS_OF_LOGITS = 3  # allocated at once in the cross entropy: the log of the softmax, and two gradients
 
 
 def chunked_loss(
@@ -86,7 +87,7 @@ def chunked_loss(
 
 
 class ChunkedLoss:
-    """The callable that `chunked_loss` returns. It keeps nothing between calls and is no module: its
+    """The callable that `chunked_loss` returns. It keeps nothing between calls, and is not a module: its
     parameters belong to the head, which is a part of the model, and to the loss if the loss is a module."""
 
     def __init__(self, head, loss, chunks):
@@ -121,13 +122,14 @@ class ChunkedLoss:
     __call__._torchdynamo_disable_msg = "a loss by chunks takes gradients within its backward"
 
     def chunk_size(self, tokens: int) -> int:
-        """Returns how many of the tokens are in a chunk; the last one may have fewer."""
+        """Returns the number of tokens in a chunk; the last chunk may have fewer."""
         chunks = chunks_for(self.head, tokens) if self.chunks == AUTO else self.chunks
         return max(1, -(-tokens // chunks))
 
     @property
     def differences(self) -> str:
-        """Says which results may differ from those of the plain computation, and by how much."""
+        """Returns a text about which results may differ from those of the plain computation, and by how
+        much."""
         return (
             "With one chunk the loss and all gradients are those of the plain computation to the last bit"
             " (whose logits become f32 first, for the losses 'mean' and 'sum' with upcast)."
@@ -142,14 +144,14 @@ class ChunkedLoss:
 
 
 def head_bytes(tokens: int, vocabulary: int) -> int:
-    """Returns the peak bytes of the cross entropy of so many tokens in f32."""
+    """Returns the peak bytes of the cross entropy of this many tokens in f32."""
     return TENSORS_OF_LOGITS * 4 * tokens * vocabulary
 
 
 def chunks_for(head, tokens: int) -> int:
     """Returns the fewest chunks, a power of two, with which the logits of a chunk and their gradients take no
-    more memory than the head's parameters. Raises ValueError for a head that does not say how large its
-    vocabulary is."""
+    more memory than the head's parameters. Raises ValueError for a head without the size of its vocabulary
+    (`out_features`)."""
     vocabulary = getattr(head, "out_features", None)
     if not isinstance(vocabulary, int):
         raise ValueError(
@@ -164,21 +166,21 @@ def chunks_for(head, tokens: int) -> int:
 
 
 def autocast_on(device) -> Autocast | None:
-    """Returns the present settings of autocast; None for a device without autocast."""
+    """Returns the present settings of autocast; None for a device that has no autocast."""
     return Autocast(str(device)) if torch.amp.is_autocast_available(device.type) else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """The computation of one call."""
+    """The computation of one call of a ChunkedLoss."""
 
     head: torch.nn.Module
     loss: typing.Any  # CrossEntropy or TokenLoss
     size: int  # tokens of a chunk
-    autocast: Autocast | None  # the settings in the forward
+    autocast: Autocast | None  # autocast's settings in the forward
 
     def again(self):
-        """Returns a context with the autocast of the forward."""
+        """Returns a context with the autocast settings of the forward."""
         if self.autocast is None or not (self.autocast.enabled or Autocast(self.autocast.device).enabled):
             return contextlib.nullcontext()
         return self.autocast.again()
@@ -188,7 +190,8 @@ class Work:
 
 
 class HeadAndLoss(torch.autograd.Function):
-    """The loss of all chunks. The logits of each chunk are freed before those of the next chunk are made."""
+    """The loss of all chunks. The logits of each chunk are freed before the logits of the next chunk are
+    computed."""
 
     @staticmethod
     def forward(ctx, work, hidden, targets, *parameters):
@@ -205,8 +208,8 @@ class HeadAndLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        """Computes the gradients. Logits are computed again under the autocast of the forward; gradients are
-        computed under the autocast that is in force now, as autograd does."""
+        """Computes the gradients. The logits are computed again under the autocast settings of the forward.
+        The gradients are computed under the settings that are in force now, as autograd does."""
         if torch.is_grad_enabled():
             raise Refused(
                 "rematlas: a loss by chunks has no gradient of a gradient: leave create_graph out, or compute"

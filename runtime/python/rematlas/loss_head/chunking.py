@@ -11,7 +11,7 @@ log = logging.getLogger("rematlas")
 
 
 def check_chunk_loss(asked) -> None:
-    """Raises ValueError if the option has none of its possible values."""
+    """Raises ValueError if `asked` is not a possible value of the option."""
     is_count = isinstance(asked, int) and not isinstance(asked, bool) and asked >= 1
     if asked not in (None, AUTO) and not is_count:
         raise ValueError(
@@ -20,8 +20,9 @@ def check_chunk_loss(asked) -> None:
 
 
 class Chunking:
-    """Replaces the forward of the module if chunks are asked for, until it is removed. If the head and the
-    loss of the module are not found, it says why: by a warning, or by Refused if `on_refuse` is "raise"."""
+    """Replaces the forward of the module if chunks are asked for, until `remove` is called. If the head and
+    the loss of the module are not found, the reason is given in a warning, or in a Refused if `on_refuse` is
+    "raise"."""
 
     def __init__(self, module, asked, on_refuse):
         self.module = module
@@ -47,7 +48,7 @@ class Chunking:
         )
 
     def note(self, tokens, size, vocabulary) -> None:
-        """Notes a loss of so many tokens that is computed in chunks of `size` tokens."""
+        """Notes a loss of this many tokens, computed in chunks of `size` tokens."""
         found = tokens, size, vocabulary
         if self.largest is None or found > self.largest:
             self.largest = found
@@ -61,7 +62,7 @@ class Chunking:
         return head_bytes(tokens, vocabulary) - head_bytes(size, vocabulary)
 
     def text(self) -> str:
-        """Says how head and loss are computed; empty if no chunks were asked for."""
+        """Returns a text that says how head and loss are computed; empty if no chunks were asked for."""
         if self.why_not:
             return f"head and loss are computed as ever: {self.why_not}"
         if self.forward is None:
@@ -81,6 +82,7 @@ class Chunking:
 
 
 def note_for(chunking):
-    """Returns a function that takes the chunking's notes. It hides the Chunking from the walk over the
-    objects that the module's forward may change, because the notes do not influence the module's course."""
+    """Returns a function that passes its arguments to `chunking.note`. It hides the Chunking from the walk
+    over the objects that the module's forward may change, because the notes do not influence which ops the
+    module runs."""
     return lambda *found: chunking.note(*found)

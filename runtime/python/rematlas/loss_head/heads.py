@@ -1,4 +1,4 @@
-"""Heads of language models that run on chunks of tokens: logits, and gradients that are summed."""
+"""Heads of language models that run on chunks of tokens. They compute logits, and sum up gradients."""
 
 import ctypes
 
@@ -28,11 +28,11 @@ class Sums:
         place = self.places[id(parameter)]
         if self.found[place] is not None:
             self.found[place].add_(gradient)
-        else:  # others may hold the first gradient, and later ones are added in its memory
+        else:  # others may hold the first gradient, and later ones are added to it in place
             self.found[place] = gradient.clone() if self.are_several else gradient
 
     def add_product(self, parameter, left, right) -> None:
-        """Adds left @ right, without a tensor for the product."""
+        """Adds left @ right, without a separate tensor for the product."""
         place = self.places[id(parameter)]
         if self.found[place] is None:
             self.found[place] = left.mm(right)
@@ -41,12 +41,12 @@ class Sums:
 
 
 def made_head(head, autocast):
-    """Returns the object that computes the head's logits by chunks."""
+    """Returns an object that computes the head's logits by chunks."""
     return LinearHead(head, autocast) if is_plain_linear(head, autocast) else AnyHead(head)
 
 
 def is_plain_linear(head, autocast) -> bool:
-    """Says whether a call of the head does nothing else than a call of torch.nn.functional.linear."""
+    """Says whether a call of the head does nothing but call torch.nn.functional.linear."""
     return (
         type(head) is torch.nn.Linear
         and "forward" not in head.__dict__
@@ -61,7 +61,8 @@ def is_on(autocast) -> bool:
 
 
 class LinearHead:
-    """A plain linear head. The product that computes a chunk's gradient of the weights adds it to the sum."""
+    """A plain linear head. The product that makes a chunk's gradient of the weights adds it directly to the
+    sum."""
 
     def __init__(self, head, autocast):
         self.parameters = head.weight, head.bias
@@ -79,7 +80,7 @@ class LinearHead:
         return functional.linear(hidden, self.weight, self.bias)
 
     def part(self, hidden):
-        """Returns a chunk of hidden states to take gradients of."""
+        """Returns the chunk of hidden states as a new leaf, for which gradients can be computed."""
         return hidden.detach().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -109,7 +110,7 @@ class LogitsOfLinear(torch.autograd.Function):
 
 
 class AnyHead:
-    """Runs the module, which treats each token by itself and draws no random numbers."""
+    """Runs the head's module, which must treat each token independently and must draw no random numbers."""
 
     def __init__(self, head):
         self.head = head
@@ -128,8 +129,9 @@ class AnyHead:
         return logits
 
     def part(self, hidden):
-        """Returns a chunk of hidden states to take gradients of. It is a copy, so that a recorder of the ops
-        below autograd sees new logits here, not those of the forward, which a plan could hold."""
+        """Returns a chunk of hidden states for which gradients can be computed. It is a copy, so that a
+        recorder of the ops below autograd sees new logits in the backward. Otherwise a plan could hold the
+        logits of the forward."""
         return hidden.detach().clone().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -137,8 +139,8 @@ class AnyHead:
 
 
 def states_of_generators(device) -> list:
-    """Returns the bytes of the states. They are read directly from memory, because any op on these tensors
-    would become an op of the step, and their numbers differ in each step."""
+    """Returns the states as bytes. They are read directly from memory, because any op on these tensors would
+    become an op of the step, and their values differ in each step."""
     states = [torch.get_rng_state()]
     if device.type == "cuda" and torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():
@@ -148,7 +150,7 @@ def states_of_generators(device) -> list:
 
 
 def check_leaves(value, known) -> None:
-    """Raises Refused if the loss of a chunk depends on a tensor that needs a gradient and is not in
+    """Raises Refused if the loss of a chunk depends on a tensor that requires a gradient and is not in
     `known`."""
     known = {id(tensor) for tensor in known}
     left, seen = [value.grad_fn], set()

@@ -1,10 +1,11 @@
 """Computes head and loss by chunks of tokens in causal language models of transformers, whose own forward
 computes logits and loss.
 
-The model's forward runs unchanged. Meanwhile its head returns a stand-in for the logits (`LogitsToCome`), and
-its loss function, which gets the stand-in, computes head and loss by chunks. So we assume only that the
-model's code calls `get_output_embeddings()` and then `loss_function`. A trial on three tokens, without the
-model's body, shows beforehand that this holds and that the loss is the same.
+The code of the model's forward runs unchanged. In it the head returns a stand-in for the logits
+(`LogitsToCome`). The loss function is replaced by one that gets the stand-in and computes head and loss by
+chunks. So the only assumption is that the model's code calls the module that `get_output_embeddings()`
+returns, and then `loss_function`. A trial on three tokens, without the model's body, checks beforehand that
+this is so and that the loss is the same.
 """
 
 import contextlib
@@ -26,9 +27,9 @@ CLOSE = 2e-2  # the logits of a trial may be rounded to bf16
 
 
 class ChunkedForward:
-    """Takes the place of the model's forward. In train mode with labels, the output has the loss and no
-    logits; without labels, or in evaluation, the output is the usual one. `note` gets the tokens, the tokens
-    of a chunk, and the size of the vocabulary for each loss."""
+    """Replaces the model's forward. In train mode with labels, the output has the loss and no logits; without
+    labels, or in evaluation, the output is the usual one. For each loss, `note` is called with the number of
+    tokens, the tokens of a chunk, and the size of the vocabulary."""
 
     def __init__(self, model, chunks, note=None):
         self.model = model
@@ -71,14 +72,14 @@ class ChunkedForward:
 
 
 class LossOfLogitsToCome:
-    """Takes the place of `ForCausalLMLoss` of transformers."""
+    """Replaces `ForCausalLMLoss` of transformers."""
 
     def __init__(self, head, chunks, original, note):
         self.head = head
         self.chunks = chunks
         self.original = original
         self.note = note
-        self.are_made = 0  # losses by chunks
+        self.are_made = 0  # the number of losses computed by chunks
 
     def __call__(
         self,
@@ -116,7 +117,7 @@ class LossOfLogitsToCome:
         return value / num_items_in_batch
 
     def output_of(self, output):
-        """Returns the model's output. Stand-ins become None if a loss was computed from them, otherwise real
+        """Returns the model's output. If a loss was computed from stand-ins, they become None, otherwise real
         logits."""
 
         def real(value):
@@ -133,7 +134,8 @@ class LossOfLogitsToCome:
 
 
 class OfModel:
-    """The changes that the model makes to logits before the loss. It holds no tensor of the forward."""
+    """The changes that the model makes to logits before the loss. This object holds no tensor of the
+    forward."""
 
     def __init__(self, logits):
         self.changes = LogitsToCome(None, logits.vocabulary, logits.changes)
@@ -143,14 +145,15 @@ class OfModel:
 
 
 def chunks_of(module):
-    """Returns in how many chunks the module computes head and loss; None if it does not use chunks."""
+    """Returns the number of chunks with which the module computes head and loss (or "auto"); None if it uses
+    no chunks."""
     forward = module.__dict__.get("forward")
     return forward.chunks if isinstance(forward, ChunkedForward) else None
 
 
 def found_forward(model, chunks, note=None) -> ChunkedForward:
-    """Returns the forward that computes head and loss of the model by chunks. Raises Refused if there is
-    none; one sentence says why, and what to do."""
+    """Returns the forward that computes head and loss of the model by chunks. Raises Refused if there is no
+    such forward; its message says why, and what to do."""
     why = why_not(model)
     if why:
         raise Refused(f"rematlas: chunk_loss: {why}: {BY_HAND}")
@@ -167,7 +170,8 @@ def found_forward(model, chunks, note=None) -> ChunkedForward:
 
 
 def why_not(model) -> str:
-    """Says why the head and the loss of a model cannot be found; empty if a trial may show that they can."""
+    """Returns why the head and the loss of a model cannot be found; empty if a trial may show that they
+    can."""
     name = type(model).__name__
     library = sys.modules.get("transformers")
     if library is None or not isinstance(model, library.PreTrainedModel):
@@ -185,13 +189,13 @@ def why_not(model) -> str:
 
 
 def is_own(loss) -> bool:
-    """Says whether the function is not that of transformers, whatever its name."""
+    """Says whether the function does not come from transformers, whatever its name is."""
     return not getattr(loss, "__module__", "").startswith("transformers.")
 
 
 def try_it(model, chunks) -> None:
     """Compares the losses of a few tokens, computed in the usual way and by chunks. Raises Refused if they
-    differ, and the errors that the model raises."""
+    differ, or the errors of the model."""
     head = model.get_output_embeddings()
     like = {"device": head.weight.device, "dtype": head.weight.dtype}
     hidden = torch.empty(1, TRIED, head.in_features, device="cpu")
@@ -218,7 +222,7 @@ def try_it(model, chunks) -> None:
 
 @contextlib.contextmanager
 def without_body(body, hidden):
-    """A context in which the body returns these hidden states. All other attributes of its output are
+    """A context in which the body returns these hidden states. All other attributes of the body's output are
     None."""
     kind = type("Output", (types.SimpleNamespace,), {"__getattr__": lambda *_: None})
     had = body.__dict__.get("forward")

@@ -1,4 +1,4 @@
-"""Logits that nobody has computed yet."""
+"""Logits that have not been computed yet."""
 
 import numbers
 
@@ -8,20 +8,20 @@ from ..errors import Refused
 
 
 class LogitsToCome:
-    """Stands for the logits that a head would make of these hidden states, of shape (..., width). Changes
-    that a model makes to each logit by itself are noted, and applied to the logits of each chunk later. Any
-    other use needs real logits, and raises Refused."""
+    """Represents the logits that a head would make from these hidden states of shape (..., width). If the
+    model changes each logit independently, the change is noted, and applied later to the logits of each
+    chunk. Any other use needs real logits, and raises Refused."""
 
     def __init__(self, hidden, vocabulary, changes=()):
         self.hidden = hidden
         self.vocabulary = vocabulary
-        self.changes = changes  # the noted changes: (name of a tensor's method, arguments)
+        self.changes = changes  # the noted changes: (name of a method of Tensor, arguments)
 
     def changed(self, name, *arguments):
         return LogitsToCome(self.hidden, self.vocabulary, (*self.changes, (name, arguments)))
 
     def made(self, logits):
-        """Returns these real logits with all noted changes."""
+        """Returns these real logits after applying all noted changes."""
         for name, arguments in self.changes:
             logits = getattr(logits, name)(*arguments)
         return logits
@@ -65,7 +65,7 @@ class LogitsToCome:
         raise needs_logits(f"calls {getattr(function, '__name__', function)} with them")
 
     def __getattr__(self, name):
-        if name.startswith("__"):  # Python and libraries ask any object for such names
+        if name.startswith("__"):  # Python and libraries look up such names in any object
             raise AttributeError(name)
         raise needs_logits(f"asks them for {name}")
 

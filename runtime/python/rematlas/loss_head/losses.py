@@ -13,15 +13,16 @@ REDUCTIONS = ("mean", "sum")
 
 @dataclasses.dataclass(frozen=True)
 class CrossEntropy:
-    """The cross entropy of logits (tokens, vocabulary) and targets (tokens), which are classes. With
-    `upcast`, logits of fewer bits become f32 first. Raises ValueError for an unknown reduction."""
+    """The cross entropy of logits of shape (tokens, vocabulary) and targets of shape (tokens), which are
+    classes. With `upcast`, logits of fewer bits are converted to f32 first. Raises ValueError for an unknown
+    reduction."""
 
     reduction: str = "mean"
     ignore_index: int = -100
     label_smoothing: float = 0.0
-    weight: Tensor | None = None  # the weight of each class
+    weight: Tensor | None = None  # the weight of each class; None: all weights are 1
     upcast: bool = True
-    change: typing.Callable | None = None  # is applied to the logits first
+    change: typing.Callable | None = None  # function applied to the logits first
 
     def __post_init__(self):
         check_reduction(self.reduction, "the loss")
@@ -38,14 +39,14 @@ class CrossEntropy:
         return ()
 
     def of_parts(self, targets, count) -> "Parts":
-        """Returns the loss for `count` parts of these targets."""
+        """Returns the loss, computed in `count` parts of these targets."""
         if count <= 1 or self.reduction == "sum":
             return Parts(lambda logits, wanted: self.value(logits, wanted, self.reduction))
         return Parts(lambda logits, wanted: self.value(logits, wanted, "sum"), self.counted(targets))
 
     def counted(self, targets) -> Tensor:
-        """Returns the divisor of the mean: the number of targets that are not ignored, each weighted by its
-        class."""
+        """Returns the divisor of the mean: the number of targets that are not ignored, each counted with the
+        weight of its class."""
         is_counted = targets != self.ignore_index
         if self.weight is None:
             return is_counted.sum()
@@ -68,8 +69,8 @@ class CrossEntropy:
 
 @dataclasses.dataclass(frozen=True)
 class TokenLoss:
-    """Any callable of (logits, targets) that returns one number. `reduction` says how the losses of parts
-    give the loss of all tokens. Raises TypeError and ValueError if `loss` or `reduction` is wrong or
+    """Any callable of (logits, targets) that returns one number. `reduction` says how the loss of all tokens
+    follows from the losses of parts. Raises TypeError and ValueError if `loss` or `reduction` is wrong or
     missing."""
 
     loss: typing.Callable
@@ -90,7 +91,7 @@ class TokenLoss:
         check_reduction(self.reduction, "reduction")
 
     def check(self, targets, tokens) -> None:
-        """Checks nothing: targets may have any shape and type."""
+        """Does nothing, because targets may have any shape and type."""
 
     def parameters(self):
         return self.loss.parameters() if isinstance(self.loss, torch.nn.Module) else ()
@@ -112,10 +113,10 @@ class TokenLoss:
 
 
 class Parts(typing.NamedTuple):
-    """The loss of all tokens: the sum of the losses of their parts, divided by `divisor`."""
+    """The loss of all tokens, as the sum of the losses of their parts divided by `divisor`."""
 
-    of_part: typing.Callable  # the loss of a part, from its logits and targets
-    divisor: Tensor | None = None  # None: 1
+    of_part: typing.Callable  # function of the logits and targets of a part; returns the part's loss
+    divisor: Tensor | None = None  # None counts as 1
 
     def finished(self, total) -> Tensor:
         return total if self.divisor is None else total / self.divisor
@@ -131,8 +132,8 @@ def check_reduction(reduction, name) -> None:
 
 
 def cross_entropy_of(loss) -> CrossEntropy | None:
-    """Returns the CrossEntropy that is equal to torch's own, given as a function or a module; None for any
-    other loss."""
+    """Returns the CrossEntropy that equals torch's own cross entropy, given as a function or a module; None
+    for any other loss."""
     if loss is functional.cross_entropy:
         return CrossEntropy(upcast=False)
     if type(loss) is not torch.nn.CrossEntropyLoss:

@@ -1,4 +1,5 @@
-"""Calls past the dispatcher become ops, so that they are recorded, planned and rerun as other ops are.
+"""Turns calls that bypass the dispatcher into ops, so that they are recorded, planned and rerun like other
+ops.
 
 what = remember("the kernel and its arguments that are no tensors", run)   # run(read, written) returns
 tensors results = as_op(what, read, written)
@@ -14,7 +15,7 @@ from ..library import ops
 OWN_KEY = torch._C._parse_dispatch_key(ops.own_key())
 ONLY_OWN_KEY = torch._C.DispatchKeySet(OWN_KEY)
 
-remembered = {}  # the functions by the op's first argument; plans may look them up at any time
+remembered = {}  # functions by the op's first argument; plans may look them up at any time
 recordings = weakref.WeakSet()  # recordings that have begun
 
 
@@ -33,20 +34,21 @@ for _name, _tags in (("unseen", ()), ("unseen_with_draws", (torch.Tag.nondetermi
 
 
 def remember(what: str, function) -> str:
-    """Remembers the function by `what`, which it returns. `function(read, written)` returns a list of
-    tensors. For equal `what` it must compute the same from the same tensors."""
+    """Stores the function under `what`, and returns `what`. `function(read, written)` must return a list of
+    tensors. Functions stored under equal `what` must compute the same results from the same tensors."""
     remembered.setdefault(what, function)
     return what
 
 
 def as_op(what: str, read: list, written: list, draws: bool = False) -> list:
-    """Runs the remembered function as an op. `draws`: the function may take random numbers from torch's
+    """Runs the stored function as an op. `draws`: whether the function may draw random numbers from torch's
     generators."""
     return (ops.unseen_with_draws if draws else ops.unseen)(what, read, written)
 
 
 def are_missing(text: str) -> bool:
-    """Says whether a graph file with this text contains such calls that this process has not remembered."""
+    """Says whether a graph file with this text contains such calls for which this process has stored no
+    function."""
     if "rematlas::unseen" not in text:
         return False
     ops_of_plan = json.loads(text)["replay"]["ops"]
@@ -55,15 +57,16 @@ def are_missing(text: str) -> bool:
 
 
 def ops_are_watched() -> bool:
-    """Says whether somebody watches the ops of this thread, and this code does not run within an op."""
+    """Says whether the ops of this thread are being watched (recorded, compared or evicted), and this code
+    does not run within such an op."""
     return torch._C._dispatch_tls_is_dispatch_key_included(
         OWN_KEY
     ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY)
 
 
 def is_recorded() -> bool:
-    """Says whether a call of this thread belongs to a step that is recorded. Under online eviction without a
-    recording it does not; eviction sees such calls by the methods of tensors that they use."""
+    """Says whether a call in this thread belongs to a step that is being recorded. Returns False under online
+    eviction without a recording: eviction notices such calls through the methods of tensors that they use."""
     return ops_are_watched() and any(recording.is_open() for recording in list(recordings))
 
 
@@ -73,13 +76,13 @@ def unwatched():
 
 
 def are_shapes_alone() -> bool:
-    """Says whether a step is recorded from shapes: its tensors have no memory."""
+    """Says whether a step is being recorded from shapes, so that its tensors have no memory."""
     return any(recording.is_open() and recording.is_from_shapes for recording in list(recordings))
 
 
 def refuse(why: str) -> None:
-    """Refuses the recording, because its step has a call that cannot be an op. Raises RuntimeError if the
-    step is recorded from shapes, because then the call must not run."""
+    """Refuses the recording, because its step contains a call that cannot be an op. If the step is recorded
+    from shapes, raises RuntimeError, so that the call does not run."""
     if are_shapes_alone():
         raise RuntimeError(f"rematlas: {why}")
     for recording in list(recordings):

@@ -1,7 +1,8 @@
-"""A region that inductor has compiled is one op in the forward of a step, and one op in its backward.
+"""Turns each region that inductor has compiled into one op in the forward of a step, and one op in its
+backward.
 
-This file uses private parts of torch: the text of a compiled graph tells what the graph computes, and the
-class of autograd's node tells which of the saved tensors a backward graph overwrites.
+This file uses private parts of torch. The text of a compiled graph shows what the graph computes. The class
+of autograd's node shows which of the saved tensors a backward graph overwrites.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ with_constants = itertools.count()
 
 
 def watch() -> None:
-    """Makes compiled graphs ops from here on, if they run in a recorded step."""
+    """From now on makes each run of a compiled graph an op, if it happens in a recorded step."""
     compiled_code_calls.wrap(call)
 
 
@@ -42,7 +43,7 @@ def call_as_op(graph, inputs, run):
     what = calls.remember(region.name(), region.compute)
     region = calls.remembered[what].__self__
     read, written = region.tensors_of(inputs)
-    inputs.clear()  # compiled code clears its list of inputs, too, so that nobody else holds them
+    inputs.clear()  # compiled code clears its list of inputs, too, so that nothing else holds them
     made = calls.as_op(what, read, written, region.draws)
     return region.results(made, [*read, *written])
 
@@ -66,7 +67,7 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph with those of its inputs that are no tensors."""
+    """A compiled graph, with those of its inputs that are not tensors."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph
@@ -96,18 +97,19 @@ class Region:
         return [result for result, made in zip(results, self.made) if made.is_new]
 
     def results(self, new, tensors) -> list:
-        """Returns the results of the graph. `new`: the tensors that the op has returned."""
+        """Returns the results of the graph. `new`: the new tensors among them, which the op has returned."""
         new = iter(new)
         return [next(new) if made.is_new else made.again(tensors) for made in self.made]
 
 
 class Made(NamedTuple):
-    """A result of a graph. It is a new tensor; or a tensor in the memory of an argument (a saved argument,
-    say, or a result that reuses an argument's memory), which an op may not return; or no tensor."""
+    """A result of a graph. There are three cases: a new tensor; a tensor in the memory of an argument, which
+    an op may not return (the argument itself, or a result that reuses its memory); or a value that is not a
+    tensor."""
 
     is_new: bool
     value: object = None
-    of: int | None = None  # the number of the argument
+    of: int | None = None  # for a tensor in the memory of an argument: the argument's number
     geometry: tuple = ()
 
     @staticmethod
@@ -138,7 +140,7 @@ def storage_of(tensor) -> int:
 
 
 def donated(graph) -> set:
-    """Returns the places of the inputs that a backward graph may overwrite, because nobody else holds
+    """Returns the places of the inputs that a backward graph may overwrite, because nothing else holds
     them."""
     if not graph.fx_kwargs.get("is_backward"):
         return set()
@@ -147,19 +149,19 @@ def donated(graph) -> set:
 
 
 def may_draw(text: str) -> bool:
-    """Says whether the generated code calls a function that draws from torch's generators. Only the code that
-    calls kernels is searched, because kernels do not draw."""
+    """Says whether the generated code calls a function that draws from torch's generators. Only the part of
+    the code that launches kernels is searched, because kernels themselves draw nothing."""
     calls_of_kernels = text.rpartition("async_compile.wait")[2]
     calls_of_kernels = calls_of_kernels.partition("def get_args")[0].partition("def benchmark")[0]
     return DRAWS.search(COMMENT.sub("", calls_of_kernels)) is not None
 
 
 def key_of(graph) -> str:
-    """Returns a key that is equal for graphs that compute the same, also in other processes and on other
-    devices of one kind."""
+    """Returns a key that is equal for graphs that compute the same. The key is also the same in other
+    processes, and on other devices of the same kind."""
     if KEY not in vars(graph):
         text = OF_A_DEVICE.sub("", graph.source_code)
         key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        # The text does not contain constants, so graphs with constants get keys of their own.
+        # The text does not contain constants, so each graph with constants gets a separate key.
         vars(graph)[KEY] = f"{key}-{next(with_constants)}" if graph.constants else key
     return vars(graph)[KEY]

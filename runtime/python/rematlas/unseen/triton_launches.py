@@ -1,8 +1,8 @@
-"""Kernels of Triton that Python launches past the dispatcher (`kernel[grid](...)`) are ops.
+"""Turns launches of Triton kernels by Python (`kernel[grid](...)`), which bypass the dispatcher, into ops.
 
-The arguments that a kernel writes to are read from its code, by a private function of torch that
-torch.compile uses. Under Triton's interpreter (TRITON_INTERPRET=1) they are found by a run of the kernel on
-copies.
+A private function of torch, which torch.compile also uses, finds out from the kernel's code to which
+arguments the kernel writes. Under Triton's interpreter (TRITON_INTERPRET=1) a run of the kernel on copies
+shows that.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ PLAIN = (int, float, bool, str, type(None), torch.dtype)
 
 
 class NoOp(Exception):
-    """Says why a launch cannot be an op."""
+    """Raised with the reason why a launch cannot be an op."""
 
 
 def watch() -> None:
-    """Makes launches ops from here on, if they happen in a recorded step."""
+    """From now on makes each launch an op, if it happens in a recorded step."""
     kernels = getattr(sys.modules.get("triton.runtime.jit"), "KernelInterface", None)
     if kernels is None or getattr(kernels.__getitem__, "is_ours", False):
         return
@@ -63,8 +63,8 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
 
 
 class Launch:
-    """A kernel with its grid and all arguments that are no tensors. `written`: names of the tensors that the
-    kernel writes to; None until they are known."""
+    """A kernel with its grid and all arguments that are not tensors. `written`: the names of the tensors that
+    the kernel writes to; None until they are known."""
 
     def __init__(self, kernel, grid, args, kwargs, launcher_of):
         self.kernel = kernel
@@ -108,7 +108,7 @@ class Launch:
 
 
 def check_memory(read, written) -> None:
-    """Raises NoOp if the kernel writes to a tensor in the same memory as another argument: the values read
+    """Raises NoOp if the kernel writes to a tensor that shares memory with another argument. The values read
     there would depend on the order in which the kernel's threads run."""
     with calls.unwatched():
         places = [tensor.untyped_storage().data_ptr() for tensor in (*written, *read)]
@@ -121,7 +121,7 @@ def name_of(kernel) -> str:
 
 
 def function_of(kernel):
-    """Returns the Python function within the decorators of Triton."""
+    """Returns the Python function inside Triton's decorators."""
     while not inspect.isfunction(kernel) and hasattr(kernel, "fn"):
         kernel = kernel.fn
     return kernel
@@ -137,8 +137,8 @@ def hash_of_code(kernel) -> str:
 
 
 def named_arguments(kernel, args, kwargs) -> dict:
-    """Returns the arguments by name, the positional ones first. Options of the compiler (`num_warps`) are
-    among them."""
+    """Returns the arguments by name, the positional ones first. They include options of the compiler, such as
+    `num_warps`."""
     names = list(inspect.signature(function_of(kernel)).parameters)
     if len(args) > len(names):
         raise NoOp(f"with {len(args)} arguments for {len(names)}")
@@ -151,7 +151,8 @@ def with_defaults(kernel, named) -> dict:
 
 
 def fixed(grid, named):
-    """Returns the grid as numbers; unchanged, as a function, if it needs values that tuning decides."""
+    """Returns the grid as numbers. A grid that is a function is returned unchanged if it needs values that
+    autotuning chooses."""
     try:
         grid = grid(named) if callable(grid) else grid
     except KeyError:
@@ -174,7 +175,7 @@ def told_number(number) -> int:
 
 
 def told(value) -> str:
-    """Returns a text of a value; equal texts mean equal values."""
+    """Returns a text for a value. Only equal values have equal texts."""
     if isinstance(value, PLAIN):
         return repr(value)
     if isinstance(value, tuple | list):
@@ -226,13 +227,13 @@ def written_by_code(kernel, named) -> frozenset:
 
 
 def raise_again(*_, **__):
-    """Raises the error that torch was about to log as a warning: torch would assume that the kernel writes to
-    each argument."""
+    """Raises the error that torch was about to log as a warning. Otherwise torch would assume that the kernel
+    writes to each argument."""
     raise sys.exc_info()[1]
 
 
 class Stores:
-    """Takes the place of the interpreter's memory, and notes the addresses that a kernel writes to."""
+    """Replaces the interpreter's memory, and notes the addresses to which a kernel writes."""
 
     def __init__(self, own):
         self.own = own
@@ -279,7 +280,7 @@ def written_in_interpreter(launch, named) -> frozenset:
 
 
 def copied(tensor):
-    """Returns a copy of the tensor in a storage of its own."""
+    """Returns a copy of the tensor with its own storage."""
     storage = tensor.untyped_storage().clone()
     return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
         storage, tensor.storage_offset(), tensor.shape, tensor.stride()

@@ -1,5 +1,5 @@
-"""The stand-in for a gradient that a planned step has used up. Any op on the stand-in raises an error which
-says that the gradient is gone."""
+"""A stand-in for a gradient that a planned step has used up. Using the stand-in in an op raises an error
+which says that the gradient is gone."""
 
 import torch
 
@@ -8,11 +8,12 @@ FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (
 
 
 class ConsumedGradient(torch.Tensor):
-    """Takes the place of a gradient that the planned step has used and freed, until somebody zeroes it."""
+    """Replaces a gradient that the planned step has used and freed, until the program sets gradients to zero
+    or None."""
 
-    spent = False  # optimizer.step() was called since the backward
-    zeroed = False  # the stand-in was zeroed in place after that
-    found_inf = None  # under a GradScaler, whether gradients were not finite and the update was left out
+    spent = False  # optimizer.step() has been called since the backward
+    zeroed = False  # after that call the stand-in was zeroed in place
+    found_inf = None  # under a GradScaler: whether gradients were not finite, so that no update was made
 
     @staticmethod
     def __new__(cls, parameter):
@@ -70,5 +71,5 @@ class ConsumedGradient(torch.Tensor):
 
 
 def is_real(gradient) -> bool:
-    """Says whether there is a gradient, and not only a stand-in."""
+    """Says whether the gradient exists and is not a stand-in."""
     return gradient is not None and type(gradient) is not ConsumedGradient

@@ -1,8 +1,9 @@
-"""The last backward that used up its gradients: their stand-ins, and checks that the training is the same as
-without a plan.
+"""The last backward that used up its gradients: their stand-ins, and the checks that the training is the same
+as without a plan.
 
-The updates are done already when the backward is over. If the program does something between the forward and
-`optimizer.step()` that would have changed the updates, the next call that can raise reports that.
+The parameters are already updated when the backward ends. If the program does something between the forward
+and `optimizer.step()` that would have changed the updates, the next call that can raise an error reports
+that.
 """
 
 import logging
@@ -16,30 +17,30 @@ log = logging.getLogger("rematlas")
 
 
 class ConsumedStep:
-    """The parameters whose gradients are gone, and the facts that show whether the updates were right."""
+    """The parameters whose gradients are used up, and the facts that show whether the updates were right."""
 
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
-        self.role = Role.UPDATE  # the role of the plan that runs
+        self.role = Role.UPDATE  # the role of the plan that runs the present step
         self.parameters = []  # parameters whose gradients the plan takes
-        self.forward = None  # the number of the forward whose backward is taking gradients now; None: none is
+        self.forward = None  # number of the forward whose backward is taking gradients now; None if none is
         self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
         self.count = 0  # backwards that updated parameters
-        self.without_gradient = []  # parameters whose gradient is gone
-        self.options_read = None  # the options of the groups when the last forward began
+        self.without_gradient = []  # parameters whose gradients are used up
+        self.options_read = None  # the options of the optimizer's groups when the last forward began
         self.versions = []  # the versions of the parameters after their update
         self.state_versions = []  # the versions of the states after the update
-        self.sums_taken = []  # (sum, its version) after the backward had added to the sums
+        self.sums_taken = []  # (sum of gradients, its version) after the backward had added to it
         self.was_interrupted = False  # the last backward that took gradients was interrupted
         self.was_reloaded = False  # optimizer.load_state_dict was called since the last forward
-        self.fault = ""  # why the training differs from the one without a plan; empty if it does not
+        self.fault = ""  # why the training differs from training without a plan; empty if it does not
 
     # The forward.
 
     def begin(self) -> bool:
-        """A forward begins. Returns whether the program left the step before it unfinished; such a step
-        counts as done."""
+        """Called when a forward begins. Returns whether the program skipped the rest of the step before it;
+        that step then counts as finished."""
         for parameter in self.without_gradient:
             if type(parameter.grad) is ConsumedGradient and parameter.grad.zeroed:
                 parameter.grad = None
@@ -56,7 +57,7 @@ class ConsumedStep:
         return is_left_out
 
     def expect(self, role, parameters) -> None:
-        """Notes that the plan that runs takes the gradients of these parameters, in this role."""
+        """Notes that the plan of this step takes the gradients of these parameters, in this role."""
         self.role, self.parameters = role, parameters
 
     # The backward.
@@ -64,8 +65,8 @@ class ConsumedStep:
     def has_hooks(self) -> bool:
         return any(map(is_hooked, self.parameters))
 
-    # The backward has taken the gradients. Each of the following methods may be called again after an
-    # interrupt.
+    # Called when the backward has taken the gradients. After an interrupt each of these methods may be called
+    # again.
 
     def note_faults(self, forward) -> None:
         self.forward = forward
@@ -92,12 +93,12 @@ class ConsumedStep:
         self.count += 1
 
     def note_interrupts(self, forward) -> None:
-        """Notes an interrupt: an interrupted backward goes on to its end, and raises then."""
+        """Notes an interrupt. An interrupted backward runs to its end, and raises the error then."""
         self.was_interrupted = bool(kept)
 
     def end_backward(self, forward) -> None:
-        """The backward is over. If the sums have changed since the plan added to them, gradients came to
-        `.grad` from elsewhere, too."""
+        """Called when the backward is over. If the sums have changed since the plan added to them, other
+        gradients were also added to `.grad`."""
         if self.forward != forward:
             return
         self.forward = None
@@ -111,7 +112,8 @@ class ConsumedStep:
         self.was_reloaded = True
 
     def check(self) -> None:
-        """Raises RuntimeError if `optimizer.step()` without a plan would do other updates than were done."""
+        """Raises RuntimeError if `optimizer.step()` without a plan would make other updates than the plan has
+        made."""
         if self.is_done:
             self.fault = self.fault or self.change_since_backward()
         elif any(type(parameter.grad) is ConsumedGradient for parameter in self.without_gradient):
@@ -119,7 +121,7 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Says which change since the backward would change the updates; empty if there is none."""
+        """Returns which change since the backward would have changed the updates; empty if there is none."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
@@ -158,8 +160,7 @@ class ConsumedStep:
             )
 
     def end(self) -> None:
-        """The step is over. Removes the stand-ins, so that the optimizer finds no gradients and does
-        nothing."""
+        """Ends the step. Removes the stand-ins, so that the optimizer finds no gradients and does nothing."""
         self.give_back()
         self.is_done = False
 
@@ -169,8 +170,9 @@ class ConsumedStep:
                 parameter.grad = None
 
     def note_spent(self) -> None:
-        """Puts stand-ins for the gradients that are gone, because the program has not zeroed them yet. Adding
-        to them, or using them again, raises an error."""
+        """Called after the optimizer's step. Puts stand-ins in the place of the used-up gradients, because
+        the program has not zeroed the gradients yet. Adding to such a stand-in, or using it, raises an
+        error."""
         for parameter in self.without_gradient:
             if parameter.grad is None:
                 parameter.grad = ConsumedGradient(parameter)

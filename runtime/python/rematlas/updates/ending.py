@@ -1,4 +1,5 @@
-"""Endings: plans of one kind of call that take the gradients themselves, for an update or for a sum."""
+"""Endings: plans of one kind of call that take the gradients themselves, to update parameters or to add to
+sums."""
 
 import typing
 
@@ -9,10 +10,10 @@ from .update_rule import Role
 
 
 class StepContext(typing.NamedTuple):
-    """The facts that updates need about the step that begins, or about the step that is planned."""
+    """The facts that updates need about a step that begins, or about a step to plan."""
 
     options: object  # the options of `apply`
-    owner: str  # the module's name in the messages of plans
+    owner: str  # the module's name for the messages of plans
     watch: object
     tensors: list  # parameters and buffers
     inputs: list
@@ -25,7 +26,7 @@ class StepContext(typing.NamedTuple):
 
 
 class NoEnding(Exception):
-    """Says why no plan of this module can end with the updates."""
+    """Raised with the reason why no plan of this module can end with the updates."""
 
 
 class Ending:
@@ -34,14 +35,14 @@ class Ending:
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
         self.text = text  # see UpdateRule.text
-        self.fixed = fixed  # text of the groups that the plan was made for, without their numbers
-        self.other_bytes = other_bytes  # bytes that lived beside the step when it was planned
-        self.numbers = []  # for each group, the numbers that the plan updates by, except learning rates
+        self.fixed = fixed  # text about the plan's groups, without numbers that may change
+        self.other_bytes = other_bytes  # bytes that did not belong to the step when it was planned
+        self.numbers = []  # for each group: the numbers with which the plan updates, except learning rates
         self.is_bound = False
         self.answer = None
 
     def settle(self, solver) -> str:
-        """Planning has ended. Says why there is no plan; empty if there is one."""
+        """Called when planning has ended. Returns why there is no plan; empty if there is one."""
         if self.answer is None:
             self.answer = self.plan.answer()
         if self.answer.infeasible is not None:
@@ -49,7 +50,7 @@ class Ending:
         return self.answer.error or ""
 
     def bind(self, context, states, groups, sums) -> None:
-        """Makes the plan ready for the step that begins. Raises NoEnding."""
+        """Makes the plan ready for the step that begins. Raises NoEnding if that is impossible."""
         told = [told for _, told in groups]
         try:
             if self.is_bound:
@@ -66,7 +67,7 @@ class Ending:
             raise NoEnding(message(error)) from None
 
     def parameters(self, rule, by_name) -> list:
-        """Returns the parameters whose gradients the plan takes."""
+        """Returns the parameters whose gradients this plan takes."""
         if rule.accumulate > 1:
             trained = names_of_parameters(self.plan)
             return [parameter for name, parameter in by_name.items() if name in trained]
@@ -77,15 +78,15 @@ class Ending:
 
 
 class Endings:
-    """Makes endings of plans that have none."""
+    """Finds or makes the endings of a StepPlan."""
 
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """Returns an ending that is ready to run and an empty text; None and the reason if there is none yet.
-        Raises NoEnding."""
+        """Returns an ending that is ready to run, and an empty text. If there is none yet, returns None and
+        the reason. Raises NoEnding if there will be none."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -101,7 +102,7 @@ class Endings:
         return (None, why) if why else (step_plan.endings[role], "")
 
     def start(self, context, step_plan, role, groups, fixed) -> Ending:
-        """Begins to plan an ending. Raises NoEnding."""
+        """Starts to plan an ending. Raises NoEnding."""
         step_plan.endings.pop(role, None)
         others = self.other_bytes(context, role)
         try:
@@ -115,9 +116,9 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
-        """Binds the ending. Says why the ending cannot run; empty if it can. Drops an ending that does not
-        fit any more beside the other tensors that are alive. The caller plans it anew: for this step if the
-        step has no other plan, otherwise for the next step. Raises NoEnding."""
+        """Binds the ending. Returns why the ending cannot run; empty if it can. Drops an ending that no
+        longer fits together with the other tensors on the device. The caller plans such an ending again: for
+        this step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
@@ -136,13 +137,13 @@ class Endings:
         return ""
 
     def other_bytes(self, context, role) -> int:
-        """Returns the bytes of tensors that belong neither to the step nor to its ending."""
+        """Returns the bytes of the tensors that belong neither to the step nor to its ending."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans a step that cannot be planned without its ending, and waits for the plans before the step
+        """Plans a step that fits only together with its ending, and waits for the plans, before the step
         runs. Returns the planner's answer, and why there are no plans (empty if there are)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
@@ -158,16 +159,16 @@ class Endings:
         return step_plan.endings[Role.UPDATE].answer, ""
 
     def ended(self, context, step_plan):
-        """Returns the graph of the step with its updates, unplanned, and its `UpdateRule.text`. Raises
-        RuntimeError."""
+        """Returns the graph of the step including the updates, without a schedule, and its `UpdateRule.text`.
+        Raises RuntimeError."""
         groups, fixed = self.rule.groups(context.parameters())
         told = [told for _, told in groups]
         plan = step_plan.compiled.with_optimizer(told, self.rule.ending(Role.UPDATE))
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """Takes a plan from a file that ends with updates, as the only plan of the step. Says why the plan is
-        not for this optimizer; empty if it is."""
+        """Takes a plan from a file that ends with updates as the only plan of the step. Returns why the plan
+        is not for this optimizer; empty if it is."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):
             return (

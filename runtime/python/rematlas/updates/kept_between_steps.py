@@ -1,5 +1,5 @@
-"""The tensors that a training keeps between two steps beside its parameters: gradients, and the states of its
-optimizers. Both are missing in the first steps, in which a budget is judged."""
+"""The tensors besides parameters that a training keeps between two steps: gradients, and the states of its
+optimizers. Neither exists in the first steps, in which a budget is checked."""
 
 import collections
 import contextlib
@@ -14,7 +14,7 @@ BLOCK_BYTES = 512  # the block size of libtorch's allocator on a GPU; blocks of 
 
 @dataclasses.dataclass(frozen=True)
 class KeptBytes:
-    there: int  # bytes that are alive now
+    there: int  # bytes that exist now
     missing: int  # bytes that the next steps will add
 
 
@@ -37,8 +37,8 @@ def gradients(parameters) -> KeptBytes:
 
 
 def states(parameters) -> KeptBytes:
-    """Returns the bytes that the optimizers of the process keep for these parameters, on their device. The
-    missing bytes are counted only for the optimizers of `torch.optim`."""
+    """Returns the bytes that the optimizers of the process keep for these parameters, on the parameters'
+    devices. The missing bytes are counted only for optimizers of `torch.optim`."""
     mine = {id(parameter): parameter for parameter in parameters}
     there = missing = 0
     for optimizer in optimizers():
@@ -50,8 +50,8 @@ def states(parameters) -> KeptBytes:
 
 
 def optimizers() -> list:
-    """Returns the optimizers of the process. Looks at all objects that Python's collector knows, which takes
-    tens of milliseconds."""
+    """Returns the optimizers of the process. They are searched among all objects that Python's garbage
+    collector knows, which takes tens of milliseconds."""
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), torch.optim.Optimizer)]
     return [optimizer for optimizer in found if hasattr(optimizer, "param_groups")]
 
@@ -63,14 +63,14 @@ def state_bytes(state, device) -> int:
 
 
 def in_blocks(tensor) -> int:
-    """Returns the most bytes that the tensor takes, because an allocator hands out whole blocks."""
+    """Returns an upper bound on the bytes that the tensor takes: an allocator hands out whole blocks."""
     return -(-tensor.nbytes // BLOCK_BYTES) * BLOCK_BYTES
 
 
 def first_bytes(optimizer, group, parameters) -> int:
-    """Returns the bytes of the states that the first step of this optimizer makes for these parameters of the
-    group. The step runs on tensors of the meta device; if it raises, the states made so far count. Zero for
-    optimizers that are not torch's, because their steps may do anything."""
+    """Returns the bytes of the states that the first step of this optimizer would make for these parameters
+    of the group. The step is tried on tensors of the meta device. If it raises an error, the states made
+    until then count. Returns 0 for optimizers that are not torch's, because their steps may do anything."""
     if not parameters or not f"{type(optimizer).__module__}.".startswith("torch.optim."):
         return 0
     shapes = [torch.empty_like(parameter, device="meta") for parameter in parameters]
@@ -81,5 +81,5 @@ def first_bytes(optimizer, group, parameters) -> int:
     trial = object.__new__(type(optimizer))
     trial.__dict__ = optimizer.__dict__ | {"state": state, "param_groups": [group | changed]}
     with contextlib.suppress(Exception), torch.no_grad():
-        inspect.unwrap(type(optimizer).step)(trial)  # without the hooks of the process
+        inspect.unwrap(type(optimizer).step)(trial)  # without the step hooks of the process
     return sum(state_bytes(state[s], p.device) for s, p in zip(shapes, parameters))

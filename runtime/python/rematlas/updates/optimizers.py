@@ -1,10 +1,10 @@
-"""The optimizers of torch.optim that can be part of a plan, and their description for a plan."""
+"""The optimizers of torch.optim that can be part of a plan, and their descriptions for a plan."""
 
 import torch
 
 
 def unfit(optimizer):
-    """Says why the updates of this optimizer cannot be part of a plan; None if they can."""
+    """Returns why the updates of this optimizer cannot be part of a plan; None if they can."""
     if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
         return f"a torch.optim.SGD, Adam or AdamW can be part of a plan, this is a {type(optimizer).__name__}"
     for group in optimizer.param_groups:
@@ -18,7 +18,7 @@ def unfit(optimizer):
 
 
 def of_another_model(optimizer, module):
-    """Says that an optimizer has no parameters of this module; None if it has some."""
+    """Returns a message if the optimizer has no parameters of this module; None if it has some."""
     mine = {id(parameter) for parameter in module.parameters()}
     if any(id(parameter) in mine for group in optimizer.param_groups for parameter in group["params"]):
         return None
@@ -26,8 +26,8 @@ def of_another_model(optimizer, module):
 
 
 def without_numbers(described):
-    """Returns the part of the description that a plan is made for. Numbers may change from step to step and
-    are left out; but whether momentum is zero stays, because momentum needs a state."""
+    """Returns the part of the description for which a plan is made. Numbers are left out, because they may
+    change from step to step. Only whether momentum is zero is kept, because momentum needs a state."""
     kept = {
         name: value
         for name, value in described.items()
@@ -55,8 +55,9 @@ def described(optimizer, group):
 
 
 def described_states(optimizer, group):
-    """Returns the first value, by name, of each state that has its parameter's layout. Torch sets momentum to
-    the first gradient; a step that adds the gradient to negative zeros gives the same bits."""
+    """Returns the initial value of each state that has its parameter's layout, by the state's name. Torch
+    initializes momentum with the first gradient. Adding the gradient to negative zeros gives the same
+    bits."""
     if type(optimizer) is torch.optim.SGD:
         return {"momentum_buffer": -0.0} if group["momentum"] else {}
     return dict.fromkeys(("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2], 0.0)

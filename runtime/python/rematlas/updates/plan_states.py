@@ -1,4 +1,4 @@
-"""The tensors other than parameters that a plan with updates works on: the optimizer's states, sums of
+"""The tensors besides parameters that a plan with updates works on: the optimizer's states, sums of
 gradients, and single numbers."""
 
 import torch
@@ -7,20 +7,21 @@ from .consumed_gradient import is_real
 from .optimizers import described_states
 from .update_rule import Role, inverse_of
 
-# States that belong to no parameter. Learning rates belong to none either, but have names of their own.
+# States that belong to no parameter. Learning rates also belong to no parameter, but their names have another
+# form.
 NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Returns the number of the group if this state of a plan is the group's learning rate; None for other
-    states."""
+    """Returns the number of the group if this state of a plan is the group's learning rate; None if it is
+    another state."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
 
 
 def names_of_parameters(plan) -> set:
-    """Returns the names of the parameters that the plan has a state of."""
+    """Returns the names of the parameters for which the plan has a state."""
     states = [name for name in plan.state_names() if name not in NUMBERS and number_of_rate(name) is None]
     return {name.rpartition(".")[0] for name in states}
 
@@ -36,15 +37,15 @@ class PlanStates:
     def __init__(self, rule, copies):
         self.rule = rule
         self.copies = copies
-        self.rates = {}  # the tensor of the learning rate, which ops read, by the number of the group
-        self.sums = {}  # the tensor for the sum of gradients, by the id of the parameter
-        self.numbers = {}  # the tensors of NUMBERS; "norm" is that of the gradients before the last clipping
+        self.rates = {}  # by the number of the group: the tensor of its learning rate, which ops read
+        self.sums = {}  # by the id of the parameter: the tensor for the sum of its gradients
+        self.numbers = {}  # the tensors of NUMBERS; "norm": of the gradients before the last clipping
         self.scale_read = None  # the version of the scale when the last forward began
 
     def of_plan(self, plan, role, groups, parameters, makes_missing):
-        """Returns the states in the order of the plan; None if the optimizer has not made them all yet.
-        `groups`: see UpdateRule. `parameters`: by name. `makes_missing`: makes the states that the optimizer
-        would make in its first step."""
+        """Returns the states in the order of the plan; None if the optimizer has not made all of them yet.
+        `groups`: see UpdateRule. `parameters`: by name. `makes_missing`: whether this method makes the states
+        that the optimizer would make in its first step."""
         if makes_missing:
             trained = names_of_parameters(plan)
             if role is Role.UPDATE:
@@ -74,14 +75,15 @@ class PlanStates:
         return self.rule.optimizer.state.get(parameters[name], {}).get(state)
 
     def number(self, name, parameter):
-        """Returns the tensor of a number, on the device of `parameter`. The norm also has its type."""
+        """Returns the tensor of a number, on the device of `parameter`. The norm also has the type of
+        `parameter`."""
         if name not in self.numbers:
             self.numbers[name] = parameter.new_zeros((), dtype=torch.float32 if name != "norm" else None)
         return self.numbers[name]
 
     def read_scale(self, parameter) -> None:
-        """Reads the scaler's scale. A scaler makes its scale when it scales the first loss, so it scales a
-        zero here if it has none yet."""
+        """Copies the scaler's scale into the numbers of the plan. A scaler makes its scale when it first
+        scales a loss. So this method lets it scale a zero if it has no scale yet."""
         scaler = self.rule.scaler
         if scaler._scale is None:
             scaler.scale(parameter.new_zeros(()))
@@ -95,8 +97,8 @@ class PlanStates:
             self.numbers["inverse_scale"].copy_(inverse_of(scaler._scale))
 
     def make_states(self, trained, groups, parameters) -> None:
-        """Makes the missing states with the values that the optimizer begins with. If weights live on the
-        host, the states live there, too."""
+        """Makes the missing states with the optimizer's initial values. The states are on the host if the
+        weights are."""
         optimizer, new = self.rule.optimizer, {}
         for group, told in groups:
             for name in told["parameters"]:
@@ -113,7 +115,7 @@ class PlanStates:
 
     def make_sums(self, parameters) -> None:
         """Makes the missing sums. If an earlier backward of this step has left a gradient, that gradient
-        becomes the sum, so that there is no second tensor beside it."""
+        becomes the sum, so that no second tensor is needed."""
         for parameter in parameters:
             if id(parameter) not in self.sums and self.can_be_sum(parameter):
                 self.sums[id(parameter)] = parameter.grad
@@ -122,7 +124,8 @@ class PlanStates:
             self.sums[id(parameter)] = tensor
 
     def can_be_sum(self, parameter) -> bool:
-        """Says whether there is a gradient that has its parameter's layout, in memory of its own."""
+        """Says whether the parameter has a gradient with the parameter's layout that shares its memory with
+        no other tensor."""
         gradient = parameter.grad
         if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
             return False
@@ -131,18 +134,18 @@ class PlanStates:
         return same and gradient.untyped_storage().nbytes() == parameter.nbytes
 
     def sum_of(self, parameter):
-        """Returns the tensor that the gradient is added to: `.grad` if it is a real gradient, otherwise the
-        sum, filled with negative zeros. Adding to negative zeros changes no bit."""
+        """Returns the tensor to which the gradient is added: `.grad` if it is a real gradient, otherwise the
+        sum, filled with negative zeros. Adding to negative zeros changes no bit of the gradient."""
         return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
 
     def versions(self, parameters) -> list:
-        """Returns the versions of the optimizer's states of these parameters."""
+        """Returns the versions of the optimizer's states for these parameters."""
         kept = [self.rule.optimizer.state.get(parameter, {}).values() for parameter in parameters]
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Returns the tensors of the ending that are alive now. `tensors`: the parameters, whose gradients
-        may be sums."""
+        """Returns the tensors of the ending that exist now. `tensors`: the parameters; their gradients may be
+        sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()

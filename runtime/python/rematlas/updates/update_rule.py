@@ -1,5 +1,5 @@
-"""How a step of the training loop ends: its optimizer, and the operations that the user has announced before
-the optimizer's steps."""
+"""The end of a step of the training loop: the optimizer, and the operations before its steps that the user
+has announced to `apply`."""
 
 import enum
 import json
@@ -10,15 +10,14 @@ from .optimizers import described, without_numbers
 
 
 class Role(enum.Enum):
-    """What a plan does with the gradients of a backward: it updates parameters, or adds the gradients to
-    sums."""
+    """What a plan does with the gradients of a backward."""
 
     UPDATE = "update"
     SUM = "sum"
 
 
 class UpdateRule:
-    """The optimizer, and the operations that the user has announced before its steps."""
+    """The optimizer, and the operations before its steps that the user has announced to `apply`."""
 
     def __init__(self, optimizer, accumulate, clip_norm, scaler):
         self.optimizer = optimizer
@@ -40,7 +39,7 @@ class UpdateRule:
         return set(map(id, self.parameters()))
 
     def options(self) -> list:
-        """Returns the present options (learning rates and the like) of each group."""
+        """Returns the present options of each group, such as learning rates."""
         return [
             {
                 name: float(v) if isinstance(v, torch.Tensor) else v
@@ -52,7 +51,7 @@ class UpdateRule:
 
     def groups(self, parameters):
         """Returns the optimizer's groups, each with its description for the compiled part, and a text of the
-        facts that need another plan when they change. `parameters`: by name."""
+        facts for which the plan is made: if they change, another plan is needed. `parameters`: by name."""
         names_of = {}
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)
@@ -66,7 +65,7 @@ class UpdateRule:
         return groups, fixed
 
     def ending(self, role) -> dict:
-        """Returns the description, for the compiled part, of what is done with the gradients of a
+        """Returns a description, for the compiled part, of what the plan does with the gradients of a
         backward."""
         ending = {"sums": self.accumulate > 1, "updates": role is Role.UPDATE}
         if self.clip_norm is not None and role is Role.UPDATE:
@@ -76,13 +75,14 @@ class UpdateRule:
         return ending
 
     def text(self, role, fixed) -> str:
-        """Returns the same as text for a plan file, with the `fixed` text of the groups."""
+        """Returns the description together with the `fixed` text of the groups, as text for a plan file."""
         return json.dumps([json.loads(fixed), self.ending(role)], sort_keys=True)
 
-    # Operations before the optimizer's own steps: the loop leaves these to us, because they were announced.
+    # Operations before the optimizer's own steps. The loop leaves them to this package, because they were
+    # announced.
     def clip(self, module):
-        """Clips as announced. Returns the norm of all gradients before clipping; None if nothing is
-        clipped."""
+        """Clips the gradients as announced. Returns the norm of all gradients before clipping; None if no
+        clipping was announced."""
         if self.clip_norm is None:
             return None
         mine = self.parameter_ids()
@@ -93,8 +93,8 @@ class UpdateRule:
         return torch.nn.utils.clip_grad_norm_(parameters, self.clip_norm)
 
     def unscale(self, parameters) -> None:
-        """Unscales gradients that are still scaled, in the optimizer's place, because clipping comes after
-        unscaling."""
+        """Unscales gradients that are still scaled, instead of the optimizer, because unscaling must come
+        before clipping."""
         scale = getattr(self.optimizer, "grad_scale", None)
         if scale is not None:
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -105,5 +105,5 @@ class UpdateRule:
 
 
 def inverse_of(scale):
-    """Returns the inverse, computed as torch.amp.GradScaler computes it."""
+    """Returns the inverse of the scale, computed as torch.amp.GradScaler computes it."""
     return scale.double().reciprocal().float()

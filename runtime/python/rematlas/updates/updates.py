@@ -1,17 +1,17 @@
 """An optimizer whose updates are part of the planned step: `apply(model, budget, optimizer=optimizer)`.
 
-The updates run within the backward: each parameter is updated as soon as its gradient is final, and the
-gradient is freed then. The training stays the same only if `optimizer.step()` follows every backward, and if
-nothing reads or changes gradients in between. So we first watch planned steps that the optimizer itself ends.
-If they are otherwise (accumulation, clipping, a GradScaler, a closure), the optimizer goes on to do its own
-steps. Once updates are part of the plan, `ConsumedGradient` takes the place of each gradient until
-`optimizer.step()`, which has nothing left to do. It raises an error if the program looks at a gradient that
-is gone.
+The updates run within the backward: each parameter is updated as soon as its gradient is final, and then the
+gradient is freed. The training stays the same only if `optimizer.step()` follows every backward, and if
+nothing reads or changes gradients in between. So planned steps are first watched while the optimizer itself
+still updates the parameters. If these steps differ from that (accumulation, clipping, a GradScaler, a
+closure), the optimizer continues to do the updates. Once updates are part of the plan, each gradient is
+replaced by a `ConsumedGradient` until `optimizer.step()`, which has nothing left to do. A `ConsumedGradient`
+raises an error if the program uses the gradient.
 
 The user can also announce the operations between backward and step: `accumulate` backwards before each step,
-clipping by `clip_norm`, and a `scaler` by which the loss is multiplied. Then nothing has to be watched. The
-backwards before the last one of a step run by a plan of their own, which adds the gradients to sums. The sums
-are the parameters' `.grad`, as usual; they live on the host if the weights do. If the step does not fit
+clipping by `clip_norm`, and a `scaler` that multiplies the loss. Then no step has to be watched. Of the
+backwards of a step, all except the last one run by a separate plan, which adds the gradients to sums. The
+sums are the parameters' `.grad`, as usual; they are on the host if the weights are. If the step does not fit
 without its updates, all its plans have endings (`StepPlan.is_direct`).
 """
 
@@ -28,7 +28,7 @@ from .plan_states import PlanStates
 from .update_rule import Role, UpdateRule
 
 log = logging.getLogger("rematlas")
-WATCHED_STEPS = 2  # steps of the expected course before updates move into the backward
+WATCHED_STEPS = 2  # steps that must be as expected before updates move into the backward
 REDUCED = "gradients are reduced between processes first: leave optimizer= out"
 
 
@@ -42,16 +42,16 @@ class Updates:
         self.states = PlanStates(self.rule, options.copies)
         self.consumed = ConsumedStep(self.rule, self.states)
         self.endings = Endings(self.rule, self.states)
-        # Steps need not be watched: the user has announced the operations before them, or the plan moves
-        # weights
+        # steps need not be watched, because the user has announced the operations before them, or the plan
+        # moves weights
         self.is_declared = self.rule.is_announced() or options.copies.moves_weights
-        self.refused_for_good = ""  # why the optimizer does its own steps from here on
-        self.refused_this_step = ""  # why the optimizer does its next step itself
-        self.why = ""  # why the plan of the last forward does not take the gradients itself
-        self.watched = 0  # watched steps of the expected course
+        self.refused_for_good = ""  # why the optimizer does all updates itself from now on
+        self.refused_this_step = ""  # why the optimizer does the updates of its next step itself
+        self.why = ""  # why the plan of the last forward does not take the gradients
+        self.watched = 0  # watched steps that were as expected
         self.forwards = 0  # forwards in train mode since the optimizer's last step
-        self.replayed = None  # the plan whose gradients the optimizer takes next, and the parameters by name
-        self.open = None  # the plan with an ending whose forward may be open
+        self.replayed = None  # the plan whose gradients the optimizer uses next, and the parameters by name
+        self.open = None  # the plan with an ending, if its forward may be open
         optimizer = self.rule.optimizer
         self.before = optimizer.register_step_pre_hook(self.before_step)
         self.after = optimizer.register_step_post_hook(self.after_step)
@@ -72,28 +72,28 @@ class Updates:
         self.consumed.give_back()
 
     def be_last(self) -> None:
-        """Makes our hook before the optimizer's step the last one. Other hooks must see the gradients, or
-        their stand-ins, before ours removes the stand-ins."""
+        """Makes the hook of this object the last one before the optimizer's step. Other hooks must see the
+        gradients, or their stand-ins, before this hook removes the stand-ins."""
         if next(reversed(self.rule.optimizer._optimizer_step_pre_hooks)) != self.before.id:
             self.before.remove()
             self.before = self.rule.optimizer.register_step_pre_hook(self.before_step)
 
     def refuse_for_good(self, why) -> None:
-        """The optimizer does its own steps from here on."""
+        """From now on the optimizer does its own updates."""
         if not self.refused_for_good:
             log.info("rematlas: the updates are no part of the plan: %s", why)
         self.refused_for_good = why
 
     def refuse_this_step(self, why) -> None:
-        """This step differs from the announced ones, so the optimizer does it itself. If nothing was
-        announced, the optimizer does all steps itself from here on."""
+        """Called when this step differs from the announced ones: the optimizer does its updates itself. If
+        nothing was announced, the optimizer does all updates itself from now on."""
         if self.is_declared:
             self.refused_this_step = why
         else:
             self.refuse_for_good(why)
 
     def note_several(self) -> None:
-        """A forward begins while another one is open, which was given back to autograd."""
+        """Called when a forward begins while an earlier one is still open, which autograd now handles."""
         self.refuse_this_step("several forwards are open at a time")
 
     # Events of the training.
@@ -110,7 +110,7 @@ class Updates:
                 " is not always the same, or steps are left out, leave optimizer= out"
             )
         if self.open is not None and not self.open.open_forwards():
-            self.note_no_forward()  # the last one never had its backward
+            self.note_no_forward()  # the last forward never had its backward
         self.count_forward()
         if self.open is not None and self.open.open_forwards():
             self.open.abandon_open_forwards()
@@ -121,7 +121,7 @@ class Updates:
         """Counts the forwards of a step. Raises RuntimeError if there are more than announced."""
         accumulate = self.rule.accumulate
         if accumulate > 1 and self.forwards and not any(is_real(p.grad) for p in self.module.parameters()):
-            self.forwards = 0  # the program gave the step up: after an interrupt, say, it called zero_grad
+            self.forwards = 0  # the program abandoned the step (after an interrupt, say) by zero_grad
         self.forwards += 1
         if accumulate > 1 and self.forwards > accumulate:
             raise RuntimeError(
@@ -130,19 +130,20 @@ class Updates:
             )
 
     def note_no_forward(self) -> None:
-        """The last forward has no backward, and will have none."""
+        """Called when it is clear that the last forward will have no backward."""
         self.forwards = max(0, self.forwards - 1)
         self.open = None
 
     def note_original(self) -> None:
-        """The plan could not run the step that has begun, so gradients come to `.grad`."""
+        """Called when the plan could not run the step that has begun, so that the original runs it and
+        gradients go to `.grad`."""
         self.open = None
 
     def has_hooks(self) -> bool:
         return self.consumed.has_hooks()
 
-    # A backward has taken the gradients. Each of the following methods may be called again after an
-    # interrupt.
+    # Called when a backward has taken the gradients. After an interrupt each of these methods may be called
+    # again.
 
     def note_taken(self, forward) -> None:
         self.open = None
@@ -177,12 +178,12 @@ class Updates:
         self.consumed.note_spent()
 
     def after_loading(self, optimizer) -> None:
-        """The optimizer has loaded states: a program that goes back to a checkpoint leaves the present step
-        out."""
+        """Called when the optimizer has loaded states. A program that goes back to a checkpoint skips the
+        rest of the present step."""
         self.consumed.note_reloaded()
 
     def watch_step(self, optimizer, has_closure) -> None:
-        """Checks whether the optimizer's own step takes the expected course, and counts it."""
+        """Checks whether the optimizer's own step is as expected, and counts it if it is."""
         if ranks.store() is not None:
             self.refuse_for_good(REDUCED)
         elif has_closure:
@@ -210,8 +211,8 @@ class Updates:
             self.watched += 1
 
     def gradients_are_as_handed_out(self) -> bool:
-        """Says whether the gradients are the tensors that the plan has handed out. Only the optimizer's
-        parameters count, because others may take the gradients of theirs."""
+        """Says whether the gradients are still the tensors that the plan has handed out. Only parameters of
+        this optimizer count, because the program may do anything with the gradients of others."""
         plan, parameters = self.replayed
         nothing, mine, gradients = torch.empty(0), self.rule.parameter_ids(), []
         for name in plan.gradient_names():
@@ -226,8 +227,8 @@ class Updates:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
-        """Returns the plan that takes the gradients itself and an empty text if this step may run that plan;
-        otherwise None and the reason."""
+        """Returns the plan that takes the gradients itself, and an empty text, if this step may run by that
+        plan; otherwise None and the reason."""
         plan, self.why = self.find_plan(context, step_plan)
         return plan, self.why
 
@@ -250,7 +251,7 @@ class Updates:
         return ending.plan, ""
 
     def why_not_now(self, context, step_plan, parameters) -> str:
-        """Says why the plan may not take the gradients of this step itself; empty if it may."""
+        """Returns why the plan may not take the gradients of this step; empty if it may."""
         if self.refused_for_good or self.refused_this_step:
             return self.refused_for_good or self.refused_this_step
         if step_plan.compiled.open_forwards() or (context.several and not self.is_declared):
@@ -273,7 +274,7 @@ class Updates:
         return unfit(self.rule.optimizer) or ""
 
     def why_gradients_are_wanted(self, parameters) -> str:
-        """Says why gradients must be there after this backward; empty if they need not."""
+        """Returns why gradients must still exist after this backward; empty if they need not."""
         mine = self.rule.parameter_ids()
         for parameter in parameters.values():
             if id(parameter) not in mine:
