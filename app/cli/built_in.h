@@ -9,7 +9,7 @@ namespace rematlas {
 struct OptionalLibrary {
     std::string name;
     bool is_there = false;
-    std::string serves;  ///< the functions that do not work without the library
+    std::string serves;  ///< the functions that need the library
 };
 
 std::vector<OptionalLibrary> optional_libraries();

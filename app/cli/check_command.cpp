@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns the peaks of libtorch's allocator for the schedule of a graph that was captured on CUDA; else
-/// nullopt.
+/// Returns the peaks of libtorch's allocator under the schedule. Returns nullopt if the graph was not
+/// captured on CUDA.
 std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
     if (!graph.device || !graph.device->allocator) return std::nullopt;
     const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
@@ -33,7 +33,8 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
 /// runs, and a check must be quick.
 constexpr std::size_t kMostRunsToPlan = 5'000;
 
-/// Returns the arena of the schedule's own addresses, else of addresses planned here.
+/// Returns the arena of the schedule's own addresses. If the schedule has none, plans addresses and returns
+/// their arena, or nullopt if that would take too long.
 Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
                                       bool asked) {
     if (schedule.addresses) return std::optional(schedule.addresses->arena);
@@ -52,7 +53,7 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
     return std::optional(plan->arena);
 }
 
-/// Returns the use of one link, or of the host by its ops, as JSON.
+/// Returns the use of a link, or of the host's processor, as JSON.
 json use_json(const SideUse& use) {
     return {{"bytes", use.bytes.value}, {"busy_ns", use.busy.value}};
 }

@@ -19,8 +19,8 @@ struct OutputFlags {
     bool shows_progress() const;  ///< true if not quiet, and standard error is a terminal
 };
 
-/// Adds sub-commands. A chosen one runs `body`, and its exit status goes to `exit`. `body` returns
-/// Exit::success or Exit::negative, or an error, which is printed as one line.
+/// Adds sub-commands. The sub-command that the user chose runs its `body`, and the exit status goes to
+/// `exit`. `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
 struct Commands {
     CLI::App& app;
     Exit& exit;
@@ -49,9 +49,9 @@ void add_doctor_command(const Commands& commands);
 void add_runtime_commands(
     const Commands& commands);  ///< capture, fits, run, links: only listed here; another program runs them
 
-/// Replaces this process if `argv[1]` is capture, fits, run or links: by the runtime program, or by the
-/// Python package if a word is package.module:function, and always for fits. Returns for all other commands.
-/// Fails if the program cannot be started.
+/// Handles the commands capture, fits, run and links, which other programs run. Replaces this process by the
+/// Python package if `argv[1]` is fits or if a word has the form package.module:function, otherwise by the
+/// runtime program. Returns for all other commands. Fails if the program cannot be started.
 Result<void> hand_over_to_runtime(int argc, char** argv);
 
 }  // namespace rematlas

@@ -60,7 +60,7 @@ Result<std::vector<Copies>> all_copies_from(const CopyFlags& flags) {
             return Error{"--offload: " + name.substr(0, 60) + " stands there twice"};
         CopyFlags one = flags;
         one.offload = name;
-        // The other flags are for the other entries of the list.
+        // "none" ignores the other flags, which are for the other entries of the list.
         if (name == "none" && names.size() > 1) one = CopyFlags{};
         const Result<Copies> copies = copies_from(one);
         if (!copies) return copies.error();

@@ -41,7 +41,7 @@ std::string links_text(const std::optional<Links>& links) {
     return links && links->both_ways() ? link_name(*links) : "none";
 }
 
-/// Returns the links that the schedule was made for.
+/// Returns the links that the schedule was made for: its own, or those of the graph's device.
 std::optional<Links> links_of(const Schedule& schedule, const Result<Graph>& graph) {
     if (schedule.links) return schedule.links;
     return graph && graph->device ? std::optional(graph->device->links) : std::nullopt;
@@ -85,7 +85,7 @@ void print_headers(const Schedule& a, const Schedule& b, const Result<Graph>& gr
     row("links", links_text(links_of(a, graph)), links_text(links_of(b, graph)));
 }
 
-/// Returns the number of runs, or "host".
+/// Returns the number of runs as text, or "host" if the op runs on the host.
 std::string runs_text(int runs, bool on_host) {
     return on_host ? "host" : std::to_string(runs);
 }
@@ -189,8 +189,8 @@ json to_json(const Schedule& schedule, const HostUse* host, const std::optional<
     return object;
 }
 
-/// Compares two schedules. If their graph is found, tells the costs of the differences; else only which ops
-/// run more often.
+/// Compares two schedules. If their graph is found, prints what the differences cost; otherwise prints only
+/// which ops run a different number of times.
 Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
                           const std::string& graph_path, const std::string& plot, const OutputFlags& output) {
     const Result<Schedule> a = schedule_in(left_path);

@@ -52,13 +52,14 @@ struct Inspection {
     /// Bytes by kind of tensor, and "workspace"; the sum is `keep_all_peak`
     std::map<std::string, Bytes> peak_parts;
     Bytes least_peak;                        ///< lower bound on the peak without copies to the host
-    std::optional<Bytes> least_with_copies;  ///< the same with copies; nullopt without links to the host
+    std::optional<Bytes> least_with_copies;  ///< lower bound on the peak with copies to the host; nullopt
+                                             ///< without links to the host
     Bytes smallest_known;
-    /// Without recomputation; only for graphs that were captured on CUDA
+    /// Peaks of libtorch's allocator without recomputation; only for graphs that were captured on CUDA
     std::optional<CachingAllocatorPeaks> caching;
     std::optional<LossHeadMemory> loss_head;  ///< set if the loss head is the peak
     std::vector<TensorId> heaviest;
-    /// Lines of the model that make the heaviest tensors; an empty line is unknown
+    /// For each tensor of `heaviest`: the line of the model that makes it; empty if unknown
     std::vector<std::string> lines;
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
@@ -70,7 +71,7 @@ std::size_t ops_below(const IdVector<BlockId, Block>& blocks, BlockId id) {
     return count;
 }
 
-/// Returns the largest repeated blocks, except those inside another repeated block.
+/// Returns the largest repeated blocks, without blocks that lie inside another repeated block.
 std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     std::map<int, std::vector<BlockId>> classes;
     for (BlockId id : blocks.ids()) {
@@ -93,7 +94,7 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     return found;
 }
 
-/// Returns the bytes that are held during the first run of `at`, by kind.
+/// Returns the bytes that are held during the first run of `at`, by kind of tensor, and the workspace.
 std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step>& steps, OpId at) {
     const auto runs_it = [at](const Step& step) { return step.runs() && step.op() == at; };
     const auto first = std::find_if(steps.begin(), steps.end(), runs_it);
@@ -104,7 +105,7 @@ std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step
     return parts;
 }
 
-/// Returns the time for the search for the smallest budget: larger graphs get more.
+/// Returns the time for the search for the smallest budget. A larger graph gets more time.
 Nanoseconds search_time_for(const Graph& graph) {
     constexpr std::int64_t kLeast = 1'500'000'000, kAnOp = 1'500'000, kMost = 10'000'000'000;
     return Nanoseconds(std::clamp(kAnOp * static_cast<std::int64_t>(graph.ops.size()), kLeast, kMost));
@@ -154,7 +155,7 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     return result;
 }
 
-/// Returns the optimizer whose updates end the step, as the graph names it; empty if there are none.
+/// Returns the optimizer whose updates are part of the step, as the graph names it; empty if there are none.
 std::string updates_told(const Graph& graph) {
     if (!graph.provenance || !graph.provenance->is_object()) return {};
     const json& provenance = *graph.provenance;
@@ -268,8 +269,8 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// `link`: a name or a file of links; empty for those of the graph's device. `measured`: the path, and the
-/// options for measurements.
+/// `link` is a name or a file of links; if it is empty, the links of the graph's device are used. `measured`
+/// has the path, and the options for a measurement.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {
     const bool is_run = file_kind(measured.path) == FileKind::run;
@@ -300,8 +301,8 @@ Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string
     return Exit::success;
 }
 
-/// `partition`: a name that `partition_from` knows; empty for the graph's own blocks or those of its module
-/// paths.
+/// `partition` is a name that `partition_from` knows. If it is empty, the graph's own blocks are printed, or
+/// the blocks of its module paths if the graph has none.
 Result<Exit> decompose_command(const std::string& path, const std::string& partition, const std::string& out,
                                const OutputFlags& flags) {
     const std::optional<Partition> by = partition_from(partition);

@@ -13,23 +13,24 @@
 
 namespace rematlas {
 
-/// The arguments must outlive this object; `outcome` must be infeasible.
+/// The arguments must outlive the object that gets them. `outcome` must be infeasible.
 class InfeasibleAnswer {
   public:
-    /// `asked`: the tensors that may be copied to the host.
+    /// `asked` says which tensors may be copied to the host.
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
-    /// Prints the reason, the missing bytes and a budget that works to standard error, and the tensors that
-    /// need most to standard output.
+    /// Prints `lines` to standard error, and the tensors that need most to standard output.
     void print() const;
     nlohmann::json as_json() const;
-    /// Returns the reason, the missing bytes and a budget that works, a line each.
+    /// Returns a line with the reason, the missing bytes and a budget that works, as far as they are known.
+    /// Lines on the effect of pins and of copies follow if there is an effect.
     std::vector<std::string> lines() const;
 
   private:
     std::string reason() const;
-    /// Returns a line on the effect of more copies; empty if they are not possible, or could not help either.
+    /// Returns a line on the effect of more copies; empty if no more copies are possible or they would not
+    /// help.
     std::string help_of_copies() const;
     std::string known_to_work() const;  ///< the end of the reason: a budget that is known to work
     nlohmann::json dominant_json() const;

@@ -1,11 +1,12 @@
-// The first Ctrl-C asks a long command for its best so far; a second one ends the process.
+// Ctrl-C during a long command: the first one makes the command stop with its best result so far, and the
+// second one ends the process.
 #pragma once
 
 #include <stop_token>
 
 namespace rematlas {
 
-/// Catches SIGINT from this call on. The first SIGINT requests a stop from the token.
+/// Catches SIGINT from this call on. The first SIGINT requests a stop, which the returned token shows.
 std::stop_token catch_interrupt();
 
 }  // namespace rematlas

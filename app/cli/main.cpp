@@ -27,8 +27,8 @@ void print_json(const nlohmann::json& object) {
 
 namespace {
 
-/// Fails for an empty argument. It comes from a script's variable that was not set; it does not ask for the
-/// default.
+/// Fails if an argument is empty: it probably comes from a variable of a script that was not set. An empty
+/// argument does not stand for the default.
 Result<void> told_something(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options())
         for (const std::string& word : option->results())

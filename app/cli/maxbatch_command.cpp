@@ -36,11 +36,11 @@ struct MaxBatchFlags {
     CopyFlags copies;
 
     bool is_function() const { return names_python_function(model); }
-    /// The varied keyword of the function; "batch" if none is named.
+    /// Returns the keyword of the function whose value is varied; "batch" if the user named none.
     std::string varies() const { return vary.empty() ? "batch" : vary; }
 };
 
-/// A temporary folder for the captured graphs, which is removed with the object.
+/// A temporary folder for the captured graphs. The destructor removes it.
 class TemporaryFolder {
   public:
     static Result<TemporaryFolder> create() {
@@ -60,13 +60,14 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// Says whether the profile is for the capture. Together with a real device it can only be for the links, as
-/// in solve.
+/// Says whether the device profile is for the capture. If the capture uses a real device and copies are
+/// planned, the profile is only for the links, as in `rematlas solve`.
 bool is_of_capture(const MaxBatchFlags& flags) {
     return !flags.device_profile.empty() && (flags.device == "meta" || flags.copies.offload == "none");
 }
 
-/// Returns the copies, with the links if they are not those of the device.
+/// Returns the copies that the flags ask for. Their links are those of the profile if the profile is for the
+/// links.
 Result<Copies> copies_of(const MaxBatchFlags& flags) {
     CopyFlags copies = flags.copies;
     if (!is_of_capture(flags)) copies.device_profile = flags.device_profile;
@@ -131,7 +132,7 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     return options;
 }
 
-/// Writes the largest batch's schedule, and its graph next to it.
+/// Writes the schedule for the largest batch, and its graph next to it.
 Result<void> write(LargestBatch& found, const std::filesystem::path& path) {
     std::string stem = path.filename().string();
     for (const std::string_view ending : {".json", ".schedule"})

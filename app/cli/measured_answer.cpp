@@ -35,7 +35,7 @@ Result<ForetoldPeak> foretold_by(const std::string& path, const Graph* graph, co
     return plan;
 }
 
-/// Reads a plan or a schedule. The graph of a schedule need not be found.
+/// Reads a plan or a schedule. If the graph of a schedule is not found, `held` stays empty.
 Result<ForetoldPeak> foretold(const std::string& path) {
     if (file_kind(path) == FileKind::plan) {
         const Result<Plan> plan = read_plan(path);
@@ -67,7 +67,7 @@ struct DeviceFigures {
         if (device.times_us.empty() || moment == 0) return std::nullopt;
         return Nanoseconds((device.times_us[moment - 1] - device.times_us.front()) * 1000);
     }
-    /// Returns the bytes alive at the peak that are in blocks which no event names.
+    /// Returns the bytes that are allocated at the peak in blocks which no event names.
     Bytes unnamed() const {
         Bytes rest = peak_allocated();
         for (const PlaceShare& share : alive) rest -= share.bytes;
@@ -90,7 +90,7 @@ std::string stack_place(const MeasuredMemory& measured, StackId stack) {
     return share_name(measured, {.place = measured.stacks.place(stack)});
 }
 
-/// Returns a sentence for each thing that the trace does not tell.
+/// Returns a sentence for each fact that the trace does not contain.
 std::vector<std::string> left_open(const DeviceFigures& figures) {
     const TraceGaps& gaps = figures.device.gaps;
     const bool snapshot = figures.measured.source == MeasuredMemory::Source::snapshot;
@@ -151,7 +151,7 @@ void print_segments(const MeasuredDevice& device) {
     line("the largest free block", sums.largest_free);
 }
 
-/// Prints the differences between the two peaks. Blocks are matched by their sizes only.
+/// Prints the differences between the measured and the planned peak. Blocks are matched by their sizes only.
 void print_differences(const DeviceFigures& figures, const ForetoldPeak& plan, std::size_t top) {
     if (plan.held.empty()) return;
     std::vector<PeakDifference> differences =

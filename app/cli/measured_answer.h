@@ -11,10 +11,10 @@ namespace rematlas {
 struct MeasuredQuestion {
     std::string path;
     std::string plan = {};  ///< a plan or a schedule to compare with; empty: none
-    std::size_t top = 10;   ///< how many places of the memory at the peak are shown
+    std::size_t top = 10;   ///< number of places of the memory at the peak that are shown
 };
 
-/// Prints the answer. Errors: those of reading either file.
+/// Prints the answer. Fails if the measurement or the plan cannot be read.
 Result<Exit> inspect_measurement(const MeasuredQuestion& question, const OutputFlags& flags);
 
 }  // namespace rematlas

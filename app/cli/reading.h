@@ -24,38 +24,41 @@ Result<FileKind> our_file(const std::filesystem::path& path);
 /// Fails if `out` is one of the input files, which would be lost.
 Result<void> check_is_no_input(const std::string& out, std::initializer_list<std::string> inputs);
 
-/// Reads the schedule in that file. Fails for a file of another kind with a hint on what can be done with it.
+/// Reads the schedule in the file. If the file has another kind, fails with a hint on what can be done with
+/// it.
 Result<Schedule> schedule_in(const std::filesystem::path& path);
 
-/// Returns the given graph file, or the file next to the schedule whose digest the schedule names.
+/// Returns `graph_path` if it is not empty; otherwise the graph file next to the schedule that has the digest
+/// which the schedule names.
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
                                              const std::filesystem::path& schedule_path,
                                              const std::string& graph_path);
 
-/// Reads the graph in that file.
+/// Reads the graph in the file that `graph_file_for` returns.
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path);
 
-/// Reads the graph of a sweep, found in the same way; nullopt if none is given and none is next to the sweep.
+/// Reads the graph of a sweep from `graph_path` if it is not empty, otherwise from the graph file next to the
+/// sweep that has the digest which the sweep names. Returns nullopt if there is no such file.
 Result<std::optional<Graph>> graph_if_known(const Sweep& sweep, const std::filesystem::path& sweep_path,
                                             const std::string& graph_path);
 
-/// Returns the budget that `--budget text` means, and its bytes for a step. Errors name the flag.
+/// Returns the meaning of `--budget text`: a budget, or its bytes for a step. Errors name the flag.
 Result<Budget> budget_flag(const std::string& text);
 Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
 
-/// Returns the parts between commas.
+/// Returns the parts of a list that commas separate.
 std::vector<std::string> parts_of(const std::string& list);
 
-/// Validators for `check` of an option. Unlike those of CLI11, the first one refuses nan, and the second one
-/// refuses a sign and an overflow.
+/// Validators for the function `check` of an option. Unlike the validators of CLI11, the first one refuses
+/// nan, and the second one refuses a sign and an overflow.
 CLI::Validator number_between(double least, double most);
 CLI::Validator unsigned_number();
 
-/// Returns the duration, which must be above 0. Errors name the flag.
+/// Returns the duration that `text` means. It must be above 0. Errors name the flag.
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);
 
-/// Returns the share that `--gap text` means, from 0 to 1: 0.1% or 0.001. Errors name the flag.
+/// Returns the share, from 0 to 1, that `--gap text` means: 0.1% or 0.001. Errors name the flag.
 Result<double> gap_flag(const std::string& text);
 
 }  // namespace rematlas

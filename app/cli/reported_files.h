@@ -21,25 +21,25 @@ namespace rematlas {
 /// The contents of the files of a command line, in their order.
 class ReportedFiles {
   public:
-    /// `graph_path`: the file of their graph if it is named, else empty.
+    /// `graph_path` is the graph's file if the user named one, else empty.
     explicit ReportedFiles(std::string graph_path) : graph_path_(std::move(graph_path)) {}
 
     /// Reads the files. Fails if a file cannot be read or has another kind, or if they are of several graphs.
     Result<void> read(const std::vector<std::string>& paths);
 
-    /// Returns the contents; the result points into this object.
+    /// Returns the contents of the files. They point into this object.
     ReportOf report() const;
 
   private:
     Result<void> read_one(const std::string& path);
     Result<void> take_graph(const std::string& path, Result<Graph> graph);
-    /// Finds the graph: the named one, else the one next to the first schedule or sweep whose digest that
-    /// file names.
+    /// Finds the graph: the one that the user named, else the one next to the first schedule (or the first
+    /// sweep, without schedules) that has the digest which that file names.
     Result<void> find_graph(const std::string& first);
     /// Fails if a file is of another graph. Errors name the file, which the report itself does not know.
     Result<void> check_one_graph() const;
 
-    std::string graph_path_;  ///< the path of --graph, or of the graph that was read
+    std::string graph_path_;  ///< the path of --graph, or of the graph that was read without it
     std::optional<Graph> graph_;
     std::vector<std::pair<std::string, Schedule>> schedules_;
     std::vector<std::pair<std::string, Sweep>> sweeps_;

@@ -8,8 +8,8 @@
 
 namespace rematlas {
 
-/// Prints the answer. `top`: how many reasons why the original ran steps are shown. Errors: those of reading
-/// the file.
+/// Prints the answer. The original may have run steps instead of the plan; `top` is the number of reasons for
+/// this that are shown. Fails if the file cannot be read.
 Result<Exit> inspect_run(const std::string& path, std::size_t top, const OutputFlags& flags);
 
 }  // namespace rematlas

@@ -12,7 +12,7 @@
 namespace rematlas {
 
 void add_runtime_commands(const Commands& commands) {
-    // These are only for the list of commands: `hand_over_to_runtime` runs them earlier.
+    // These sub-commands are only for the list of commands: `hand_over_to_runtime` has run them before.
     commands.app.add_subcommand("capture",
                                 "record a model's training step as a graph (rematlas capture --help)");
     commands.app.add_subcommand(
@@ -24,8 +24,8 @@ void add_runtime_commands(const Commands& commands) {
 
 namespace {
 
-/// Says whether a word names a Python function. Of the values of options, only inputs of a capture have the
-/// same form (bool:true).
+/// Says whether a word names a Python function. Among the values of options, only those of --input can have
+/// the form of such a name (bool:true), so they are ignored.
 bool is_for_python(int argc, char** argv) {
     for (int i = 2; i < argc; ++i)
         if (names_python_function(argv[i]) && std::string_view(argv[i - 1]) != "--input") return true;

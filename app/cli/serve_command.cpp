@@ -29,8 +29,9 @@ struct ServeFlags {
 
 #if REMATLAS_SERVES
 
-/// While an object lives, SIGINT and SIGTERM can be read from a descriptor. Afterwards they end the process
-/// again. Threads that are started meanwhile ignore both signals.
+/// While an object of this class exists, SIGINT and SIGTERM do not end the process but make a descriptor
+/// readable. After its destruction they end the process again. Threads that are started meanwhile ignore both
+/// signals.
 class EndSignals {
   public:
     EndSignals() {
@@ -99,7 +100,7 @@ Result<Exit> serve_command(const ServeFlags& flags, const OutputFlags& output) {
     tell_address("http://127.0.0.1:" + std::to_string(server.port()) + "/?token=" + token, server.port(),
                  output);
     server.serve(pages, signals->descriptor());
-    signals.reset();  // a second signal ends the process at once
+    signals.reset();  // from here on, a signal ends the process at once
     return Exit::success;
 }
 

@@ -45,8 +45,8 @@ struct SweepFlags {
     CopyFlags copies;
 };
 
-/// Parses the values of `--pin`, which can be given several times. Prints a note for each pin that does
-/// nothing.
+/// Parses the values of `--pin`, which may be given several times. Prints a note for each pin that has no
+/// effect.
 Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts) {
     Pins pins;
     for (const std::string& text : texts) {
@@ -139,7 +139,7 @@ Progress solve_progress(const OutputFlags& flags) {
     };
 }
 
-/// Sets the solver of `--solver` or of the configuration, with its options.
+/// Sets the solver and its options from the flags and the configuration.
 Result<void> choose_solver(const SolveFlags& flags, SolveRequest& request) {
     if (flags.solver) request.solver = *flags.solver;
     if (!flags.config.empty()) {

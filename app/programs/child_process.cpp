@@ -41,7 +41,7 @@ class ChildWords {
         if (ends_[end] >= 0) ::close(ends_[end]);
         ends_[end] = -1;
     }
-    /// Reads what is available. Closes the pipe once the child has closed its end.
+    /// Reads the available bytes. Closes the pipe if the child has closed its end.
     void take() {
         char part[4096];
         while (ends_[0] >= 0) {
@@ -107,8 +107,8 @@ ChildRun run_child(const std::vector<std::string>& words, std::chrono::seconds l
         ::fcntl(one->ours(), F_SETFL, O_NONBLOCK);
     }
     const ChildClock::time_point end = ChildClock::now() + limit;
-    // The child's own children may keep the pipes open, so the wait is for the end of the child, not of its
-    // output.
+    // Waits for the end of the child, not of its output, because processes that the child started may keep
+    // the pipes open.
     bool ended = false;
     while (!(ended = has_ended(pid, run.status)) && ChildClock::now() < end) {
         std::array<pollfd, 2> both{pollfd{out.ours(), POLLIN, 0}, pollfd{errors.ours(), POLLIN, 0}};

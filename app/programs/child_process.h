@@ -1,4 +1,4 @@
-// Runs a program for its output, and gives up if the program hangs.
+// Runs a program and reads its output. Gives up if the program hangs.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ struct ChildRun {
     std::string out, errors;  ///< the first MiB of standard output and of standard error
 
     bool ended_well() const;
-    /// Returns how the run ended, in words that follow the program's name: "ran", "gave no answer in 30 s",
-    /// "was ended by signal 11 (Segmentation fault)", "ended with status 127", "cannot start: No such file or
-    /// directory".
+    /// Returns how the run ended, in words that can be written after the program's name: "ran", "gave no
+    /// answer in 30 s", "was ended by signal 11 (Segmentation fault)", "ended with status 127", "cannot
+    /// start: No such file or directory".
     std::string how_it_ended(std::chrono::seconds limit) const;
 };
 

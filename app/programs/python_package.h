@@ -1,4 +1,5 @@
-// Finds the Python package of Rematlas, which takes models as functions, in the form package.module:function.
+// Finds the Python interpreter that has the package of Rematlas, and the command that starts the package. On
+// its command line a model is named by a Python function: package.module:function.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +9,15 @@
 
 namespace rematlas {
 
-/// Says whether the word has the form package.module:function; cuda:1 has not.
+/// Says whether the word has the form package.module:function. A device, such as cuda:1, does not have this
+/// form.
 bool names_python_function(std::string_view word);
 
-/// Returns the interpreter where the package is installed: that of the wheel ($REMATLAS_PYTHON), else that of
-/// the active environment ($VIRTUAL_ENV), else the first `python3` on the $PATH.
+/// Returns the Python interpreter that runs the package: the one that the wheel names ($REMATLAS_PYTHON),
+/// else the one of the active environment ($VIRTUAL_ENV), else the first `python3` on the $PATH.
 std::filesystem::path python_interpreter();
 
-/// Returns the words of the command line that starts the package with that interpreter.
+/// Returns the words of the command line that runs the package with `python_interpreter`.
 std::vector<std::string> python_package();
 
 }  // namespace rematlas

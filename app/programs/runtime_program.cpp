@@ -20,8 +20,8 @@ bool can_run(const fs::path& path) {
     return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Returns torch's version, for example "2.11", from the metadata of these Python packages; empty if torch is
-/// not among them.
+/// Returns torch's version, for example "2.11", from the metadata in a folder of installed Python packages;
+/// empty if torch is not installed there.
 std::string minor_version_of_torch(const fs::path& packages) {
     constexpr std::string_view prefix = "torch-";
     std::error_code ignored;
@@ -35,8 +35,8 @@ std::string minor_version_of_torch(const fs::path& packages) {
     return {};
 }
 
-/// Returns the program in the Python environment whose programs are in `bin`; empty if there is none. The
-/// package has one program for each version of torch.
+/// Returns the runtime program in the Python environment whose folder of programs is `bin`; empty if there is
+/// none. The package has one runtime program for each version of torch.
 fs::path of_python_package(const fs::path& bin) {
     std::error_code ignored;
     for (const auto& version : fs::directory_iterator(bin / ".." / "lib", ignored)) {

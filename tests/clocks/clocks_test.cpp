@@ -1,4 +1,5 @@
-// Tests the basis of the tests with hurried searches: the steady clock that a search reads, and waits on it.
+// Tests the condition for all tests with hurried searches: searches read the steady clock, and waits on this
+// clock end in time.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -32,7 +33,8 @@ TEST(Clocks, AHurriedSearchGetsATenthOfItsTime) {
     while (!deadline.passed()) continue;
     const auto least = is_hurried() ? 20ms : 200ms;
     EXPECT_GE(kernel_clock() - began, least - 1ms);
-    // A busy machine may take longer. So instead of an upper limit, the test checks which clock is in use.
+    // A busy machine may take longer, so there is no upper limit. Instead, the test checks which clock is in
+    // use.
     const std::chrono::nanoseconds steady = std::chrono::steady_clock::now().time_since_epoch();
     EXPECT_EQ(steady > 5 * kernel_clock(), is_hurried());
 }

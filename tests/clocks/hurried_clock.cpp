@@ -19,13 +19,14 @@ std::int64_t nanoseconds() {
 
 }  // namespace
 
-/// Replaces `std::chrono::steady_clock::now`, whose time_point is a single number of nanoseconds.
+/// Replaces `std::chrono::steady_clock::now`. Its time_point is returned as a plain integer of nanoseconds.
 extern "C" std::int64_t hurried_now() asm("_ZNSt6chrono3_V212steady_clock3nowEv");
 extern "C" std::int64_t hurried_now() {
     return nanoseconds() * haste;
 }
 
-/// libstdc++ waits until a time of the steady clock; the kernel must get that time on its own clock.
+/// Called by libstdc++ to wait until a time of the steady clock. The kernel's clock is not hurried, so the
+/// time is converted to that clock.
 extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* until) {
     using Wait = int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);

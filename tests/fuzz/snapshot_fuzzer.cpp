@@ -1,5 +1,5 @@
 // Feeds arbitrary bytes to the reader of torch's measurements of memory, which must read them or refuse with
-// one line. In a snapshot that it reads, the live blocks at each moment must add up to the allocated bytes.
+// one line. If it reads a snapshot, the live blocks at each moment must add up to the allocated bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the reader of DTR logs, which must read them or refuse with one line. A log that
-// it reads must not exceed the budget when it is simulated.
+// Feeds arbitrary bytes to the reader of DTR logs, which must read them or refuse with one line. If it reads
+// a log, the simulation of the log must not exceed the budget.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const Bytes budget(unbounded_peak(*read).value * 2 / 3);
     for (const DtrDeallocation deallocation :
          {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {
-        // Ops without time may run again very often, so each simulation ends after a bounded number of calls.
+        // Ops without time may run again very often, so each simulation stops after 1000 calls of the
+        // callback.
         int asked = 0;
         const DtrOutcome outcome = evict_online(*read, budget, {.deallocation = deallocation},
                                                 [&](const DtrOutcome&, double) { return ++asked < 1000; });

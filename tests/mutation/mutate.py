@@ -2,7 +2,7 @@
 """Checks whether the tests of core notice errors in core.
 
     mutate.py [--count 80] [--seed 1] [--csv FILE]     # tries a random sample of mutants that compile
-    mutate.py --again FILE [--csv FILE]                # tries the mutants again that no test in FILE killed
+    mutate.py --again FILE [--csv FILE]                # tries again mutants that survived or ran out of time
     mutate.py --list [--only FOLDER]                   # counts the places, per operator and folder
 
 A mutant is core with one small change: another operator, a negated condition, a constant off by one, or a
@@ -10,8 +10,8 @@ statement left out. core_test is built with this change and run. The mutant is k
 core_test crashes, or a group of tests exceeds its processor time (4 times the time without the change, plus
 10 s); otherwise it survives. A mutant that does not compile says nothing about tests; another one is drawn.
 
-Every place in core/**/*.cpp and *.h is equally likely. If several changes are possible at one place, one of
-them is drawn. Comments, strings, includes, static_assert and declarations without a value are never changed.
+Every place in core/**/*.cpp and *.h is equally likely. If several changes are possible at one place, one
+is drawn. Comments, strings, includes, static_assert and declarations without a value are never changed.
 A change in a header that all files include costs a build of everything.
 
 The tree is copied to a separate folder (`--copy`, build/mutation by default) and built there without batches
@@ -60,12 +60,12 @@ COPIED = [
 ]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
-TIMES_WAITING = 5  # by the clock: processes may wait for each other, and for ever if a mutant locks them
+TIMES_WAITING = 5  # of clock time: processes may wait for each other, for ever if a mutant causes a deadlock
 SLOW = 2  # seconds; tests that take longer run last
 MOST_MEMORY = 8 << 30  # bytes; otherwise a mutant might take all memory
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Places: what can be changed in a text.
+# Places: the parts of a text that can be changed.
 
 SWAPPED = {
     "relation": {"<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=": ["=="]},
@@ -92,7 +92,7 @@ NOT_CODE = re.compile(
       | ^[ \t]*\#(?:\\\n|[^\n])* | \bstatic_assert\b[^;]*; | \btemplate\ <[^\n]*>(?=\n) | \boperator\s*[^\w\s(]+ """,
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-# Formatted code has spaces around binary operators, and only around these.
+# In formatted code, all binary operators have spaces around them, and nothing else does.
 BINARY = re.compile(r"(?<= )(?:[<>=!]=|&&|\|\||[-+*/&|]=|<<|>>|[-+*/%&|<>])(?=\s)")
 NAME = re.compile(
     r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)"
@@ -120,7 +120,7 @@ class Change:
 
 
 def code_of(text: str) -> str:
-    """Returns `text` with spaces in place of everything that is not code. Offsets do not change."""
+    """Returns `text` in which spaces replace everything that is not code. Offsets do not change."""
     return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
@@ -135,7 +135,7 @@ def closing(code: str, start: int) -> int:
 
 
 def at_top(code: str) -> str:
-    """Returns `code` with spaces in place of everything in brackets."""
+    """Returns `code` in which spaces replace everything in brackets."""
     depth, top = 0, []
     for c in code:
         depth -= c in ")]}"
@@ -162,8 +162,8 @@ def end_of_statement(code: str, start: int) -> int:
 
 
 def end_of_deletable(code: str, start: int) -> int:
-    """Returns the offset of the semicolon of the call, assignment, increment or decrement at `start`, or -1
-    for any other statement."""
+    """Returns the offset of the semicolon that ends the statement at `start`. Returns -1 unless the statement
+    is a call, an assignment, an increment or a decrement."""
     i, steps, calls = start, 0, 0
     while code[i] in "*+-":
         steps += code[i] in "+-"
@@ -197,7 +197,7 @@ def numbers(found: re.Match) -> list[str]:
 
 
 def is_condition(text: str) -> bool:
-    """Says whether a returned expression is a boolean, as far as its outermost operators show."""
+    """Says whether the outermost operators of a returned expression show that it is a boolean."""
     top = at_top(text)
     if " ? " in top or "{" in text or text.startswith(("true", "false")):
         return False
@@ -290,7 +290,8 @@ def mutant_of(file: str, text: str, change: Change) -> Mutant:
 
 
 def mutated_text(text: str, mutant: Mutant) -> str:
-    """Returns `text` with the mutant's change. Raises ValueError if the text has changed since the draw."""
+    """Returns `text` with the mutant's change. Raises ValueError if the place of the change is not in the
+    text, because the text has changed since the mutant was made."""
     for changes in places_of(text):
         for change in changes:
             found = mutant_of(mutant.file, text, change)
@@ -314,7 +315,7 @@ def drawn(source: Path, only: str, seed: int):
 
 
 def limited_to(seconds: float):
-    """Returns a function that limits a child process: in processor time and in memory."""
+    """Returns a function that limits the processor time and the memory of a child process."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -347,7 +348,7 @@ def copy_tree(source: Path, copy: Path):
 
 
 class GoogleTests:
-    """The tests of one program, in groups that run one after the other: first the tests that are most likely
+    """The tests of one program. They run in groups, one after the other: first the tests that are most likely
     to fail, last the slow ones."""
 
     def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
@@ -355,11 +356,11 @@ class GoogleTests:
         self.environment = dict(os.environ) | (environment or {})
         self.quick = quick
         self.seconds: dict[str, float] = {}  # by test
-        self.folder: dict[str, str] = {}  # by test, as in tests/FOLDER
+        self.folder: dict[str, str] = {}  # by test: the path of its folder below tests/
 
     def measure(self, report: Path):
-        """Runs all tests on the unchanged code. Raises RuntimeError if one fails, because mutants would then
-        prove nothing."""
+        """Runs all tests on the unchanged code and writes their times to `report`. Raises RuntimeError if a
+        test fails, because failures under mutants would then prove nothing."""
         command = [self.program, f"--gtest_output=json:{report}"]
         run = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if run.returncode != 0:
@@ -384,7 +385,8 @@ class GoogleTests:
         return [kind for kind in kinds if kind]
 
     def killer(self, file: str) -> str | None:
-        """Returns the first test that fails, or None if all pass."""
+        """Returns the test that kills the mutant of `file`: the first one that fails, or the one in which the
+        time was over or the process died. Returns None if all tests pass."""
         for names in self.groups(file):
             limit = TIMES_AS_LONG * sum(self.seconds[name] for name in names) + SECONDS_MORE
             if killer := self.run(names, limit):
@@ -416,8 +418,8 @@ def last_test(output: str) -> str:
 
 
 class Trials:
-    """Tries mutants one after the other on a copy of the tree. `build`: a command that fails if the mutant
-    does not compile."""
+    """Tries mutants one after the other on a copy of the tree. `build` is a command that builds the tests; it
+    fails if the mutant does not compile."""
 
     def __init__(self, copy: Path, build: list, tests):
         self.copy, self.build, self.tests = copy, build, tests
@@ -426,7 +428,8 @@ class Trials:
         return subprocess.run(self.build, capture_output=True).returncode == 0
 
     def try_one(self, mutant: Mutant) -> bool:
-        """Fills in the mutant's outcome. Returns False if the mutant does not compile."""
+        """Builds the mutant, runs the tests, and sets the mutant's outcome. Returns False if the mutant does
+        not compile."""
         path = self.copy / mutant.file
         original = path.read_text()
         path.write_text(mutated_text(original, mutant))

@@ -1,5 +1,5 @@
-"""Tests mutate.py: it finds the places of a text, and tells which mutants are killed, survive or do not
-compile."""
+"""Tests mutate.py: it finds the places of a text that can be changed, and says which mutants are killed,
+survive or do not compile."""
 
 import io
 import tempfile

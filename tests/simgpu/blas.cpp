@@ -1,5 +1,5 @@
-// The calls by which libtorch prepares a cuBLAS handle. libtorch takes the workspace of the handle from its
-// own allocator, also here. On the stand-in, cuBLAS computes no products.
+// The calls by which libtorch prepares a cuBLAS handle. The stand-in's cuBLAS computes no products. libtorch
+// takes the workspace of the handle from its own allocator, as on a GPU.
 extern "C" {
 
 int cublasCreate_v2(void** handle) {

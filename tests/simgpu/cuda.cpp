@@ -1,4 +1,4 @@
-// The driver's library. libtorch calls only its functions for contexts by name; it gets all other functions
+// The driver's library. libtorch calls by name only its functions for contexts, and gets all other functions
 // of the driver through the runtime.
 extern "C" {
 

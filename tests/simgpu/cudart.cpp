@@ -1,5 +1,5 @@
-// The functions of the CUDA runtime that libtorch calls. The files engine, memory and races imitate the GPU
-// itself.
+// The functions of the CUDA runtime that libtorch calls. The files engine.cpp, memory.cpp and races.cpp
+// imitate the GPU itself.
 #include <cuda_runtime_api.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -51,8 +51,8 @@ cudaError_t no_such_kernel(const void* kernel) {
     return said(cudaErrorNotSupported);
 }
 
-/// Loads the CPU kernels that replace the device's kernels. Called when the program first asks for a device:
-/// by then libtorch_cuda has registered its own kernels.
+/// Loads the CPU kernels that replace the device's kernels. Called when the program first asks for a device,
+/// because libtorch_cuda has registered its own kernels by then.
 void load_kernels() {
     static const bool loaded = [] {
         Dl_info here{};
@@ -73,8 +73,8 @@ Access bytes_of(const void* data, std::size_t bytes, bool writes) {
     return {begin, begin + bytes, writes};
 }
 
-/// Copies. When the call returns, a copy between pageable memory and the device is complete for the host.
-/// Races on pageable memory are not detected.
+/// Submits a copy. A copy from pageable memory reads this memory at once, and a copy to pageable memory is
+/// done when the call returns. Races on pageable memory are not detected.
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
     if (bytes == 0) return cudaSuccess;
     const bool to_device = device_that_holds(to) >= 0, from_device = device_that_holds(from) >= 0;
@@ -523,8 +523,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t program, cudaStream_t stream) {
     return said(launch_graph(program, stream));
 }
 
-// Kernels of the device. None can run here: libtorch's kernels are replaced above, and the launch of any
-// other kernel is an error that names it.
+// Kernels of the device. None can run here: libtorch's kernels are replaced in its dispatcher
+// (kernels/kernels.cpp), and the launch of any other kernel is an error that names the kernel.
 
 void** __cudaRegisterFatBinary(void*) {
     static void* handle = nullptr;

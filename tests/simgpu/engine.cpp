@@ -20,7 +20,7 @@ namespace {
 struct Stream;
 struct Need {
     Stream* stream = nullptr;
-    std::uint64_t count = 0;  ///< this many items of the stream must be done
+    std::uint64_t count = 0;  ///< number of the stream's items that must be done
 };
 struct Item {
     Work work;
@@ -43,15 +43,15 @@ struct Stream {
 struct Event {
     Stream* stream = nullptr;  ///< null if the event was never recorded
     std::uint64_t count = 0;
-    std::vector<Need> needs;  ///< waits that the stream was given since its last item
+    std::vector<Need> needs;  ///< waits that the stream was given after its last item
     Clock clock;
     double time = 0;
-    std::uint64_t capture = 0;  ///< the capture during which it was recorded, or 0
+    std::uint64_t capture = 0;  ///< number of the capture during which the event was recorded; 0 if none
     int queries = 0;
 };
 
-/// Work that is being captured as a graph. Its internal order is checked at once; the work runs when the
-/// graph is launched.
+/// Work that is being captured as a graph. Races within the captured work are detected at once; the work runs
+/// when the graph is launched.
 struct Capture {
     std::uint64_t id = 0;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
@@ -76,7 +76,8 @@ struct Program {
 thread_local int this_device = 0;
 thread_local cudaStreamCaptureMode this_mode = cudaStreamCaptureModeGlobal;
 
-/// All state. It is never destroyed, because libraries still call functions while the process ends.
+/// All state of the engine. It is never destroyed, because libraries still call functions while the process
+/// ends.
 struct State {
     std::recursive_mutex mutex;
     std::vector<std::unique_ptr<Stream>> streams;  ///< streams are never removed, because events refer to
@@ -150,7 +151,7 @@ std::uint64_t draw() {
     return now.random >> 33;
 }
 
-/// Runs some of the work that may run, chosen by the random generator.
+/// Runs some of the work that is allowed to run, chosen by the random generator.
 void run_some() {
     State& now = state();
     for (std::uint64_t left = draw() % 4; left > 0; --left) {
@@ -163,7 +164,8 @@ void run_some() {
     }
 }
 
-/// Called when the program has learned that the work is done.
+/// Called when the program learns that work is done, for example by a wait. `clock` and `time` are those of
+/// the work.
 void seen(const Clock& clock, double time) {
     state().host_clock.join(clock);
     state().host_time = std::max(state().host_time, time);
@@ -183,8 +185,9 @@ cudaError_t submit_captured(Stream& stream, Work work) {
     return cudaSuccess;
 }
 
-/// Makes the stream wait for the device's default stream; if it is the default stream, makes it wait for the
-/// other streams. Streams that were made with cudaStreamNonBlocking are excepted.
+/// Makes the stream wait for the device's default stream. If the stream is the default stream itself, makes
+/// it wait for the device's other streams. Streams that were made with cudaStreamNonBlocking neither wait nor
+/// are waited for.
 void order_with_legacy(Stream& stream) {
     if (!stream.waits_for_legacy) return;
     State& now = state();
@@ -378,7 +381,7 @@ cudaError_t query_event(cudaEvent_t handle) {
     if (!event.stream) return cudaSuccess;
     if (event.capture) return cudaErrorCapturedEvent;
     if (settings().order == Order::seeded) run_some();
-    // A program that asks very often is treated as if it waited.
+    // A program that asks very often is treated as if it waited, so that its loop ends under every order.
     if (++event.queries > 1000) {
         run_through({event.stream, event.count});
         for (const Need& need : event.needs) run_through(need);

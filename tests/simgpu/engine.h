@@ -1,9 +1,9 @@
 // The core of the stand-in: streams as queues of work, events, recorded graphs, and virtual time.
 //
-// The program determines the order of all work; the machine's clock does not matter. The program's calls
-// (streams, events, waits) determine when work may begin; the setting `Order` determines when it really runs.
-// Work runs one piece at a time, on the thread whose call lets it run. So a run with one order and one thread
-// of the program repeats exactly, bit by bit.
+// The program's calls (streams, events, waits) determine when work is allowed to begin; the setting `Order`
+// determines when it really runs. The clock of the computer has no influence. Work runs one piece at a time,
+// on the thread whose call lets it run. So a run with one order and one thread of the program repeats
+// exactly, bit by bit.
 #pragma once
 
 #include <driver_types.h>
@@ -26,18 +26,18 @@ struct Access {
 enum class Lane { compute, copy_in, copy_out };
 
 struct Work {
-    std::function<void()> run;  ///< may run several times if it was recorded into a graph
+    std::function<void()> run;  ///< may be called several times if the work was recorded into a graph
     std::vector<Access> accesses;
     double nanoseconds = 0;  ///< virtual time
     Lane lane = Lane::compute;
     std::string name;
 };
 
-/// When submitted work really runs.
+/// The time at which submitted work really runs.
 enum class Order {
     eager,   ///< when it is submitted
     lazy,    ///< when the program waits for it; then nothing runs that is not needed for this wait
-    seeded,  ///< at each call some of the work that may run, chosen by a random generator
+    seeded,  ///< at each call: some of the work that is allowed to run, chosen by a random generator
 };
 
 /// Adds work to the stream's queue, or to the graph that is being recorded from the stream.
@@ -64,8 +64,8 @@ cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
 cudaStreamCaptureStatus capture_status(cudaStream_t stream, unsigned long long* id, cudaGraph_t* graph);
 cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode);
-/// Must be called by functions that are forbidden during a recording: allocation, or waiting for the device.
-/// Such a call spoils the recording and returns an error.
+/// Must be called by functions that are forbidden during a recording, such as allocations or waits for the
+/// device. During a recording, the call makes the recording invalid and returns an error.
 cudaError_t unsafe_call();
 std::size_t graph_size(cudaGraph_t graph);
 cudaError_t destroy_graph(cudaGraph_t graph);
@@ -75,10 +75,10 @@ cudaError_t launch_graph(cudaGraphExec_t program, cudaStream_t stream);
 
 int current_device();
 void set_current_device(int device);
-/// Notes an error within work that ran. Every later call returns this error, as on a GPU.
+/// Notes an error of work that ran. Every later call returns this error, as on a GPU.
 void fail(cudaError_t error, const std::string& why);
 cudaError_t failure();
-/// Forgets the accesses to memory that was freed or replaced, so that they no longer count for races.
+/// Forgets the accesses to memory that was freed or replaced, so that they no longer count as races.
 void forget(std::uintptr_t begin, std::uintptr_t end);
 
 }  // namespace simgpu

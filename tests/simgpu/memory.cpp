@@ -14,7 +14,8 @@
 namespace simgpu {
 namespace {
 
-constexpr std::size_t addresses_bytes = std::size_t{1} << 43;  // of each device; addresses take no memory
+constexpr std::size_t addresses_bytes = std::size_t{1} << 43;  // addresses of each device; they take no
+                                                               // memory until pages are mapped
 
 struct DeviceMemory {
     std::uintptr_t begin = 0, next = 0;
@@ -26,7 +27,8 @@ struct Memory {
     std::array<DeviceMemory, 8> devices;
     std::map<std::uintptr_t, std::size_t> allocated;  ///< bytes by address, from device_allocate
     std::map<std::uintptr_t, std::size_t> pinned;     ///< allocated or registered
-    std::map<std::uintptr_t, std::size_t> hosted;     ///< the part of `pinned` that was allocated here
+    std::map<std::uintptr_t, std::size_t> hosted;     ///< the part of `pinned` that was allocated by the
+                                                      ///< stand-in
 };
 
 Memory& memory() {
@@ -34,7 +36,7 @@ Memory& memory() {
     return *made;
 }
 
-/// Returns a device's memory. The first call makes the context, which takes memory.
+/// Returns a device's memory. The first call creates the device's context, which takes memory.
 DeviceMemory& opened(int device) {
     DeviceMemory& of = memory().devices.at(static_cast<std::size_t>(device));
     if (of.begin == 0) {

@@ -12,9 +12,9 @@ constexpr std::int64_t page_bytes = 2LL << 20;  ///< the driver's granularity
 cudaError_t device_allocate(void** data, std::size_t bytes);
 cudaError_t device_free(void* data);
 
-/// Reserves addresses without memory on the current device. They are never handed out again.
+/// Reserves addresses without memory on the current device. The same addresses are never returned again.
 std::uintptr_t reserve_addresses(std::size_t bytes);
-/// Takes pages without addresses. Returns false if the device has no more.
+/// Takes pages without addresses. Returns false if the device does not have enough.
 bool take_pages(int device, std::int64_t bytes);
 void return_pages(int device, std::int64_t bytes);
 /// Maps pages at the address and fills them with 0xff, so that no program can rely on fresh memory.

@@ -36,8 +36,8 @@ std::optional<std::string> History::note(const std::vector<Access>& accesses, st
     const Touch mine{stream, clock[stream], number_of(name)};
     const auto compare = [&](const Touch& other, const char* mine_does, const char* other_did) {
         if (race || other.stream == stream || clock[other.stream] >= other.tick) return;
-        // This race is libtorch's own: it fills the seed and the offset of a recorded generator on any stream
-        // that replays.
+        // This race is libtorch's own, so it is not reported: libtorch fills the seed and the offset of a
+        // recorded generator on the stream of each replay, without ordering the streams.
         if (other.name == mine.name && name == "aten::fill_.Scalar" &&
             accesses.front().end - accesses.front().begin == 8)
             return;

@@ -1,4 +1,4 @@
-// Finds accesses to the same bytes that nothing orders, by vector clocks.
+// Finds races by vector clocks: accesses to the same bytes whose order nothing determines.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace simgpu {
 
-/// For each stream, by its number: how much of its work is known to be done.
+/// For each stream, by its number: how many pieces of its work are known to be done.
 class Clock {
   public:
     std::uint64_t operator[](std::size_t stream) const { return stream < ticks_.size() ? ticks_[stream] : 0; }

@@ -1,4 +1,4 @@
-// The settings of the stand-in: they come from the environment, and a test may change them.
+// The settings of the stand-in. They come from the environment; a test may change them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Settings {
     bool stop_at_races = true;          ///< SIMGPU_RACES: stop (the process ends with status 86) or count
     double memory_rate = 1000;          ///< bytes per nanosecond that kernels read and write
     double copy_rate[2] = {25, 20};     ///< SIMGPU_COPY_IN, SIMGPU_COPY_OUT: bytes per nanosecond
-    double launch_nanoseconds = 2000;   ///< of each kernel on the device
+    double launch_nanoseconds = 2000;   ///< time to launch a kernel on the device
 };
 
 Settings& settings();

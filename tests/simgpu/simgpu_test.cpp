@@ -1,5 +1,5 @@
-// Tests of the stand-in alone: streams, events, recordings and memory work, and errors of programs are
-// detected.
+// Tests the stand-in without libtorch: streams, events, recordings and memory work, and errors of programs
+// are detected.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -132,7 +132,8 @@ TEST_P(StandInOrder, StreamsThatWaitForEachOtherHaveNoRaces) {
     EXPECT_EQ(simgpu_races(), 0) << simgpu_last_race();
 }
 
-/// Drops one wait at a time: most missing waits change no values, so only the race report can show them.
+/// Leaves out one wait at a time. Most missing waits change no values, so only the detection of races can
+/// show them.
 TEST_P(StandInOrder, EveryWaitThatIsLeftOutIsReported) {
     const long before = simgpu_waits();
     stream_through_two_slots(6);
@@ -297,13 +298,13 @@ TEST_F(StandIn, PageableMemoryIsOverWithTheCall) {
     DeviceBytes data(mebibyte);
     std::vector<unsigned char> host(mebibyte, 3);
     cudaMemcpyAsync(data.data, host.data(), mebibyte, cudaMemcpyHostToDevice, stream.handle);
-    std::memset(host.data(), 4, mebibyte);  // the copy was taken at the call
+    std::memset(host.data(), 4, mebibyte);  // the copy has read the values already, at the call
     cudaMemcpyAsync(host.data(), data.data, mebibyte, cudaMemcpyDeviceToHost, stream.handle);
     EXPECT_EQ(host[0], 3);
     PinnedBytes pinned(mebibyte);
     std::memset(pinned.data, 5, mebibyte);
     cudaMemcpyAsync(data.data, pinned.data, mebibyte, cudaMemcpyHostToDevice, stream.handle);
-    std::memset(pinned.data, 6, mebibyte);  // too early: the copy reads pinned memory when it runs
+    std::memset(pinned.data, 6, mebibyte);  // too early: the copy will read pinned memory only when it runs
     ASSERT_EQ(cudaStreamSynchronize(stream.handle), cudaSuccess);
     EXPECT_EQ(data[0], 6);
 }

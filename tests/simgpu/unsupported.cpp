@@ -6,8 +6,8 @@
 
 extern "C" {
 
-// Graphs that are made node by node, for branches and loops, and graphs that own memory: torch 2.13 and later
-// can ask for them.
+// Graphs that are built node by node (for branches and loops), and graphs that own memory. Torch 2.13 and
+// later can ask for these graphs.
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t, cudaGraph_t, const cudaGraphNode_t*,
                                           const cudaGraphEdgeData*, std::size_t, cudaStreamCaptureMode) {

@@ -18,14 +18,15 @@ namespace fs = std::filesystem;
 using Floors = std::vector<std::vector<std::string>>;
 
 struct House {
-    /// The folder whose subfolders are on the floors. Empty for the whole tree; folders on no floor are then
-    /// ignored.
+    /// The folder whose subfolders are on the floors. Empty for the root of the tree; folders of the root
+    /// that are on no floor are then ignored.
     std::string folder;
     Floors floors;
 };
 
 const std::vector<House> houses = {
-    // Runtime and viz must not include each other, and neither must runtime and app.
+    // Two orders for the root: runtime and viz must not include each other, and runtime and app must not
+    // either.
     {"", {{"core"}, {"runtime", "viz"}, {"app"}}},
     {"", {{"core"}, {"viz"}, {"runtime", "app"}}},
     {"core",
@@ -54,8 +55,8 @@ const std::vector<House> houses = {
       {"training", "program"}}},
     {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
     {"app", {{"programs"}, {"cli", "explorer"}}},
-    // The floors without widgets come first: loaded files, words, background jobs, tables, files and the
-    // session. Above them are the common look, the parts of the window, and the window.
+    // The lower floors have no widgets: loaded files, words, background jobs, tables, files and the session.
+    // Above them are the common look, the parts of the window, and the window.
     {"app/explorer",
      {{"loaded"},
       {"words"},
@@ -84,7 +85,7 @@ std::map<std::string, std::size_t> numbered(const Floors& floors) {
     return floor_of;
 }
 
-/// Finds includes between folders of the house that do not lead to a lower floor.
+/// Returns the includes between folders of the house that do not lead to a lower floor.
 std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     const std::string prefix = house.folder.empty() ? "" : house.folder + "/";
     const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_]+)/");
@@ -106,7 +107,7 @@ std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     return found;
 }
 
-/// Finds folders with sources that are on no floor, and names on floors for which there is no folder.
+/// Returns the folders with sources that are on no floor, and the names on floors for which no folder exists.
 std::vector<std::string> without_floor(const fs::path& root, const House& house) {
     const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
     std::vector<std::string> found;

@@ -10,7 +10,7 @@ import sys
 
 
 def classes_with_tests(path: pathlib.Path) -> list[str]:
-    """Returns the names of the classes of a file that define tests, not only inherit them."""
+    """Returns the names of the classes in a file that define tests. Inherited tests do not count."""
     classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
     return [
         found.name

@@ -1,5 +1,5 @@
-// Each name must stand for one type: the linker silently merges two types of one name in one namespace, and
-// the program then runs the destructor of one type on an object of the other.
+// Tests that each name stands for one type. If two types in one namespace have the same name, the linker
+// silently merges them, and the program then runs the destructor of one type on an object of the other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<std::string> names_in(std::string_view text) {
     return names;
 }
 
-/// Returns the types of two files together.
+/// Returns the types of two texts, which stand for a.h and b.cpp.
 std::vector<TypeDefinition> types_of(std::string_view a, std::string_view b) {
     std::vector<TypeDefinition> types = types_in(a, "a.h");
     for (TypeDefinition& type : types_in(b, "b.cpp")) types.push_back(std::move(type));

@@ -21,7 +21,7 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-/// Splits a text into words, numbers and signs. Of a literal, only the opening quote is kept; comments and
+/// Splits a text into words, numbers and signs. A literal becomes its opening quote only; comments and
 /// preprocessor lines are dropped.
 class Tokens {
   public:
@@ -111,7 +111,8 @@ int opens(std::string_view text, std::string_view open, std::string_view close) 
     return text.size() == 1 ? int(open.find(text) != open.npos) - int(close.find(text) != close.npos) : 0;
 }
 
-/// Drops the brackets at the beginning of the tokens. Within round brackets, < and > are comparisons.
+/// Drops the brackets at the beginning of the tokens, with their content. Inside round brackets, < and >
+/// count as comparisons.
 Declaration after_brackets(Declaration tokens) {
     int depth = 0, angles = 0;
     while (!tokens.empty()) {
@@ -133,7 +134,8 @@ Declaration without_template(Declaration tokens) {
     return tokens.subspan(static_cast<std::size_t>(key - tokens.begin()));
 }
 
-/// Returns the type that a body defines, if it does. `tokens`: those before the opening brace.
+/// Returns the name of the type that is defined by the body after these tokens; nullopt if the body defines
+/// no type. `tokens` must end before the opening brace.
 std::optional<Token> defined_by_body(Declaration tokens) {
     tokens = without_template(tokens);
     if (tokens.empty() || !is_class_key(tokens.front().text)) return {};
@@ -144,7 +146,7 @@ std::optional<Token> defined_by_body(Declaration tokens) {
             tokens = after_brackets(text == "[" ? tokens : tokens.subspan(1));
             continue;
         }
-        // A specialization, a member of a class, or a function that returns such a type.
+        // This is a specialization, a member of a class, or a function that returns such a type.
         if (text == "<" || text == "::" || text == "(") return {};
         if (is_word(text.front()) && !is_class_key(text) && text != "final") name = tokens.front();
         tokens = tokens.subspan(1);
@@ -233,9 +235,10 @@ class Reader {
     Tokens tokens_;
     std::string file_;
     std::size_t at_ = 0, begin_ = 0;  ///< the current token, and the first token of its declaration
-    bool is_after_type_ = false;      ///< variables of the type may follow, up to a semicolon
+    bool is_after_type_ = false;      ///< whether a type was just defined, so that variables of the type may
+                                      ///< follow up to a semicolon
     std::vector<std::string> scope_;
-    std::vector<std::size_t> opened_;  ///< for each open brace: number of names in the scope before it
+    std::vector<std::size_t> opened_;  ///< for each open brace: the number of names in `scope_` before it
     std::vector<TypeDefinition> found_;
 };
 

@@ -1,4 +1,5 @@
-// Imitates a full disk: while the object lives, this process cannot make files longer than a few bytes.
+// Imitates a full disk: while an object of this class exists, this process cannot write files longer than the
+// given number of bytes.
 //
 //     const FullDisk full(1000);
 //     EXPECT_FALSE(write_file(path, text));

@@ -31,7 +31,7 @@ std::set<OpId> ops_of(const Blocks& blocks, BlockId b) {
     return ops;
 }
 
-/// Returns the item of each op, according to the blocks and ops that the items represent.
+/// Returns the index of the item of each op, read from the blocks and ops that the items represent.
 std::map<OpId, int> items_by_op(const Blocks& blocks, const BlockView& view) {
     std::map<OpId, int> found;
     for (std::size_t i = 0; i < view.items.size(); ++i) {
@@ -189,7 +189,7 @@ TEST_F(BlockViewTest, EqualLayersAreCounted) {
     EXPECT_EQ(item->label, "h.2") << "a number alone names nothing";
 }
 
-/// Returns the item that represents the layers, forward or backward.
+/// Returns the item that represents all layers, in the forward or the backward phase.
 const BlockViewItem* run_item(const BlockView& view, Phase phase) {
     for (const BlockViewItem& item : view.items)
         if (!item.run.empty() && item.phase == phase) return &item;
@@ -242,7 +242,7 @@ TEST_F(FoldedRuns, AnExpandedBlockPartsThem) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->run, (std::vector<BlockId>{layer(3), layer(4), layer(5)}));
     EXPECT_GE(parted.cluster_of[layer(2)], 0);
-    int alone = 0;  // two layers are no run
+    int alone = 0;  // three equal neighbours are needed for a run, so two layers are single items
     for (const BlockViewItem& item : parted.items)
         alone += item.run.empty() && (item.block == layer(0) || item.block == layer(1));
     EXPECT_EQ(alone, 2);

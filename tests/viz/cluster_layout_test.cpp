@@ -13,8 +13,8 @@
 namespace rematlas {
 namespace {
 
-/// Puts items below each other, and draws each edge from middle to middle. Replaces Graphviz in tests, and
-/// counts the requests.
+/// A stand-in for Graphviz that counts its requests. It puts items below each other, and draws each edge from
+/// middle to middle.
 class Stacker {
   public:
     int requests = 0, calls = 0;
@@ -118,7 +118,7 @@ TEST(ClusterLayout, AnotherExpandedBlockAsksForItAndTheFramesAroundItAlone) {
     for (BlockId b : blocks.ids())
         if (blocks[b].path == "h.17") layer = b;
     ASSERT_TRUE(layer.valid());
-    int around = 1;  // 1 for the sheet
+    int around = 1;  // frames around the layer; starts at 1, because the sheet counts as a frame
     for (BlockId b = layer; b.valid(); b = blocks[b].parent) {
         expand(blocks, expanded, b);
         ++around;
@@ -225,7 +225,7 @@ TEST(ClusterLayout, NothingHasAnEmptyLayout) {
     EXPECT_TRUE(layout->items.empty());
 }
 
-// The following tests lay out with Graphviz and check the positions.
+// The following tests make layouts with Graphviz and check the positions.
 
 bool crosses(const Rect& a, const Rect& b) {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;

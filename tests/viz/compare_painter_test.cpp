@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-/// Compares a step that runs each op once with a step that runs the first op twice more.
+/// Compares a schedule that runs each op once with a schedule that runs the first op two more times.
 class ComparePainters : public testing::Test {
   protected:
     void SetUp() override {

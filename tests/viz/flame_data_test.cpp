@@ -34,8 +34,8 @@ std::vector<std::string> names_at(const FlameData& data, const Graph& graph, int
     return names;
 }
 
-/// Expects that boxes of a level do not overlap, that the boxes in a box have its runs, and that each run has
-/// exactly one box of its own.
+/// Expects that boxes of a level do not overlap, that the boxes inside a box have exactly its runs, and that
+/// each run has exactly one box of its own.
 void expect_boxes_cover_the_runs(const FlameData& data) {
     std::vector<int> own(data.runs.size(), 0);
     for (std::size_t level = 0; level < data.levels.size(); ++level) {

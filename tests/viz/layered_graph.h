@@ -52,7 +52,8 @@ class LayeredGraph {
         return run("aten::add", {in, active}, module, Phase::forward);
     }
 
-    /// Adds the backward ops. Each reads the gradient before it and the input of its forward op.
+    /// Adds the backward ops. Each op reads the gradient that the previous backward op made and the input of
+    /// its forward op.
     void backward(TensorId gradient) {
         std::size_t forward_ops = graph_.ops.size() - 1;
         for (std::size_t i = forward_ops; i-- > 0;) {

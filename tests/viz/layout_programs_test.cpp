@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Waits for the condition. Returns false if it is still false after ten seconds.
+/// Waits until the condition is true. Returns false if it is still false after ten seconds.
 template <class Condition>
 bool in_time(Condition condition) {
     for (int i = 0; i < 2000; ++i) {

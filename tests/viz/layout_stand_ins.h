@@ -31,7 +31,7 @@ class Script {
     std::string path_;
 };
 
-/// Makes a request with a chain of items and as many gradients beside it.
+/// Makes a request with a chain of items and, beside the chain, a gradient for each item.
 inline LayoutRequest ladder(int rungs) {
     LayoutRequest request;
     for (int i = 0; i < 2 * rungs; ++i) request.items.push_back({{80, 30}});

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Skips its tests if the build has no Graphviz.
+/// The tests of this class are skipped if the build has no Graphviz.
 class LayoutWorkers : public testing::Test {
   protected:
     void SetUp() override {
@@ -205,7 +205,8 @@ TEST_F(LayoutWorkers, OneProgramAnswersASeries) {
     EXPECT_TRUE(nlohmann::json::parse(answers[1]).contains("error"));
 }
 
-// The tests of LayoutWorkerProcess need no Graphviz. Stand-ins misbehave in every way that a program can.
+// The tests of LayoutWorkerProcess need no Graphviz. They run stand-ins for the program that fail in
+// different ways.
 
 TEST(LayoutWorkerProcess, OneThatHangsIsEndedWhenTheTimeIsUp) {
     Script hangs("sleep 1000 & echo $! > \"$0.child\"; wait");

@@ -15,8 +15,8 @@
 namespace rematlas {
 namespace {
 
-/// Returns a schedule whose budget is between residents and the peak without recomputation; empty if none was
-/// found.
+/// Returns a schedule for a budget between the bytes of the residents and the peak without recomputation;
+/// empty if the solver found none.
 std::vector<Step> solved_steps(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const auto all = simulate(graph, lower(flat, keep_all_sequence(flat)));
@@ -73,7 +73,7 @@ TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
         1e18;  // copies take no time
     const FlatGraph flat = flatten(graph);
     std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
-    // Before its end, the output of the first op is offloaded, freed and fetched again.
+    // The output of the first op is offloaded, freed and fetched again before the step that frees it at last.
     const TensorId moved = graph.ops[OpId(0)].outputs.front();
     const auto freed = std::find(steps.begin(), steps.end(), Step::free(moved));
     ASSERT_NE(freed, steps.end());

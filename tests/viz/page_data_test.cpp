@@ -44,7 +44,7 @@ class PageData : public testing::Test {
         EXPECT_TRUE(made) << made.error().message;
         return *made;
     }
-    /// Expects that a plan of a page equals the simulation of the schedule, step by step.
+    /// Expects that, step by step, the numbers of a plan in a page are those of the schedule's simulation.
     static void expect_played(const json& plan, const Graph& graph, const Schedule& schedule) {
         const Result<Simulation> played = simulate(graph, schedule);
         ASSERT_TRUE(played);

@@ -24,8 +24,8 @@ const std::pair<const char*, const Paper*> kPapers[] = {{"light", &palette::kLig
 using Triple = std::array<double, 3>;
 using Matrix = std::array<Triple, 3>;
 
-/// What people see who lack one kind of cone, in linear light (Machado, Oliveira and Fernandes 2009, full
-/// severity).
+/// For normal vision and for the lack of each kind of cone: the matrix from linear light to the linear light
+/// that such people see (Machado, Oliveira and Fernandes 2009, full severity).
 const std::pair<const char*, Matrix> kEyes[] = {
     {"all cones", {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}},
     {"protanopia",
@@ -52,13 +52,13 @@ double luminance(const Color& color) {
     return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2];
 }
 
-/// Returns the contrast as defined by the Web Content Accessibility Guidelines: 1 to 21.
+/// Returns the contrast ratio of two colours as defined by the Web Content Accessibility Guidelines: 1 to 21.
 double contrast(const Color& a, const Color& b) {
     double high = std::max(luminance(a), luminance(b)), low = std::min(luminance(a), luminance(b));
     return (high + 0.05) / (low + 0.05);
 }
 
-/// Returns the CIE L*a*b* colour of light.
+/// Returns the CIE L*a*b* colour of linear light.
 Triple lab(Triple v) {
     for (double& c : v) c = std::clamp(c, 0.0, 1.0);
     const Matrix to_xyz = {{{0.4124, 0.3576, 0.1805}, {0.2126, 0.7152, 0.0722}, {0.0193, 0.1192, 0.9505}}};
@@ -68,8 +68,8 @@ Triple lab(Triple v) {
     return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-/// Returns the difference of two colours for one kind of eye. A difference of 2.3 is just visible side by
-/// side.
+/// Returns the difference of two colours as an eye with this matrix sees them. A difference of 2.3 is just
+/// visible if the colours are side by side.
 double difference(const Matrix& eye, const Color& a, const Color& b) {
     Triple p = lab(times(eye, linear(a))), q = lab(times(eye, linear(b)));
     return std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
@@ -99,7 +99,7 @@ TEST(Palette, PhasesCanBeToldApartByAllEyesOnBothPapers) {
     }
 }
 
-/// Layers that touch must differ clearly, because people compare these.
+/// Layers that touch must differ clearly, because readers compare neighbouring layers.
 TEST(Palette, LayersThatTouchDifferOnBothPapers) {
     for (const auto& [name, paper] : kPapers) {
         MemoryStack stack(10, {.kind = MemoryLayer::Kind::module, .name = "", .during = {}});

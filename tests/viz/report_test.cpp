@@ -52,7 +52,7 @@ class Reports : public testing::Test {
         }
         return page;
     }
-    /// Returns the exact number in the row of the figures with that name; -1 if there is no such row.
+    /// Returns the exact number in the row `name` of the table of figures; -1 if there is no such row.
     static double figure(const std::string& page, const std::string& name) {
         std::smatch found;
         const std::regex row("<th scope=\"row\">" + name + "</th><td><data value=\"([^\"]*)\">");

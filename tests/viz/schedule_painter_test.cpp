@@ -63,7 +63,7 @@ TEST_F(SchedulePainters, CostPointsOfThePictureAndNotSteps) {
 
 TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
     use(2500);
-    // All ops are in one module, and so close together that the forward pass is one bar.
+    // All ops are in one module, and their runs are so close together that the forward pass is one bar.
     for (Op& op : graph.ops) op.module = "m";
     play();
     const ScheduleScene s = scene();
@@ -80,8 +80,8 @@ TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
 
 TEST_F(SchedulePainters, ShadesByTheShareOfTheColumnsThatRunsTake) {
     use(2500);
-    // Each op of the backward pass is followed by another run of the first op. The first op takes a fifth of
-    // the time of both.
+    // Each op of the backward pass is followed by another run of the first op. Of the time of the two runs,
+    // the first op takes a fifth.
     for (Op& op : graph.ops)
         if (op.phase == Phase::backward) op.time = Nanoseconds(4'000'000);
     std::vector<Step> with_reruns;

@@ -126,7 +126,7 @@ TEST_F(SweepPainters, TheLegendTakesRowsAboveOrABoxBeside) {
     }
 }
 
-/// Returns the pen of the curve that starts at `start`, if there is one.
+/// Returns the pen of the curve whose line starts at `start`; nullopt if there is no such curve.
 std::optional<Pen> pen_of(const RecordingCanvas& canvas, Point start) {
     for (const RecordingCanvas::Line& line : canvas.paths)
         if (line.pen && line.pen->width == 1.8 && line.path.pieces()[0].points[0] == start &&

@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns an empty text if `text` is well-formed with respect to tags, attributes and references; otherwise
-/// says what is wrong. A document type at the beginning is skipped.
+/// Returns an empty text if tags, attributes and references in `text` are well-formed; otherwise says what is
+/// wrong. A document type at the beginning is skipped.
 std::string xml_fault(const std::string& text);
 
 }  // namespace rematlas

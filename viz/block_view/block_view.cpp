@@ -37,8 +37,8 @@ std::string name_of(const Block& block) {
     return !block.name.empty() ? block.name : block.path.empty() ? "model" : block.path;
 }
 
-/// Returns the label of a block. Modules in a list are named 0, 1, 2, so the name of the list precedes
-/// theirs.
+/// Returns the label of a block. Modules in a list are named 0, 1, 2, so their labels begin with the name of
+/// the list.
 std::string label_of(const Blocks& blocks, BlockId b) {
     std::string name = name_of(blocks[b]);
     bool numbered =
@@ -142,8 +142,8 @@ class ViewBuilder {
         }
     }
 
-    /// Adds the frame of an expanded block. If a block contains nothing but one expanded block, both share
-    /// one frame: "encoder.layers" instead of two frames.
+    /// Adds the frame of an expanded block. If a block contains nothing but one expanded block, the two
+    /// blocks share one frame: "encoder.layers" instead of two frames.
     int add_cluster(BlockId b, int parent) {
         if (parent >= 0 && blocks_[b].parent.valid()) {
             const Block& around = blocks_[blocks_[b].parent];
@@ -278,8 +278,8 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
-    /// Says, by tensor, whether it is the new value of a buffer. The loss op waits for such tensors but does
-    /// not read them.
+    /// Says, by tensor, whether the tensor is the new value of a buffer. Such tensors are inputs of the loss
+    /// op, which waits for them but does not read them.
     std::vector<char> new_states() const {
         std::vector<char> found(graph_.tensors.size(), 0);
         for (const Op& op : graph_.ops) {
@@ -334,7 +334,7 @@ class ViewBuilder {
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
     IdVector<BlockId, char> scattered_;
-    IdVector<BlockId, char> in_run_;  ///< whether the block waits to be shown, alone or with its run
+    IdVector<BlockId, char> in_run_;  ///< whether the block is in `waiting` or shown already
     std::vector<OpId> first_op_;
     std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
 };
@@ -375,9 +375,10 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
-    // A saved tensor may be read far from the op that made it. If its edge were a level rung, an early use
-    // would shift all other items. So only an op and its own gradient are kept at the same height. An item
-    // that is in no pair and has no edge between gradients is never above the items that it reads.
+    // A saved tensor may be read far from the op that made it. If its edge restricted the heights of its two
+    // items, an early use would shift all other items. So such an edge is free, and only an op and its own
+    // gradient are kept at the same height. An exception is an item that is in no pair and has no edge
+    // between gradients: it is never above the items that it reads.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

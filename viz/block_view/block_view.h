@@ -19,7 +19,7 @@
 
 namespace rematlas {
 
-/// What a schedule does with a tensor between its first making and its last use.
+/// The decision of a schedule about a tensor, for the time between its first making and its last use.
 enum class Decision { keep, recompute, offload };
 
 struct Decisions {
@@ -87,8 +87,9 @@ struct BlockView {
     std::vector<BlockViewCluster> clusters;  ///< parents come before their children
     std::vector<LayoutPair> pairs;           ///< pairs of items that contain an op and its gradient,
                                              ///< ascending
-    IdVector<OpId, int> item_of;             ///< by op: the item that shows it, alone or in a block
-    IdVector<BlockId, int> cluster_of;       ///< by block: the cluster of an expanded block; -1: none
+    IdVector<OpId, int> item_of;             ///< by op: index of the item that shows it, alone or in a block
+    IdVector<BlockId, int> cluster_of;       ///< by block: index of the cluster that shows it expanded; -1:
+                                             ///< none
 };
 
 /// Makes the view. A block counts as expanded if it or its twin is in `expanded`. It is shown if all blocks

@@ -118,7 +118,8 @@ IdVector<BlockId, int> ops_covered(const Blocks& blocks) {
     IdVector<BlockId, int> counts(blocks.size(), 0);
     for (BlockId b : blocks.ids()) {
         int own = static_cast<int>(blocks[b].ops.size());
-        // A forest that passes `validate` has no cycle. The bound ends the loop if the forest is malformed.
+        // A forest that passes `validate` has no cycle. The limit on `i` ends the loop if the forest is
+        // malformed.
         BlockId at = b;
         for (std::size_t i = 0; blocks.contains(at) && i < blocks.size() && own > 0;
              ++i, at = blocks[at].parent)

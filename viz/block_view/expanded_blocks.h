@@ -41,8 +41,8 @@ void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block);
 /// Returns how many ops each block and its descendants contain.
 IdVector<BlockId, int> ops_covered(const Blocks& blocks);
 
-/// Runs of equal blocks: at least three consecutive siblings of the same repeat class. Either all of them
-/// have twins or none has. Twins belong to the run of the forward blocks.
+/// Runs of equal blocks: at least three consecutive siblings of the same repeat class. Either all blocks of a
+/// run have twins or none has. The twins of forward blocks belong to the run of these forward blocks.
 struct BlockRuns {
     /// By block: the first block of its run, or invalid if the block is in no run. The first block is a
     /// forward block if the blocks have twins.

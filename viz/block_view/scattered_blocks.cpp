@@ -22,7 +22,8 @@ std::vector<OpId> ops_inside(const Graph& graph, const Blocks& blocks, BlockId b
     return ops;
 }
 
-/// Says whether a path of tensors leaves the block and comes back. `ops` are the ops of the block.
+/// Says whether a path of tensors leaves the block and comes back. `ops` must be the ops of the block,
+/// ascending.
 bool comes_back(const Graph& graph, const IdVector<TensorId, OpId>& producer, const std::vector<OpId>& ops) {
     enum : char { untouched, inside, behind };
     const OpId first = ops.front(), last = ops.back();

@@ -6,9 +6,9 @@
 
 namespace rematlas {
 
-/// Marks the blocks without ops of their own for which a path of tensors leaves the block and comes back, or
-/// for whose twin this holds. Cost: linear, for each block whose ops are not consecutive, in the ops from its
-/// first to its last.
+/// Marks each block without ops of its own if a path of tensors leaves the block and comes back. Marks the
+/// twin of such a block as well. Cost: linear, for each block whose ops are not consecutive, in the ops from
+/// its first to its last.
 IdVector<BlockId, char> scattered_blocks(const Graph& graph, const Blocks& blocks);
 
 }  // namespace rematlas

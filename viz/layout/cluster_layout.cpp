@@ -16,7 +16,7 @@ namespace rematlas {
 
 namespace {
 
-/// Returns the request as bytes, so that equal requests have equal texts.
+/// Returns the request as bytes: the key of the cache, equal for equal requests.
 std::string shape_of(const LayoutRequest& request) {
     std::string shape;
     const auto add = [&](auto value) {
@@ -76,7 +76,8 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // requests for which starting another program pays
+    static constexpr std::size_t kEnough = 6;  // least number of requests for which another program is
+                                               // started
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
 
@@ -130,7 +131,7 @@ class ClusterLayout {
 
     Result<void> lay_out_units(int height) {
         std::vector<LayoutRequest> missing;
-        std::unordered_map<std::string, std::size_t> place;  // index in `missing`
+        std::unordered_map<std::string, std::size_t> place;  // index in `missing`, by shape
         std::vector<std::pair<std::size_t, std::string>> at_height;
         for (std::size_t u = 0; u < parts_.units.size(); ++u) {
             LayoutUnit& unit = parts_.units[u];
@@ -246,7 +247,7 @@ class ClusterLayout {
     const std::vector<Size>* collapsed_ = nullptr;   ///< null if no frame is collapsed
 };
 
-/// Turns indices of clusters in the request with sections into indices in the request without sections.
+/// Turns indices of clusters in the request with sections into indices of clusters in the original request.
 void forget_sections(std::vector<int>& clusters, const std::vector<int>& before) {
     for (int& cluster : clusters)
         if (cluster >= 0) cluster = before[cluster];

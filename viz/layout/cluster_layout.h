@@ -1,10 +1,10 @@
 // Lays out a graph frame by frame, so that only new frames take time.
 //
 // Each frame is laid out together with its twin, inner frames first. The frames inside it are boxes of a
-// fixed size. Then all frames are put together, and edges that cross frames are joined from their parts.
-// Equal frames (the layers of a network) have the same layout, which is taken from a cache. So the time for a
-// large graph depends only on its different parts, and expanding another block takes only the time for the
-// frames around it.
+// fixed size. Then all frames are put together, and the route of an edge that crosses frames is joined from
+// its parts in these frames. Equal frames (the layers of a network) have the same layout, which is taken from
+// a cache. So the time for a large graph depends only on its different parts, and expanding another block
+// takes only the time for the frames around the block.
 //
 //     LayoutCache cache;
 //     Result<Layout> layout = layout_by_clusters(request, cache, {.time = 5s, .stop = token});
@@ -28,7 +28,8 @@
 
 namespace rematlas {
 
-/// Layouts of small requests. Several threads may share a cache.
+/// Layouts of small requests. The key is the whole request, written as bytes (its shape). Several threads may
+/// share a cache.
 class LayoutCache {
   public:
     /// The cache forgets all layouts before they have more than `most_points` points. A point takes 16 bytes.
@@ -46,14 +47,14 @@ class LayoutCache {
 /// Lays out several small requests. Returns their layouts in the same order.
 using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutRequest>)>;
 
-/// Has `lay_out` lay out each shape that the cache lacks, inner frames first; one call takes several shapes.
-/// Errors: those of `lay_out`, and `stopped`. The cache keeps the layouts from before the error. Cost,
-/// without `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
+/// Lays out a request frame by frame. Calls `lay_out` for the small requests that the cache does not have,
+/// inner frames first; one call gets several requests. Errors: those of `lay_out`, and `stopped`. The cache
+/// keeps the layouts from before the error. Cost, without `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
                                   std::stop_token stop = {});
 
-/// The same with Graphviz in worker programs, several at once if there are many requests. The memory limit
-/// holds for each program.
+/// Lays out a request frame by frame with Graphviz in worker programs; several programs run at once if there
+/// are many small requests. The memory limit holds for each program.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
                                   const LayoutLimits& limits = {});
 
@@ -62,8 +63,9 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 struct CollapsedFrames {
     LayoutUnits parts;
     std::vector<UnitFrames> frames;    ///< by unit; not yet placed in the drawing
-    std::vector<int> cluster_of_unit;  ///< by unit: its left frame; -1: the sheet or a section
-    std::vector<int> twin_of_unit;     ///< by unit: its right frame; -1: none
+    std::vector<int> cluster_of_unit;  ///< by unit: the cluster of its left frame; -1: the unit is the sheet
+                                       ///< or a section
+    std::vector<int> twin_of_unit;     ///< by unit: the cluster of its right frame; -1: none
 };
 
 /// Lays out each frame with the frames inside it collapsed. `collapsed` has the size of each cluster's box.

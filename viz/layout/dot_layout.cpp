@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-// The engine `dot`, which the program is linked with. Graphviz would look for it in a folder of the system,
-// where an installation without that folder finds none.
+// The engine `dot`, which is linked into the program. Otherwise Graphviz would search for the engine in a
+// folder of the system, which not every computer has.
 extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
 
 namespace rematlas {
@@ -129,7 +129,7 @@ class DotGraph {
         }
     }
 
-    /// Keeps room for a title by an empty table of fixed size, so that no text has to be measured.
+    /// Reserves space for a title by an empty table of fixed size, so that no text has to be measured.
     void set_title(Agraph_t* cluster, Size title) {
         std::string table =
             "<TABLE BORDER=\"0\" CELLPADDING=\"0\" CELLSPACING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"" +
@@ -152,8 +152,8 @@ class DotGraph {
         }
     }
 
-    /// Puts the items of the row at the same height. The row must be beyond all other items. So an invisible
-    /// edge joins the row to each item that no other edge or pair connects on that side. Graphviz's own
+    /// Puts the items of the row at the same height, beyond all other items. For this, an invisible edge
+    /// joins the row to each item that no other edge or pair connects on that side. Graphviz's own
     /// "rank=source" and "rank=sink" have no effect if "newrank" is set.
     void add_row(LayoutRow row, const char* name) {
         Agraph_t* together = nullptr;
@@ -177,7 +177,7 @@ class DotGraph {
         }
     }
 
-    /// Notes that an edge keeps `head` below `tail`.
+    /// Notes that an edge or a pair keeps `head` below `tail`.
     void hold(int tail, int head) {
         const LayoutRow above = request_.items[tail].row, below = request_.items[head].row;
         if (above == LayoutRow::any) held_[head][0] = true;
@@ -221,8 +221,8 @@ class DotGraph {
         const splines& all = *ED_spl(edges_[i]);
         for (int k = 0; k < all.size; ++k) {
             const bezier& piece = all.list[k];
-            // A piece continues if it begins where the piece before ended. Graphviz routes some edges between
-            // neighbours of the same rank twice; the last route is used.
+            // A piece is joined to the previous piece if it begins where the previous piece ended. Graphviz
+            // routes some edges between neighbours of the same rank twice; the last route is used.
             bool goes_on = !points.empty() && piece.size > 0 && points.back() == point(piece.list[0]);
             if (!goes_on) points.clear();
             for (int j = goes_on ? 1 : 0; j < piece.size; ++j) points.push_back(point(piece.list[j]));
@@ -234,8 +234,8 @@ class DotGraph {
         return points;
     }
 
-    /// Says whether left and right are exchanged in most pairs. Then the drawing must be mirrored. `dot` does
-    /// not keep left and right if there are frames.
+    /// Says whether most pairs have their left item on the right, so that the drawing must be mirrored. `dot`
+    /// does not keep left and right if there are frames.
     bool stands_the_wrong_way() const {
         int exchanged = 0;
         auto count = [&](int left, int right) {
@@ -267,8 +267,8 @@ class DotGraph {
     bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
-    std::vector<std::array<bool, 2>> held_;  // per item: whether an edge or pair comes from above, whether
-                                             // one goes below
+    std::vector<std::array<bool, 2>> held_;  // per item: whether an edge or pair comes from above, and
+                                             // whether one goes below
     std::vector<Agedge_t*> edges_;           // null for an edge from an item to itself
 };
 

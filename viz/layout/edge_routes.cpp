@@ -86,7 +86,8 @@ Spline joined_route(const EdgePlan& plan, const std::vector<LayoutUnit>& units,
         parts.push_back(part_of(piece, units[piece.unit], frames[piece.unit]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Spline& spline = parts[i].spline;
-        // Inner parts end at ports. An outer part continues from the port of the neighbouring inner part.
+        // Parts inside boxes end at ports. A part outside a box continues from the port of the neighbouring
+        // inner part.
         const Point begin = parts[i].from_box && i > 0 ? parts[i - 1].spline.back() : spline.front();
         const Point end =
             parts[i].to_box && i + 1 < parts.size() ? parts[i + 1].spline.front() : spline.back();

@@ -89,15 +89,16 @@ struct LayoutRequest {
 struct Layout {
     Size size;                ///< size of the whole drawing
     std::vector<Rect> items;  ///< places; the sizes are those of the request
-    /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, whatever the
+    /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, for every
     /// role. Empty if the edge joins an item to itself.
     std::vector<std::vector<Point>> edges;
     std::vector<Rect> clusters;
     bool operator==(const Layout&) const = default;
 };
 
-/// Conversions to and from JSON, as the worker program reads and writes it. Fails, in one line that names the
-/// field, if an index is out of range, a size is not finite or not positive, or clusters form a cycle.
+/// Conversions to and from JSON, in the form that the worker program reads and writes. Reading fails, in one
+/// line that names the field, if an index is out of range, a size is not finite or not positive, or clusters
+/// form a cycle.
 nlohmann::json to_json(const LayoutRequest& request);
 nlohmann::json to_json(const Layout& layout);
 Result<LayoutRequest> layout_request_from(const nlohmann::json& json);

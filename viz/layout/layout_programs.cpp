@@ -6,8 +6,8 @@ namespace rematlas {
 
 namespace {
 
-/// A program is replaced after this many answers, because the memory that Graphviz keeps and the limited
-/// processor time add up over the life of a program.
+/// A program is replaced after this many answers, because Graphviz keeps memory and because the limit on
+/// processor time is for the whole life of a program.
 constexpr std::size_t kMostAnswers = 1000;
 
 }  // namespace
@@ -56,7 +56,8 @@ void LayoutPrograms::keep_up(const std::stop_token& stop) {
         lock.unlock();
         auto started = LayoutProcess::start(limits_);
         lock.lock();
-        // If no program can be started, each layout reports the error itself.
+        // If no program can be started, this thread stops trying: each layout starts its own program and
+        // reports the error.
         if (!started) return void(changed_.wait(lock, stop, [] { return false; }));
         waiting_.push_back(started.take());
     }

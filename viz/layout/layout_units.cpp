@@ -11,7 +11,7 @@ namespace rematlas {
 
 namespace {
 
-/// Most ports on one side of a border. If the edges of more members pass the side, members share ports.
+/// Most ports on one side of a border. If edges of more members pass that side, several members share a port.
 constexpr int kMostPorts = 10;
 constexpr Size kPort{1, 1};
 
@@ -146,7 +146,8 @@ class UnitBuilder {
         return {units_[p.unit].parent, units_[p.unit].member_of_parent[side_of(p)]};
     }
 
-    /// Returns the places of both items, from the innermost unit out to the unit that contains both.
+    /// Returns, for each of the two items, its place in each unit around it, from the innermost unit out to
+    /// the unit that contains the two items.
     std::pair<std::vector<Place>, std::vector<Place>> climb(int from, int to) const {
         std::vector<Place> a{place_of(from)}, b{place_of(to)};
         // A unit has a larger index than the units around it, so the place in the unit with the larger index
@@ -240,9 +241,9 @@ class UnitBuilder {
             add_step(b[i], {port_of(b[i], edge.role, false), b[i].member, edge.role}, 1);
     }
 
-    /// Adds a rung. Graphviz routes it if both items are direct members of the same unit. Other rungs are
-    /// drawn straight across. Such a rung only adds a pair for the order of its ends, if no pair holds the
-    /// right end.
+    /// Adds a rung. Graphviz routes the rung if both items are direct members of the same unit. Any other
+    /// rung is drawn straight across: it only adds a pair for the order of its ends, unless the right end is
+    /// in a pair already.
     void add_rung(const LayoutEdge& edge) {
         const auto [a, b] = climb(edge.from, edge.to);
         const Place from = a.back(), to = b.back();
@@ -272,15 +273,16 @@ class UnitBuilder {
         Draft& draft = drafts_[u];
         for (const auto& [edge, weight] : draft.edges)
             unit.request.edges.push_back({edge.from, edge.to, edge.role, weight});
-        // A pair whose members are joined by a rung needs no second rung.
+        // A rung already keeps its two members side by side, so they need no pair.
         for (const auto& [left, right] : draft.pairs)
             if (!draft.edges.contains({left, right, EdgeRole::rung}))
                 unit.request.pairs.push_back({left, right});
         hold_loose_members(unit);
     }
 
-    /// Adds a pair for each member that is in no edge and no pair, because it would drift to the top and
-    /// stretch the frame. The pair is with the next held member in its frame, or else with the one before it.
+    /// Adds a pair for each member that is in no edge and no pair, because such a member would drift to the
+    /// top and stretch the frame. Its partner is the next member of its frame that has an edge or a pair; if
+    /// there is none, the previous one.
     static void hold_loose_members(LayoutUnit& unit) {
         const int count = static_cast<int>(unit.members.size());
         std::vector<char> held(unit.request.items.size(), 0);

@@ -1,5 +1,5 @@
-// Splits a request into small ones. The direct members of a frame and of its twin are laid out together, and
-// each frame inside is a box in that layout. Used by `layout_by_clusters` and by readers of
+// Splits a request into small ones. The direct members of a frame and of its twin are laid out together; in
+// their layout, each inner frame is a box. Used by `layout_by_clusters` and by readers of
 // `layouts_of_frames`.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace rematlas {
 struct UnitMember {
     int item = -1;
     int unit = -1;       ///< for a box: the unit whose frame it represents; -1: the member is an item
-    int frame = 0;       ///< for a box: which frame of `unit` it represents
-    int side = 0;        ///< which frame of the surrounding unit contains the member
+    int frame = 0;       ///< for a box: which frame of `unit` it represents, 0 (left) or 1 (right)
+    int side = 0;        ///< which frame of the surrounding unit contains the member, 0 (left) or 1 (right)
     int first_item = 0;  ///< the first item inside, by which members are sorted
 };
 
@@ -25,7 +25,7 @@ struct LayoutUnit {
     int parent = -1;
     std::array<int, 2> member_of_parent{-1, -1};  ///< by frame: index of its box among the members of
                                                   ///< `parent`
-    int height = 0;                               ///< levels of boxes inside; 0: no boxes
+    int height = 0;                               ///< number of levels of boxes inside; 0: no boxes
     std::vector<UnitMember> members;
     /// The request for Graphviz. Its items are first the members, then the ports: places on the border
     /// through which edges enter and leave. The sizes of boxes are set as soon as they are known.

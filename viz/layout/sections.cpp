@@ -9,7 +9,7 @@ namespace rematlas {
 
 namespace {
 
-constexpr int kMostTogether = 60;  // most members of a frame that is not cut
+constexpr int kMostTogether = 60;  // most direct members of a frame that is not cut
 constexpr int kPerSection = 24;
 
 /// A direct member of a frame: an item or another frame.
@@ -78,7 +78,8 @@ class SectionCutter {
             });
     }
 
-    /// Cuts the sheet. Items and frames outside all frames are on both sides of the ladder.
+    /// Cuts the sheet. Items of the backward chain and items with a partner on their left form the right
+    /// side; all other direct members form the left side.
     void cut_sheet() {
         std::vector<SectionMember> left, right;
         for (const SectionMember& m : members_of(-1))
@@ -93,8 +94,8 @@ class SectionCutter {
         const int count = (longer + kPerSection - 1) / kPerSection;
         for (std::size_t i = 0; i < left.size(); ++i)
             assign(left[i], {frames[0], 0, static_cast<int>(i * count / left.size())});
-        // The right side runs upwards, so its last section comes first. A member without a partner goes into
-        // the section of the member before it.
+        // The right side runs upwards, so its first members go into the last section. A member without a
+        // partner goes into the section of the member before it.
         int number = count - 1;
         for (const SectionMember& m : right) {
             const int section = partner_section(m);
@@ -158,8 +159,9 @@ class SectionCutter {
     const LayoutRequest& request_;
     std::vector<std::vector<SectionMember>> members_;  ///< members of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< by item: the item to the left in its pair; else the start of its heavy
-                                ///< rung; else the last item that a rung or free edge leads from; -1: none
+    std::vector<int> left_of_;  ///< by item: the left item of its pair; else the start of its rung with a
+                                ///< weight above 1; else the last item from which a rung or free edge leads
+                                ///< to it; -1: none
     std::vector<char> upward_;  ///< by item: whether it is in the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;
@@ -169,7 +171,7 @@ class SectionCutter {
 
 SectionedRequest with_sections(const LayoutRequest& request) {
     SectionedRequest result = SectionCutter(request).cut();
-    // A very long frame has too many sections for one frame. Then the frame of sections is cut as well.
+    // If a very long frame has too many sections, the frame around these sections is cut in the next round.
     for (std::size_t before = request.clusters.size(); result.request.clusters.size() > before;) {
         before = result.request.clusters.size();
         SectionedRequest further = SectionCutter(result.request).cut();

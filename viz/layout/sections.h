@@ -8,7 +8,7 @@
 
 namespace rematlas {
 
-/// A request in which no frame has many more than a hundred direct members, as far as frames can be cut.
+/// A request in which frames have hardly more than a hundred direct members, as far as they can be cut.
 struct SectionedRequest {
     LayoutRequest request;        ///< the request, with an untitled frame around each section
     std::vector<int> cluster_of;  ///< by cluster of the original request: its index in `request`

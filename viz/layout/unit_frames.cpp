@@ -48,7 +48,8 @@ UnitFrames::UnitFrames(const LayoutUnit& unit, std::shared_ptr<const Layout> lay
             frames_[side].width = std::max(frames_[side].width, titles[side].width + 2 * kMargin);
 }
 
-/// Widens a frame for edges that leave, on the side away from the twin, the frame that Graphviz drew.
+/// Widens each frame so that its edges stay inside: on the side away from the twin, edges may leave the frame
+/// that Graphviz drew.
 void UnitFrames::hold_edges(const LayoutUnit& unit) {
     if (unit.parent < 0) return;
     for (std::size_t i = 0; i < layout_->edges.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace rematlas {
 
 /// The layout of a unit, cut to the frames around its members. The two frames of a unit have the same height,
-/// so that twins are level. The frames move sideways with their boxes in the surrounding unit.
+/// so that twins are level. Each frame moves sideways together with its box in the surrounding unit.
 class UnitFrames {
   public:
     /// `titles` has the sizes of the titles of the left and the right frame; 0: no title.
@@ -22,9 +22,9 @@ class UnitFrames {
     Rect frame(int side) const { return {at_[side].x, at_[side].y, frames_[side].width, height_}; }
 
     const Layout& layout() const { return *layout_; }
-    /// Returns the place in the whole drawing of a point in the unit's own layout.
+    /// Returns the place, in the whole drawing, of a point or rectangle of the unit's own layout.
     Point place(Point p, int side) const;
-    /// The same for a point of an edge from one frame to the other.
+    /// Returns the place, in the whole drawing, of a point of an edge that leads from one frame to the other.
     Point place_between(Point p) const;
     Rect place(const Rect& r, int side) const;
 
@@ -36,8 +36,8 @@ class UnitFrames {
     std::array<Rect, 2> frames_{};  ///< frames in the unit's own layout; only `x` and `width` are used
     std::array<Point, 2> at_{};
     bool pair_ = false;
-    /// Heights in the unit's own layout: its beginning, the upper edge of the first member, the lower edge of
-    /// the last member, and its end. Then the room in the frame above and below the members.
+    /// Values of y in the unit's own layout: where it begins, the upper edge of the first member, the lower
+    /// edge of the last member, and where it ends. Then the heights of the frame above and below the members.
     double begin_ = 0, first_ = 0, last_ = 0, end_ = 0, above_ = 0, below_ = 0;
     double height_ = 0;
 };

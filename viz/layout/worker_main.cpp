@@ -4,9 +4,9 @@
 //     rematlas-layout [--bytes N] [--seconds N] < request.json > layout.json
 //
 // If the input begins with a digit, it is a series of requests: a length in bytes, a newline, a request of
-// that length, and so on. Each request is answered in the same form before the next one is read. A refused
-// request is answered by {"error": "..."}; after a refused single request the exit status is 2. `--bytes` and
-// `--seconds` limit the program's address space and processor time.
+// that length, and so on. Each request is answered in the same form before the next request is read. A
+// refused request is answered by {"error": "..."}. If the input is a single request that is refused, the exit
+// status is 2. `--bytes` and `--seconds` limit the program's address space and processor time.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
         if (!limit(bytes ? RLIMIT_AS : RLIMIT_CPU, *value)) return usage();
     }
     limit(RLIMIT_CORE, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer once the caller is gone
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the caller ends, nobody waits for the answer
     try {
         rematlas::load_dot();  // loads Graphviz before the first request arrives
         int first = std::getchar();

@@ -23,8 +23,8 @@ double round_step(double raw) {
     return 10 * power;
 }
 
-/// The same with powers of two, which are usual for memory sizes: 64, 128, 256 MiB. Below 8 units, decimal
-/// steps are easier to read.
+/// Returns the least power of two that is not below `raw`, because powers of two are usual for memory sizes:
+/// 64, 128, 256 MiB. Below 8 units, returns a decimal step, which is easier to read.
 double round_step_of_bytes(double raw) {
     return raw < 8 ? round_step(raw) : std::exp2(std::ceil(std::log2(raw) - 1e-9));
 }
@@ -62,8 +62,8 @@ Axis bytes_axis(double low, double high, double start, double end, int count) {
                                           Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
     if (high <= low) high = low + 1;
     Axis axis{low, high, start, end, {}, {}};
-    // Below 1.5 of a unit the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4 GiB instead of
-    // 2,400 MiB.
+    // If `high` is below 1.5 of a unit, the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4
+    // GiB instead of 2,400 MiB.
     Unit unit = unit_for(high / 1.5, kUnits);
     axis.unit = unit.name;
     add_ticks(axis, round_step_of_bytes((high - low) / unit.size / count), unit.size, "", "");
@@ -89,7 +89,7 @@ Axis count_axis(double low, double high, const std::string& unit, double start, 
 
 Axis overhead_axis(double low, double high, double start, double end, int count) {
     if (high <= low) high = low + 0.01;
-    // Ticks are at round percentages above 1.
+    // The scale is in percent above 1, so that the ticks are round percentages.
     Axis axis{(low - 1) * 100, (high - 1) * 100, start, end, {}, {}};
     double step = round_step((axis.high - axis.low) / count);
     add_ticks(axis, step, 1, "+", " %");

@@ -28,11 +28,11 @@ struct Axis {
 /// Returns an axis in the unit that suits `high`. It has about `count` ticks, at multiples of 1, 2 or 5 (for
 /// bytes: of powers of two).
 Axis bytes_axis(double low, double high, double start, double end, int count);
-/// The same for values in nanoseconds.
+/// As `bytes_axis`, for values in nanoseconds.
 Axis time_axis(double low, double high, double start, double end, int count);
-/// The same for whole numbers of things, such as runs.
+/// As `bytes_axis`, for counts of things, such as runs.
 Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count);
-/// The same for overheads: 1.1 is labelled "+10 %".
+/// As `bytes_axis`, for overheads: 1.1 is labelled "+10 %".
 Axis overhead_axis(double low, double high, double start, double end, int count);
 
 /// Returns "+7.1 %" for 1.071.

@@ -99,8 +99,8 @@ class BlocksPainter {
         bool marked = static_cast<int>(i) == scene_.marked_cluster;
         Color color = paper_.of(cluster.phase);
         canvas_.begin(cluster.path.empty() ? cluster.label : cluster.path);
-        // Deeper frames are darker. Their colours are opaque, because different canvases round transparent
-        // colours differently.
+        // Deeper frames are darker. The colours are opaque, because canvases differ in how they round
+        // transparent colours.
         double page = std::pow(1 - 0.035, depth_of(i) + 1);
         canvas_.rectangle(place(scene_.layout.clusters[i]), paper_.pale(color, page),
                           Pen{marked ? paper_.mark : paper_.pale(color, 0.55), marked ? 2.5 : 1}, 6);
@@ -115,7 +115,7 @@ class BlocksPainter {
         return depth;
     }
 
-    /// Paints the title of a frame on a background, so that edges do not run through it.
+    /// Paints the title of a frame on a background that covers the edges behind the title.
     void cluster_name(std::size_t i) {
         if (!seen(scene_.layout.clusters[i])) return;
         Rect r = place(scene_.layout.clusters[i]);
@@ -141,7 +141,7 @@ class BlocksPainter {
         const BlockViewEdge& edge = scene_.view.edges[index];
         Pen pen{paper_.line.mixed(paper_.ink, 0.1), edge_width(edge.bytes.total().value, heaviest_), {}};
         if (edge.role == EdgeRole::rung) {
-            // Rungs are saved tensors, so their colour shows the decision.
+            // Rungs are saved tensors, so their colour shows the decision about these tensors.
             Decision decision = edge.bytes.largest();
             pen.color = (decisions_ ? paper_.of(decision) : paper_.data(kSky.shade(0.1))).faded(0.72);
             bool dashed = decisions_ && scene_.detail >= kShowClusterTitle;
@@ -176,7 +176,7 @@ class BlocksPainter {
         canvas_.end();
     }
 
-    /// Paints straight lines, which look like the curve at small zoom.
+    /// Paints straight lines, which look like the curve when the zoom is small.
     void straight(const std::vector<Point>& spline, const Pen& pen) {
         Path path;
         path.move_to(place(spline[0]));

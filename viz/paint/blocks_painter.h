@@ -13,17 +13,18 @@
 
 namespace rematlas {
 
-/// What the colours of items and edges show. `heat`: a number for each item, from little to much.
+/// The property that the colours of items and edges show. `heat`: a number for each item, from little to
+/// much.
 enum class Coloring { decision, phase, heat };
 
-/// What is shown on an item besides its colour.
+/// Marks on an item besides its colour.
 struct ItemNote {
     bool aside = false;               ///< the item is pale, because it is outside the part that the user
                                       ///< looks at
     std::optional<PinKind> pin = {};  ///< the user's pin on all or a part of the item
 };
 
-/// The content of a picture and its place. References must stay valid while the picture is painted.
+/// A picture: its content and where it is painted. References must stay valid while the picture is painted.
 struct BlockScene {
     const BlockView& view;
     const Layout& layout;
@@ -62,8 +63,8 @@ double edge_width(std::int64_t bytes, std::int64_t heaviest);
 Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring,
                  const palette::Paper& paper = palette::kLight);
 
-/// Returns a colour from little (0) to much (1) that people with any colour vision can distinguish. Below 0,
-/// returns the colour for no value.
+/// Returns the colour for a number from 0 (little) to 1 (much). People with any colour vision can distinguish
+/// these colours. If the number is below 0, returns the colour that means "no value".
 Color heat_color(double heat, const palette::Paper& paper);
 
 /// Returns the first line of an item: its name. A name that is only a number is preceded by the part of the
@@ -76,7 +77,8 @@ std::string item_caption(const BlockViewItem& item);
 /// they are.
 std::string numbered_block(const std::string& name, const std::string& path);
 
-/// Return sizes that hold the texts of the items and the titles of the clusters, whatever the schedule.
+/// Return sizes that hold the texts of the items and the titles of the clusters with any schedule, so that a
+/// new schedule needs no new layout.
 std::vector<Size> item_sizes(const BlockView& view, const TextRuler& ruler);
 std::vector<Size> title_sizes(const BlockView& view, const TextRuler& ruler);
 

@@ -1,4 +1,5 @@
-// The interface that painters draw on. It makes a picture the same in a window, as SVG, as PNG and as PDF.
+// The interface through which painters draw. With it, a picture is the same in a window, as SVG, as PNG and
+// as PDF.
 //
 // Lengths are in points, in a window in pixels. y grows downwards. SVG has real `<text>` elements and a
 // tooltip for each group, so that a browser can search the picture and show more than fits on an item. PNG
@@ -54,7 +55,7 @@ struct TextStyle {
     bool upward = false;  ///< turned by 90 degrees, so that it is read from below
 };
 
-/// A sequence of pieces. Each curve and line starts where the piece before it ended.
+/// A sequence of pieces. Each curve and line starts where the previous piece ended.
 class Path {
   public:
     enum class Verb : std::uint8_t { move, line, curve, close };
@@ -111,7 +112,7 @@ class PictureCanvas : public Canvas {
 
 enum class PictureFormat { svg, png, pdf };
 
-/// The settings of a picture in a page with other pictures.
+/// The settings of an SVG picture that shares an HTML page with other pictures.
 struct SvgPlace {
     Color page = Color::hex(0xffffff);
     std::string ids = {};  ///< prefix of the ids in the picture; must be different for each picture of the
@@ -128,8 +129,8 @@ std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size
 /// Returns the ruler of the canvases above, for sizes that are needed before a canvas exists.
 const TextRuler& picture_ruler();
 
-/// Returns `text`. If it is wider than `width`, returns its beginning and an ellipsis; with `middle`, both of
-/// its ends with the ellipsis between them.
+/// Returns `text`. If it is wider than `width`, returns its beginning and an ellipsis; with `middle`, returns
+/// its beginning and its end with the ellipsis between them.
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle = false);
 

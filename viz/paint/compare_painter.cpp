@@ -171,7 +171,8 @@ ComparePlaces places_of(const CompareScene& scene) {
             at += scene.lane_height + scene.lane_gap;
             return rect;
         };
-        // The lanes of the runs that only one schedule has are in the middle, one below the other.
+        // The runs that only one schedule has are in two lanes in the middle: one lane for each schedule, one
+        // below the other.
         if (alone_first) side.alone = next();
         for (std::size_t i = 0; i < data.lanes.size(); ++i) side.lanes.push_back(next());
         if (!alone_first) side.alone = next();

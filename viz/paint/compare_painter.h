@@ -1,5 +1,5 @@
-// Paints two schedules of one graph above each other on one axis, the runs that only one of them has, and the
-// memory of both schedules.
+// Paints two schedules of one graph above each other on one axis, with the runs that only one schedule has
+// and the memory of both schedules.
 #pragma once
 
 #include <string>
@@ -49,8 +49,8 @@ struct ComparePlaces {
 
 ComparePlaces places_of(const CompareScene& scene);
 
-/// Returns the bars of the runs for which the other schedule has no match (`ScheduleDiff::in_b`, `in_a`), all
-/// in the lane of recomputation.
+/// Returns the bars of the runs that have no match in the other schedule, all in the lane of recomputation.
+/// `match` must be `in_b` or `in_a` of `ScheduleDiff`.
 LaneData bars_alone(const LaneData& data, const std::vector<int>& match);
 
 void paint_comparison(Canvas& canvas, const CompareScene& scene);

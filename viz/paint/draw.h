@@ -19,16 +19,17 @@
 namespace rematlas {
 
 /// Draws the ladder graph of the blocks: forward ops downwards, their gradients upwards, saved tensors
-/// between them. With a schedule, colours show what is kept, recomputed and offloaded. `depth`: how many
-/// levels of blocks are expanded; without it, as many as stay readable (about 150 items).
+/// between them. With a schedule, colours show which tensors are kept, recomputed and offloaded. `depth` is
+/// the number of levels of blocks that are expanded. Without it, as many levels are expanded as stay readable
+/// (about 150 items).
 Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
                              std::optional<int> depth = std::nullopt);
 
-/// Draws a view with its layout, as they are on a screen.
+/// Draws a view with a given layout, such as the one that a window shows.
 Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const BlockView& view,
                             const Layout& layout, const std::filesystem::path& path);
 
-/// Draws lanes that show what runs when, above the memory over time with the budget.
+/// Draws lanes that show which op runs when. Below them is the memory over time, with the budget.
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
                                 const std::filesystem::path& path);
 
@@ -36,7 +37,7 @@ Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
 /// schedule, draws the step that runs each op once.
 Result<void> draw_flame_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path);
 
-/// Draws two schedules above each other, the runs that only one of them has, and the memory of both
+/// Draws two schedules above each other, with the runs that only one schedule has and the memory of both
 /// schedules.
 Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,
                                   const std::filesystem::path& path);
@@ -46,10 +47,12 @@ Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const S
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
                              const Graph* graph = nullptr);
 
-/// Draws a row for each card: how much of its memory the step takes in each way, and at what cost.
+/// Draws a row for each card. The row shows how much of the card's memory the step takes as it is, with
+/// recomputation and with offloading, and how much more time it takes.
 Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path);
 
-/// Fails if the path has no extension of a picture. Called before a long computation whose result is drawn.
+/// Fails if the path does not have the extension of a picture. Callers check the path before a long
+/// computation whose result is drawn.
 Result<void> check_picture_path(const std::filesystem::path& path);
 
 /// Says whether this build can write pictures.

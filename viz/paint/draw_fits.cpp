@@ -17,8 +17,9 @@ using namespace palette;
 constexpr double kFitsWidth = 1040, kFitsTop = 96, kFitsBottom = 44;
 constexpr double kCardNames = 216, kCardWords = 170;  // room left and right of the bars
 constexpr double kWayBar = 9, kWayGap = 3, kCardGap = 14;
-constexpr double kNoticed = 0.0005;  // a smaller difference in time is not shown
-constexpr double kMostShown = 1.6;   // times the memory of the largest card; longer bars are cut off
+constexpr double kNoticed = 0.0005;  // a difference in time below this share is not shown
+constexpr double kMostShown = 1.6;   // as a multiple of the memory of the largest card; longer bars are cut
+                                     // off
 
 struct WayStyle {
     std::string_view name, text;

@@ -63,8 +63,8 @@ class BoxMaker {
         return graph_.ops[one.op].phase == graph_.ops[other.op].phase;
     }
 
-    /// Returns the next part of a run's module path after the first `begin` characters, without the dot
-    /// before it.
+    /// Returns the part of a run's module path that follows the first `begin` characters and the dot after
+    /// them.
     std::string_view part_after(int run, std::size_t begin, int parts) const {
         const std::string_view path = module(run);
         if (begin >= path.size()) return {};
@@ -73,8 +73,8 @@ class BoxMaker {
         return path.substr(begin, end == std::string_view::npos ? end : end - begin);
     }
 
-    /// Adds the box and the boxes inside it. `parts`: number of parts of the module path in the names of this
-    /// box and the boxes above it.
+    /// Adds the box and the boxes inside it. `parts` is the number of parts of the module path that are in
+    /// the names of this box and of the boxes above it.
     void make(FlameBox box, int parts) {
         const bool is_phase = box.level == 0;
         while (is_phase || box.first < box.last) {

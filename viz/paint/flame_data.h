@@ -1,5 +1,5 @@
 // The runs of a step as a flame chart. The top row has the phases of the step. Below it is a row for each
-// level of the module path; in each row, neighbouring runs of one module form a box. Reruns are in separate
+// level of the module path, in which neighbouring runs of one module form a box. Reruns are in separate
 // boxes. Runs on the host have two rows at the bottom.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace rematlas {
 
 /// One run of an op, on the device or on the host.
 struct FlameRun {
-    double begin = 0, end = 0;  ///< nanoseconds, or a count of runs
+    double begin = 0, end = 0;  ///< nanoseconds, or numbers of runs, depending on the axis
     int step = 0;               ///< step of the schedule
     OpId op;
     bool again = false;    ///< whether the op has run before
@@ -28,13 +28,14 @@ struct FlameRun {
 
 /// Neighbouring runs of one part of the model, or a single run.
 struct FlameBox {
-    /// Level 0: a phase of the step, or recomputation. Last level but one: stretches in which the host runs
-    /// ops without a break, if it runs any. Last level: the runs on the host.
+    /// Level 0 has the phases of the step and the recomputation. The levels below it have the modules and
+    /// the runs. If the host runs ops, there are two more levels: the stretches in which the host runs ops
+    /// without a break, and the runs on the host.
     int level = 0;
     int first = 0, last = 0;  ///< first and last run
     int parent = -1;          ///< index of the box above; -1: none
     bool is_run = false;      ///< whether it is a single run, which has no boxes below
-    /// Begin and end, in the module path of the box's runs, of the part that the box itself adds.
+    /// The part of the module path that this box adds to the box above: its begin and end in the path.
     std::size_t name_begin = 0, name_end = 0;
 };
 
@@ -53,11 +54,12 @@ struct FlameData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
     Nanoseconds time;                           ///< time of the step
-    std::vector<FlameRun> runs = {};            ///< runs on the device by begin, then runs on the host
+    std::vector<FlameRun> runs = {};            ///< runs on the device, sorted by begin; then runs on the
+                                                ///< host
     int device_runs = 0;                        ///< number of runs on the device
-    std::vector<double> step_begin = {};        ///< by step of the schedule: its begin on the axis
+    std::vector<double> step_begin = {};        ///< by step of the schedule: where it begins on the axis
     std::vector<FlameBox> boxes = {};           ///< each box before the boxes inside it
-    std::vector<std::vector<int>> levels = {};  ///< by level: indices of its boxes, by begin
+    std::vector<std::vector<int>> levels = {};  ///< by level: indices of its boxes, sorted by begin
     std::vector<Bytes> held = {};               ///< by step of the schedule: bytes on the device during the
                                                 ///< step
 
@@ -68,17 +70,17 @@ struct FlameData {
     double end_of(const FlameBox& box) const { return run(box.last).end; }
     /// Returns the box of a level at x, or -1 if there is none.
     int box_at(int level, double x) const;
-    /// Returns the boxes directly inside a box, by begin.
+    /// Returns the boxes directly inside a box, sorted by begin.
     std::vector<int> boxes_in(int box) const;
-    /// `box_of_host_below` returns the first stretch of host runs that overlaps a box on the device.
+    /// `box_of_host_below` returns the first box of host runs that overlaps a box on the device.
     /// `box_above_host` returns the top-level box on the device in the middle of a box of the host. Both
-    /// return -1 if there is none.
+    /// functions return -1 if there is no such box.
     int box_of_host_below(const FlameBox& box) const;
     int box_above_host(const FlameBox& box) const;
     /// Returns the run of a step of the schedule, or -1 if the step runs nothing.
     int run_of_step(int step) const;
     /// Returns the first and the last run on the device that are at least partly between two places of the
-    /// axis; -1 if there are none.
+    /// axis. Both are -1 if there is no such run.
     std::pair<int, int> runs_between(double from, double to) const;
     /// Returns the sums over the runs from `first` to `last`, which must all be on the device or all on the
     /// host. Cost: linear in their steps.
@@ -88,9 +90,10 @@ struct FlameData {
     FlameSums host_sums() const;
 };
 
-/// Returns the flame chart of a schedule. `simulation` must be that of `steps`; if it is empty, there are no
-/// boxes. If a box would contain only one box of the next level, the two are one box, with both parts of the
-/// path in its name. Cost: the number of runs times the parts of their module paths.
+/// Returns the flame chart of a schedule. `simulation` must be the simulation of `steps`; if it is empty,
+/// there are no boxes. If a box would contain only one box of the next level, one box takes the place of the
+/// two and has both parts of the path in its name. Cost: the number of runs times the parts of their module
+/// paths.
 FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                      LaneAxis axis);
 

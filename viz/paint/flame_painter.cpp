@@ -93,7 +93,7 @@ class FlamePainter {
         for (const Rect& mark : narrow_marks) canvas_.rectangle(mark, paper_.mark);
     }
 
-    /// Adds the mark unless it shares a point of the picture with the last mark.
+    /// Adds the mark unless it would share a point of the picture with the previous mark.
     static void add_mark(std::vector<Rect>& marks, const Rect& mark) {
         if (marks.empty() || mark.x >= marks.back().x + 1) marks.push_back(mark);
     }
@@ -126,8 +126,8 @@ class FlamePainter {
     }
 
     /// Writes the whole name if it fits. Otherwise writes only the last part of a module's name, because the
-    /// box above has the other parts. If that does not fit either, letters are left out, unless the box is
-    /// too narrow for a shortened name.
+    /// box above shows the other parts. If the last part does not fit either, leaves out letters, unless the
+    /// box is too narrow for a shortened name.
     void write_name(const FlameBox& box, const Rect& at) {
         const TextStyle style{.size = scene_.text_size, .color = paper_.ink, .align = Align::center};
         const double room = at.width - 6;
@@ -253,7 +253,8 @@ std::string flame_name(const FlameData& data, const Graph& graph, const FlameBox
     }
     const std::string_view path = std::string_view(op.module).substr(0, box.name_end);
     std::size_t begin = box.name_begin;
-    // "blocks.3" tells more than "3".
+    // If the name would begin with a number, the part of the path before it is added: "blocks.3" tells more
+    // than "3".
     if (begin >= 2 && begin < path.size() && begins_with_number(path.substr(begin))) {
         const std::size_t dot = path.rfind('.', begin - 2);
         begin = dot == std::string_view::npos ? 0 : dot + 1;

@@ -44,8 +44,8 @@ Rect place_of(const FlameScene& scene, int box);
 /// Returns the box at a place of the picture, or -1 if there is none.
 int box_at(const FlameScene& scene, Point at);
 
-/// Paints the chart. Boxes narrower than two points become shades of their columns. So the cost depends on
-/// the number of shown points, and linearly on the number of boxes.
+/// Paints the chart. Boxes narrower than two points are not drawn one by one: they only shade the columns of
+/// the picture in which they lie. Cost: linear in the number of boxes and in the width of the picture.
 void paint_flame(Canvas& canvas, const FlameScene& scene);
 
 /// Returns the height that the ruler and this number of levels need.

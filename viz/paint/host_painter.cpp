@@ -84,7 +84,7 @@ class HostPainter {
              filled(say("Picture", "budget %1"), {format_bytes(*scene_.host_budget)}), style);
     }
 
-    /// Paints text on a background, so that lines do not run through the text.
+    /// Paints text on a background that covers the lines behind the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
         const double width = canvas_.text_width(text, style);
         const double left = style.align == Align::right ? at.x - width : at.x;

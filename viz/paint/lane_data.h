@@ -1,4 +1,4 @@
-// A schedule as lanes over time: what runs when, and how much memory is held.
+// A schedule as lanes over time: which op, copy or wait takes place when, and how much memory is held.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ constexpr bool is_of_runs(DrawnLane lane) {
 /// One bar of a lane: a run of an op on the device or on the host, a copy, or a time in which a step waits
 /// for a copy or a run on the host.
 struct LaneBar {
-    double begin = 0, end = 0;  ///< nanoseconds, or a count of runs
+    double begin = 0, end = 0;  ///< nanoseconds, or numbers of runs, depending on the axis
     int step =
         0;  ///< the step that runs, starts the copy or the run on the host, or waits; for a wait at the end,
             ///< the last step
     DrawnLane lane = DrawnLane::forward;
     Phase phase = Phase::forward;
-    /// How many parts of the module path, from the first on, are the same as for the bar before in the lane;
+    /// The number of leading parts of the module path that this bar shares with the previous bar of the lane.
     /// `kSameModule` if the paths are equal.
     int shared = 0;
     int copy =
@@ -37,7 +37,7 @@ struct LaneBar {
     static constexpr int kSameModule = 1 << 20;
 };
 
-/// The memory from x to the next point.
+/// The memory from `x` up to the `x` of the next point.
 struct MemoryPoint {
     double x = 0;
     std::int64_t bytes = 0;
@@ -47,19 +47,19 @@ struct MemoryPoint {
 struct LaneData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    std::vector<LaneBar> bars;  ///< sorted by begin
-    /// Sorted by x. An event that takes no time, such as the moment between a free and the next op, has a
-    /// point only if the memory rises.
+    std::vector<LaneBar> bars;  ///< sorted by `begin`
+    /// Sorted by `x`. A moment that takes no time, such as between a free and the next op, has a point only
+    /// if the memory is higher there.
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;
     std::vector<MemoryPoint>
         host;  ///< bytes on the host, at each change; empty if there are never any
     std::int64_t host_peak = 0;
-    /// The lanes to show. The first three are always shown, so that pictures can be compared. Lanes for
-    /// waits, copies and runs on the host are shown if they have bars.
+    /// The lanes to show. The lanes for runs on the device are always shown, so that pictures can be
+    /// compared. Lanes for waits, copies and runs on the host are shown if they have bars.
     std::vector<DrawnLane> lanes = {DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward};
-    std::vector<double> step_begin;  ///< by step of the schedule: its begin on the axis
+    std::vector<double> step_begin;  ///< by step of the schedule: where it begins on the axis
 
     /// Returns the step of the last run that begins at or before x. If there is none, returns the step of the
     /// first bar, or -1 without bars.
@@ -70,9 +70,9 @@ struct LaneData {
     const LaneBar* bar_at(DrawnLane lane, double x) const;
 };
 
-/// Returns the lanes of a schedule. `simulation` must be that of `steps`; if it is empty, the lanes are
-/// empty. With the axis `steps`, all runs have the same width and there are no waits; this is for graphs
-/// whose ops have no times or very different times. Cost: linear in the steps.
+/// Returns the lanes of a schedule. `simulation` must be the simulation of `steps`; if it is empty, the lanes
+/// are empty. With the axis `steps`, all runs have the same width and there are no waits. This axis is for
+/// graphs whose ops have no times or very different times. Cost: linear in the steps.
 LaneData lane_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                    LaneAxis axis);
 

@@ -17,7 +17,8 @@ namespace {
 
 using namespace palette;
 
-constexpr double kNarrow = ShadedColumns::kNarrow;  // points; narrower stretches are shaded by coverage
+constexpr double kNarrow = ShadedColumns::kNarrow;  // points; stretches narrower than this are not drawn one
+                                                    // by one but shade their columns
 constexpr std::size_t kMostStretches = 32;
 constexpr double kNamed = 14;  // points; narrower stretches have no room for a name
 
@@ -175,7 +176,7 @@ class LanePainter {
         label(box.x, box.x + box.width, last_parts(canvas_, module(), label_style(), box.width - 6));
     }
 
-    /// Paints marks on selected runs that are too narrow to be visible. The marks are wider than the runs.
+    /// Paints marks on selected runs that are too narrow to be visible. A mark is wider than its run.
     void marks(const std::vector<const LaneBar*>& bars) {
         double drawn_to = -1;
         for (const LaneBar* bar : bars) {
@@ -211,8 +212,9 @@ class LanePainter {
 
 int module_level(const LaneData& data, const Axis& x) {
     constexpr int kDeepest = 12;
-    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // number of bars, by parts shared with the
-                                                                  // bar before
+    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // by k: the number of bars that share
+                                                                  // exactly k leading parts of the module
+                                                                  // path with the previous bar of the lane
     for (const LaneBar& bar : data.bars) {
         if (bar.end < x.low || bar.begin > x.high) continue;
         auto shared = static_cast<std::size_t>(std::min(bar.shared, kDeepest));
@@ -223,7 +225,7 @@ int module_level(const LaneData& data, const Axis& x) {
     const auto& bars = any ? forward : backward;
     std::size_t stretches = bars[0] + 1;
     for (int level = 1; level < kDeepest; ++level) {
-        // Bars that share exactly `level` parts with the bar before begin a new stretch one level deeper.
+        // Bars that share exactly `level` parts with the previous bar begin a new stretch one level deeper.
         stretches += bars[static_cast<std::size_t>(level)];
         if (stretches > kMostStretches) return level;
     }

@@ -7,12 +7,13 @@
 namespace rematlas {
 
 /// Paints a lane. `x` is the shown part of the axis over the width of `rect`. Neighbouring runs of one module
-/// are one bar. Two runs are of the same module if the first `level` parts of their module paths are equal.
+/// become one bar. Two runs count as runs of the same module if the first `level` parts of their module paths
+/// are equal.
 void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, DrawnLane lane,
                 const Rect& rect);
 
-/// Returns the deepest level of modules at which the lane of the forward pass has few enough stretches to be
-/// distinguished. If no forward run is shown, the lane of the backward pass counts.
+/// Returns the deepest level of modules at which the forward lane has few enough stretches to be
+/// distinguished. If no forward run is shown, counts the stretches of the backward lane instead.
 int module_level(const LaneData& data, const Axis& x);
 
 }  // namespace rematlas

@@ -35,8 +35,8 @@ class LayersPainter {
     }
 
   private:
-    /// Paints the area of each layer including everything below it, the top layer first. So only the layer's
-    /// own part of each area stays visible.
+    /// Paints the area of each layer together with everything below the layer, the top layer first. So each
+    /// later area covers the lower part, and only the layer's own part stays visible.
     void areas() {
         const MemoryStack& stack = *scene_.stack;
         std::vector<MemoryPoint> upto = memory_;

@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns the colour of a layer. For a part of the model it depends on the part's position among all parts;
-/// for other layers, on their kind.
+/// Returns the colour of a layer. The colour of a part of the model depends on the position of the part among
+/// all parts. The colour of any other layer depends on the layer's kind.
 Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Paper& paper);
 
 /// Returns the name of the layer as it is written into the picture.

@@ -130,7 +130,7 @@ class LifetimesPainter {
         style.align = Align::center;
         const double room = canvas_.text_width(words, style) + 10;
         if (room > right - left) return;
-        // The name is beside the cursor if there is room on one of its sides.
+        // If there is room beside the cursor, the name is on that side of it.
         const double cut = std::clamp(cursor_x(), left, right);
         double middle = (left + right) / 2;
         if (cut - left >= room) middle = (left + cut) / 2;

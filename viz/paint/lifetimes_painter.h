@@ -13,20 +13,20 @@
 
 namespace rematlas {
 
-/// A tensor from one making to its end, or the workspace of the running op.
+/// A tensor from when it is made to when it is freed, or the workspace of the running op.
 struct LifetimeBar {
     std::string name, shape;
     TensorId tensor;  ///< invalid for a workspace
     OpId maker;       ///< the op that makes the tensor or has the workspace; invalid if no op does
     Phase phase = Phase::forward;  ///< phase of `maker`
     bool again = false;            ///< whether `maker` had run before
-    Bytes bytes;                   ///< bytes that it takes at the cursor
-    int made = -1;   ///< the step that makes it or brings it back; -1: it existed from the beginning
-    int freed = -1;  ///< the step that frees it or writes over it; -1: it stays to the end
-    std::vector<int> reads = {};  ///< steps that read it, ascending
+    Bytes bytes;                   ///< bytes that the bar's tensor or workspace takes at the cursor
+    int made = -1;   ///< the step that makes the tensor or brings it back; -1: it existed from the beginning
+    int freed = -1;  ///< the step that frees the tensor or writes over it; -1: it stays to the end
+    std::vector<int> reads = {};  ///< steps that read the tensor, ascending
     double begin = 0, end = 0;    ///< places on the axis
-    /// Begin and end of the longest stretch between two uses; the making counts as a use. They are equal if
-    /// there is no such stretch.
+    /// Begin and end of the longest stretch between two uses of the tensor; its making counts as a use. The
+    /// two are equal if there is no such stretch.
     double idle_begin = 0, idle_end = 0;
 
     double idle() const { return idle_end - idle_begin; }
@@ -63,11 +63,11 @@ struct LifetimesPlaces {
 
 LifetimesPlaces places_of(const LifetimesScene& scene);
 
-/// Returns the bar whose row contains a place of the picture, or -1.
+/// Returns the bar whose row contains a place of the picture, or -1 if there is none.
 int bar_at(const LifetimesScene& scene, Point at);
 
-/// Returns the step of the nearest mark in that row, which is the making or a read. Returns -1 if no mark is
-/// within reach.
+/// Returns the step of the mark nearest to a place in that place's row. A mark shows the making or a read of
+/// the tensor. Returns -1 if no mark is within reach.
 int mark_at(const LifetimesScene& scene, Point at);
 
 /// Paints the visible rows. Marks at the same point of the picture are painted as one.

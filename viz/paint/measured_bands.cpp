@@ -11,15 +11,15 @@ namespace rematlas {
 namespace {
 
 constexpr std::size_t kMostBands = 100;
-constexpr double kRisesAgain = 0.4;  ///< share of the fall
+constexpr double kRisesAgain = 0.4;  ///< as a share of the fall before the rise
 
 /// The indices at which the step with the peak begins, has its peak, and ends.
 struct RiseAndFall {
     std::size_t rise = 0, peak = 0, fall = 0;
 };
 
-/// Returns the lowest level from `peak` towards `end` before memory rises much again (by `kRisesAgain` of the
-/// fall). A rise counts only after memory has fallen by `half`, so that small changes near the peak do not
+/// Returns the lowest level from `peak` towards `end`, up to where memory rises again by `kRisesAgain` of its
+/// fall. A rise counts only after memory has fallen by `half`, so that small changes near the peak do not
 /// count.
 template <class Iterator>
 Iterator valley_before(Iterator peak, Iterator end, double half) {
@@ -36,7 +36,7 @@ Iterator valley_before(Iterator peak, Iterator end, double half) {
 RiseAndFall around_peak(const std::vector<std::int64_t>& levels) {
     const auto [least, highest] = std::minmax_element(levels.begin(), levels.end());
     const double half = (static_cast<double>(*highest) - static_cast<double>(*least)) / 2;
-    // The first moment with the highest level, as in `peak_moment`.
+    // The first moment with the highest level; `peak_moment` chooses the same moment.
     const auto top = std::find(levels.begin(), levels.end(), *highest);
     const auto before = std::make_reverse_iterator(std::next(top));
     RiseAndFall found{.peak = static_cast<std::size_t>(top - levels.begin())};

@@ -32,13 +32,13 @@ MeasuredBands measured_bands(const MeasuredMemory& measured, const MeasuredDevic
 /// Returns the bytes of each band at a moment. Their sum is the allocated bytes.
 std::vector<std::int64_t> bytes_by_band(const MeasuredBands& bands, TraceMoment moment);
 
-/// Neighbouring moments that share a column of the picture. The column shows the moment with the most
+/// Neighbouring moments that share a column of the picture. The picture shows the moment with the most
 /// allocated bytes.
 struct BandColumn {
     double begin = 0, end = 0;  ///< moments
     TraceMoment shown = 0;
     std::int64_t allocated = 0;
-    std::int64_t reserved = 0;  ///< the most at any of these moments; 0 if unknown
+    std::int64_t reserved = 0;  ///< the most reserved bytes at any of these moments; 0 if unknown
 };
 
 struct BandColumns {
@@ -50,11 +50,11 @@ struct BandColumns {
 /// shown moments.
 BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::size_t most);
 
-/// Returns the memory of a plan, fitted to measured moments. The peak of the plan is placed at the measured
-/// peak, and the plan begins and ends with the measured step. The measured step begins and ends where memory
-/// is lowest on each side of the peak: after memory has fallen by half of its range, and before it rises
-/// again by two fifths of the fall. `planned` has the bytes of each step of the plan. The result is empty if
-/// the measured memory never changes.
+/// Returns the memory of a plan as a curve over a measured step. The peak of the plan is placed at the
+/// measured peak, and the plan begins and ends with the measured step. The measured step begins and ends
+/// where memory is lowest on each side of the peak: after memory has fallen by half of its range, and before
+/// it rises again by two fifths of the fall. `planned` has the bytes at each step of the plan. The result is
+/// empty if the measured memory never changes.
 std::vector<MemoryPoint> laid_over(const std::vector<std::int64_t>& planned,
                                    const std::vector<std::int64_t>& allocated);
 

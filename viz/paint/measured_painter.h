@@ -20,7 +20,8 @@ struct MeasuredScene {
     const BandColumns& columns;  ///< columns for `from` .. `to`
     double from = 0, to = 0;     ///< moments
     std::optional<TraceMoment> cursor = {};
-    const std::vector<std::int64_t>* legend = nullptr;  ///< bytes by band, at the cursor or else at the peak
+    const std::vector<std::int64_t>* legend = nullptr;  ///< bytes by band: at the cursor, or at the peak if
+                                                        ///< there is no cursor
     const std::vector<MemoryPoint>* plan = nullptr;     ///< result of `laid_over`
     Rect rect = {};
     double text_size = 11;

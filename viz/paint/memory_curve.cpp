@@ -20,7 +20,7 @@ std::vector<Point> staircase(const std::vector<MemoryPoint>& memory, double leng
         double where = std::round(x.at(std::clamp(at, x.low, x.high)) * 2) / 2;
         if (where != column) {
             flush();
-            if (column >= 0) add({where, y.at(last)});  // up to here the memory did not change
+            if (column >= 0) add({where, y.at(last)});  // the memory was `last` up to here
             column = where;
             lowest = highest = value;
         }

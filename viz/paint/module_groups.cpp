@@ -10,7 +10,8 @@ namespace rematlas {
 
 namespace {
 
-constexpr double kTiny = 0.02;  ///< share of the whole weight; smaller modules are no separate parts
+constexpr double kTiny = 0.02;  ///< share of the whole weight; a smaller module does not become a part of its
+                                ///< own
 
 struct ModuleNode {
     std::string name;  ///< class path from the root
@@ -54,7 +55,7 @@ IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
     return sum > 0 ? weights : made;
 }
 
-/// Returns the modules inside `node` that are heavy enough to be parts.
+/// Returns the modules inside `node` that are heavy enough to become parts of their own.
 std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole) {
     std::vector<ModuleNode*> heavy;
     for (const auto& [name, inner] : node.inner)
@@ -63,7 +64,7 @@ std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole
     return heavy;
 }
 
-/// Makes the modules inside a node separate parts. The node stays a part if it has other weight as well.
+/// Makes the modules inside a node separate parts. The node stays a part if it has weight besides theirs.
 void split(ModuleNode& node, const std::vector<ModuleNode*>& inside) {
     std::int64_t rest = node.weight;
     for (ModuleNode* inner : inside) {
@@ -174,7 +175,7 @@ Rest rest_of(const Graph& graph, OpId id) {
     return of_loss ? Rest::loss : Rest::other;
 }
 
-/// Appends a part for each kind of ops that belong to no part.
+/// Appends a part for each kind of ops that are in no part so far.
 void add_rest(const Graph& graph, ModuleGroups& groups) {
     for (const Rest kind : {Rest::loss, Rest::optimizer, Rest::other}) {
         const int part = static_cast<int>(groups.names.size());
@@ -193,8 +194,8 @@ void add_rest(const Graph& graph, ModuleGroups& groups) {
 ModuleGroups module_groups(const Graph& graph, std::size_t most) {
     const IdVector<OpId, std::int64_t> weights = weights_of(graph);
     auto tree = std::make_unique<ModuleTree>(graph, weights, false);
-    // Some models have flat names, such as "conv2_block1_0_conv". For these, numbers inside names are left
-    // out as well.
+    // If there are still too many heavy modules, names may be flat, such as "conv2_block1_0_conv". Then
+    // numbers inside names are left out as well.
     if (heavy_inside(tree->root, tree->root.weight).size() > most)
         tree = std::make_unique<ModuleTree>(graph, weights, true);
     ModuleGroups groups;

@@ -1,4 +1,4 @@
-// The parts of a model that a picture distinguishes: module paths without their numbers.
+// The parts of a model that a picture distinguishes. A part is a module path without its numbers.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ void paint_overview(Canvas& canvas, const OverviewScene& scene) {
     canvas.rectangle(
         {window.x + window.width, rect.y, rect.x + rect.width - window.x - window.width, rect.height}, veil);
     canvas.unclip();
-    if (window.width >= rect.width - 1) return;  // the window shows everything, so it is not marked
+    if (window.width >= rect.width - 1) return;  // the chosen part is everything, so it is not marked
     canvas.rectangle(window, {}, Pen{scene.paper.quiet, 1.2}, 2);
     paint_grip(canvas, scene, window.x);
     paint_grip(canvas, scene, window.x + window.width);

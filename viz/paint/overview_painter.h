@@ -1,4 +1,4 @@
-// Paints the memory of a whole schedule in a narrow strip, with a window around the chosen part.
+// Paints the memory of a whole schedule in a narrow strip, with a frame around the chosen part.
 #pragma once
 
 #include "viz/paint/canvas.h"

@@ -38,7 +38,7 @@ std::string schedule_title(const Graph& graph, const Schedule& schedule);
 Result<std::string> draw_flame(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                PictureFormat format);
 
-/// Errors: the first step of either schedule that cannot be simulated.
+/// Fails if one of the schedules cannot be simulated; the message names the first step that fails.
 Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
                                     PictureFormat format);
 
@@ -46,7 +46,7 @@ Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFo
 
 Result<std::string> draw_fits(const FitsAnswer& fits, PictureFormat format);
 
-/// The style of a picture in a page. Such a picture has no header, because the page has a title for it.
+/// The style of a picture in an HTML page. Such a picture has no header, because the page has a title for it.
 struct PageStyle {
     const palette::Paper& paper = palette::kLight;
     std::string ids = {};  ///< prefix of the picture's ids

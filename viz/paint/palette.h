@@ -50,9 +50,9 @@ struct Paper {
     Color page, ink, quiet, line, grid, panel;
     Color budget;               ///< colour of the line that must not be exceeded
     Color mark;                 ///< colour of selected elements; `ink` is readable on it
-    double lift;                ///< share of the ink in the colours of data
-    double bar;                 ///< share of the page in bars that have names on them
-    std::array<Color, 3> heat;  ///< for little, half and much; the contrast to the page increases
+    double lift;                ///< share of the ink that is mixed into the colours of data
+    double bar;                 ///< share of the page's colour in bars that have names on them
+    std::array<Color, 3> heat;  ///< colours for little, half and much; the contrast to the page increases
 
     constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }
     constexpr Color of(Phase phase) const { return data(palette::of(phase)); }
@@ -87,7 +87,7 @@ inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .bar = 0.5,
                                 .heat = {Color::hex(0x3a3d2c), Color::hex(0x80611a), Color::hex(0xd6660e)}};
 
-/// Curves of a plot, one for each solver and one for unknown names.
+/// The colours of curves in a plot: one for each solver, and one for unknown names.
 inline constexpr std::array kCurves = {kBlue,
                                        kVermilion,
                                        kGreen,

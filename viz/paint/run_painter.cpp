@@ -12,8 +12,9 @@ namespace {
 constexpr double kRunNumbers = 84, kRunAxis = 24, kRunRight = 14, kRunLegend = 26, kRunGap = 10;
 constexpr double kTimesShare = 0.28;   // share of the height for the times
 constexpr double kRunHeadroom = 1.06;  // height of the plot, as a multiple of the highest bar
-constexpr double kFarBudget = 2.5;     // times the highest peak; a higher budget would flatten all bars
-constexpr double kLongStep = 4;        // times the median; longer bars end there
+constexpr double kFarBudget = 2.5;     // as a multiple of the highest peak; the scale does not go up to a
+                                       // budget above this, which would flatten all bars
+constexpr double kLongStep = 4;        // as a multiple of the median time; longer bars are cut off there
 constexpr double kNanosecondsOfASecond = 1e9;
 
 /// The runners, sorted by how important it is that users notice them.
@@ -115,8 +116,8 @@ class RunPainter {
                      {paper_.line, 1.2});
     }
 
-    /// Returns the number of the step at a tick. After skipped lines of the file it differs from the step's
-    /// index.
+    /// Returns the number of the step at a tick. The number differs from the step's index if lines of the
+    /// file were skipped before the step.
     std::string number_at(const Tick& tick) const {
         const auto at = static_cast<std::size_t>(std::max(0.0, tick.value));
         if (at >= scene_.run.steps.size() || scene_.run.steps[at].number == at) return tick.label;

@@ -20,15 +20,15 @@ namespace rematlas {
 struct RunColumn {
     std::size_t begin = 0, end = 0;         ///< steps `begin` to `end` - 1
     std::size_t shown = 0;                  ///< the step with the highest peak
-    StepRunner by = StepRunner::evaluated;  ///< the most important runner to notice: for example, the
+    StepRunner by = StepRunner::evaluated;  ///< the runner that users should notice most: for example, the
                                             ///< original before a plan
     double slowest = 0;                     ///< seconds
     std::optional<Bytes> planned = {};      ///< the highest planned peak; absent if no step has a plan
 };
 
 /// Returns at most `most` columns for the steps from `from` to `to`, and one more at each end. A column
-/// begins at a multiple of its length, so that columns keep their steps while a run grows. Cost: linear in
-/// the steps.
+/// begins at a multiple of its length, so that a step stays in the same column while the run grows. Cost:
+/// linear in the steps.
 std::vector<RunColumn> run_columns(const RunSteps& run, double from, double to, std::size_t most);
 
 /// References must stay valid while the picture is painted.

@@ -19,12 +19,12 @@ namespace {
 
 using namespace palette;
 
-constexpr double kTopRoom = 4;         // the grid reaches a little above the lanes
+constexpr double kTopRoom = 4;         // points by which the grid reaches above the lanes
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
 constexpr double kMostAbove = 2.2;  // limit of the scale, as a multiple of the schedule's own peak
 constexpr double kHostGap = 10;     // points between the memory of the device and that of the host
-constexpr double kHostPart = 0.3;   // share of the host in the height of both
+constexpr double kHostPart = 0.3;   // height of the host's memory / height of both memories together
 constexpr double kLeastHost = 22;   // points of height; if there are fewer, the host's memory is not shown
 
 class SchedulePainter {
@@ -139,8 +139,8 @@ class SchedulePainter {
         canvas_.end();
     }
 
-    /// Paints, behind everything else, the memory without recomputation in grey. The area between the two
-    /// curves is what recomputation saves.
+    /// Paints the memory without recomputation in grey, behind everything else. The area between this curve
+    /// and the schedule's own curve is the memory that the schedule saves.
     void plain_curve() {
         const std::vector<Point> points =
             staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
@@ -183,7 +183,7 @@ class SchedulePainter {
         return {left - 3, at.y - style.size, width + 6, style.size + 3};
     }
 
-    /// Paints text on a background, so that lines do not run through the text.
+    /// Paints text on a background that covers the lines behind the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
         notes_.push_back(place_of_note(at, text, style));
         canvas_.rectangle(notes_.back(), paper_.panel.faded(0.85), {}, 2);
@@ -202,7 +202,7 @@ class SchedulePainter {
         }
     }
 
-    /// Marks the evictions, at most one for each point of the picture.
+    /// Marks the `free` steps of online eviction, with at most one mark for each point of the picture.
     void evictions() {
         constexpr double kHeight = 8;
         const Color color = paper_.of(Decision::recompute);
@@ -249,7 +249,7 @@ class SchedulePainter {
         return places_.x.at(at);
     }
 
-    /// Returns the text at the peak, with the place of the peak as far as there is room.
+    /// Returns the text for the peak. Adds the op and the step of the peak if there is room.
     std::string peak_text(const TextStyle& style, double room) const {
         auto step = static_cast<std::size_t>(scene_.data.peak_step);
         std::string peak = filled(say("Picture", "peak %1"), {format_bytes(Bytes(scene_.data.peak))}),
@@ -277,7 +277,8 @@ class SchedulePainter {
                         .bold = true,
                         .color = color,
                         .align = left ? Align::right : Align::left};
-        // The name of the budget is at the end to which the text leads.
+        // The text leads from the peak to the side that has more room, and the name of the budget is at the
+        // end of that side.
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
         if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
@@ -373,9 +374,9 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     int count = std::max(2, static_cast<int>(places.plot.width / 105));
     places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
                                                  : count_axis(from, to, "runs", left, right, count);
-    // The scale has headroom for the names of the peak and of the budget. The step without recomputation, and
-    // the budget of a large card, may be so much higher that the schedule's own curve would be flat. Both are
-    // cut off then.
+    // The scale has headroom for the names of the peak and of the budget. The step without recomputation, or
+    // the budget of a large card, may be so high that the schedule's own curve would look flat. Then the part
+    // above the limit of the scale is cut off.
     const double own = static_cast<double>(scene.data.peak);
     const double plain = scene.plain ? static_cast<double>(scene.plain->peak) : 0;
     const double above = std::max(plain, static_cast<double>(scene.budget.value));

@@ -22,16 +22,16 @@ struct ScheduleScene {
     const Graph& graph;
     const std::vector<Step>& steps;
     const LaneData& data;
-    /// The step without recomputation, as a grey curve in the background. It is shown where it needs more
-    /// memory.
+    /// The step without recomputation, painted as a grey curve in the background; null: no curve. It is
+    /// visible where its memory is above that of the schedule.
     const LaneData* plain = nullptr;
     /// With a stack, the memory is shown by part of the model instead of as one curve.
     const MemoryStack* stack = nullptr;
-    /// Steps by which online eviction made room. They are marked above the memory.
+    /// Indices of the `free` steps that online eviction made; marked above the memory; null: no marks.
     const std::vector<std::int32_t>* evicted = nullptr;
     Bytes budget = {};  ///< 0: no budget
     std::optional<Bytes> host_budget = {};
-    Bytes resident = {};  ///< bytes held during the whole step
+    Bytes resident = {};  ///< bytes of the residents, which are held during the whole step
 
     double from = 0, to = 0;  ///< shown part of the axis; if empty, the whole axis is shown
 
@@ -62,9 +62,9 @@ struct SchedulePlaces {
 
 SchedulePlaces places_of(const ScheduleScene& scene);
 
-/// Paints a schedule. Runs narrower than a point are joined: neighbours without a pause become one bar. If
-/// many runs share a column of the picture, its shade shows how much of it they take. So the cost depends on
-/// the number of shown points, and linearly on the number of bars.
+/// Paints a schedule. Neighbouring runs narrower than a point become one bar if there is no pause between
+/// them. If many runs share a column of the picture, its shade shows how much of the column they take. So the
+/// number of shapes depends on the width of the picture. Cost: linear in the number of bars.
 void paint_schedule(Canvas& canvas, const ScheduleScene& scene);
 
 /// Returns the height of the lanes and the memory if the device's memory has the height `memory_height`.

@@ -17,7 +17,7 @@ Color color_of(const HeldBlock& block, const palette::Paper& paper) {
 void paint_segment(Canvas& canvas, const SegmentsScene& scene, const HeldSegment& segment, const Rect& row) {
     const double scale = row.width / static_cast<double>(std::max<std::int64_t>(1, segment.bytes.value));
     canvas.rectangle(row, scene.paper.panel, Pen{scene.paper.line, 0.8});
-    double painted_to = row.x;  // a block that ends less than half a point further right is left out
+    double painted_to = row.x;  // a block is left out if it ends less than half a point right of this
     for (const HeldBlock& block : segment.blocks) {
         if (!block.allocated && !block.awaiting) continue;
         if (block.address < segment.address) continue;

@@ -8,7 +8,7 @@ namespace rematlas {
 namespace {
 
 constexpr int kShades = 12;
-constexpr double kThin = 0.45;  // largest share of the page in colours without names on them
+constexpr double kThin = 0.45;  // largest share of the page's colour in colours of boxes without names
 
 }  // namespace
 

@@ -25,14 +25,14 @@ class ShadedColumns {
     void cover(double left, double right, const Color& color);
     /// Paints neighbouring columns of equal shade and colour as one rectangle.
     void paint(Canvas& canvas) const;
-    /// Returns the share of the page in colours without names on them.
+    /// Returns the share of the page's colour in colours of boxes without names.
     static double page_part(const palette::Paper& paper);
 
   private:
     /// How much of a column is covered, and in which colour.
     struct Column {
         double covered = 0;
-        Color color{0, 0, 0, 0};  ///< sum over the covered parts
+        Color color{0, 0, 0, 0};  ///< sum of the colours of the covered parts
     };
     static int shade_of(const Column& column);
     static bool same_shade(const Column& a, const Column& b);

@@ -20,8 +20,8 @@ struct StepSpans {
     }
 };
 
-/// Returns the spans of a schedule's steps. `simulation` must be that of `steps`; if it is empty, there are
-/// no spans. With the axis `steps`, all runs have the same width.
+/// Returns the spans of a schedule's steps. `simulation` must be the simulation of `steps`; if it is empty,
+/// there are no spans. With the axis `steps`, all runs have the same width.
 StepSpans step_spans(const std::vector<Step>& steps, const Simulation& simulation, LaneAxis axis);
 
 }  // namespace rematlas

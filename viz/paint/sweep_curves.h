@@ -13,12 +13,12 @@ namespace rematlas {
 /// language of pictures.
 std::string curve_name(const SweepCurve& curve);
 
-/// Returns the lengths of strokes and gaps of the curve's line, by the copies that its schedules may make;
-/// empty for a solid line.
+/// Returns the dashes of the curve's line, as lengths of strokes and gaps. They depend on the copies that the
+/// curve's schedules may make. Empty for a solid line.
 std::vector<double> curve_dash(const SweepCurve& curve);
 
-/// Returns the index of a curve's colour in the palette, which is also the index of its shape. Each solver
-/// has its own, whatever other curves there are.
+/// Returns the index of a curve's colour in the palette, which is also the index of its shape. A solver has
+/// the same index in every sweep.
 std::size_t curve_look(const SweepCurve& curve);
 
 /// Says whether any curve has schedules with copies to the host.
@@ -33,7 +33,8 @@ struct FoundCurve {
 FoundCurve found_in(const SweepCurve& curve);
 bool was_found(const SweepPoint& point);
 
-/// A proof that no schedule within this budget, or within a smaller budget, has a smaller overhead.
+/// A proof that every schedule within this budget has at least this overhead. It holds for smaller budgets as
+/// well.
 struct BoundStep {
     Bytes budget;
     double overhead;

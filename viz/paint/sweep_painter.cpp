@@ -34,10 +34,11 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
 }
 
 constexpr double kLegendBeside = 172, kLegendRow = 19;
-constexpr double kSample = 28, kSampleRoom = 36;  // length of the line before a name; room for the line
+constexpr double kSample = 28, kSampleRoom = 36;  // length of the sample line before a name; width that is
+                                                  // kept for this line
 
-/// Returns the upper left corners of the entries: in rows that are filled from the left, or, in a box, one
-/// below the other.
+/// Returns the upper left corners of the entries of the legend. Above the plot, the entries are in rows that
+/// are filled from the left; in a box beside the plot, they are one below the other.
 std::vector<Point> legend_places(const std::vector<LegendEntry>& entries, const SweepScene& scene,
                                  const TextRuler& ruler, const Rect& area) {
     std::vector<Point> places;
@@ -138,8 +139,8 @@ class SweepPainter {
         canvas_.text({scene_.rect.x + 4 + title.size, plot_.y + plot_.height / 2}, beside_title, title);
     }
 
-    /// Paints the area left of the least peak, where no schedule exists. It is unknown whether schedules
-    /// exist between the least peak and the smallest peak that was found.
+    /// Paints the area left of the least peak, where no schedule exists. Between the least peak and the
+    /// smallest peak that was found, it is unknown whether schedules exist.
     void forbidden() {
         if (!scene_.least) return;
         double right = std::min(x(*scene_.least), right_);

@@ -28,7 +28,7 @@ struct SweepSpot {
 struct SweepScene {
     const Sweep& sweep;
     std::optional<Bytes> keep_all = {};    ///< peak without recomputation
-    std::optional<Bytes> least = {};       ///< no schedule of any curve exists below these bytes
+    std::optional<Bytes> least = {};       ///< proven: no schedule of any curve has a peak below these bytes
     std::optional<SweepRange> range = {};  ///< absent: `whole_range`
 
     Rect rect;                  ///< place of everything, including the names of the axes and the legend
@@ -54,8 +54,8 @@ struct SweepPlaces {
     Axis x, y;  ///< `x` in bytes, `y` in overheads
 };
 
-/// Returns the range of all schedules that were found. A curve far above the others does not flatten them,
-/// because it leaves the plot at the top.
+/// Returns the range that shows the schedules that were found and their bounds. A curve that ends far above
+/// most others does not count: it is cut off at the top of the plot, so that it does not flatten the others.
 SweepRange whole_range(const SweepScene& scene);
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);

@@ -13,8 +13,8 @@ using Translation = std::string (*)(const char* context, const char* english);
 /// thread paints a picture.
 void set_translation(Translation translation);
 
-/// Returns the translation of `english`. `context` is "Picture". Tools that collect words look for both
-/// arguments.
+/// Returns the translation of `english`. `context` must be "Picture"; it is an argument because the tools
+/// that collect words for translation look for calls with a context and a text.
 std::string say(const char* context, const char* english);
 
 /// Replaces `%1` by the first value, and so on.

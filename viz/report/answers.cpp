@@ -1,4 +1,4 @@
-// The answer of a report in plain words.
+// The sentences at the beginning of a report: what the step needs, and how good the schedule is.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,8 +54,8 @@ std::string cost(const Graph& graph, const StepFigures& figures) {
     return why.empty() ? "It costs " + longer + "." : "It costs " + longer + ": " + why + ".";
 }
 
-/// Returns "no schedule within this budget", with the conditions under which this holds: the pins, and the
-/// class of schedules.
+/// Returns "no schedule within this budget", followed by the conditions under which the bound holds: the
+/// pins, and the class of schedules.
 std::string among(const Schedule& schedule) {
     std::string which =
         schedule.budget.value > 0 ? "no schedule within this budget" : "no schedule of this peak";
@@ -84,8 +84,8 @@ std::string distance_to_best(const Schedule& schedule) {
     return line + " This one is within " + gap + " of the best possible.";
 }
 
-/// Returns the point of the sweep with the least memory whose overhead is at most `overhead`; null if there
-/// is none.
+/// Returns the point of the sweep with the least memory among the points whose overhead is at most
+/// `overhead`; null if there is none.
 const SweepPoint* smallest_within(const Sweep& sweep, double overhead, std::string* solver) {
     const SweepPoint* best = nullptr;
     for (const SweepCurve& curve : sweep.curves) {

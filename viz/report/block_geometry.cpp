@@ -123,8 +123,8 @@ class GeometryWriter {
         return column.take();
     }
 
-    /// Adds the route of an edge. A single curve along the flow follows from its ends, so its points are left
-    /// out.
+    /// Adds the route of an edge. If the route is a single curve in the direction of the forward or backward
+    /// chain, its points are left out, because the page can compute them from the ends.
     static void add_route(PackedColumn& column, EdgeRole role, const std::vector<Point>& spline,
                           const UnitFrames& frames) {
         const bool flow = role == EdgeRole::down || role == EdgeRole::up;

@@ -1,17 +1,17 @@
-// The blocks of a step for a page that can expand and collapse them: the layout of each block with the blocks
-// inside it collapsed. The page puts these layouts together. When it expands a block, it moves the items
-// beside the block aside, and joins edges from their parts.
+// The blocks of a step for a page that can expand and collapse them: the layout of each block, in which the
+// blocks inside it are collapsed. The page puts these layouts together. When the page expands a block, it
+// moves the items beside the block aside, and joins edges from their parts.
 //
 // The result is an object of columns (packed_column.h):
 // - "labels", "paths": indices of strings, one for each frame; "phases", "repeats": one number for each
 //   frame.
-// - "titled", "titles": ops that have the name of the surrounding block, which contains nothing else.
-//   "titled" are the numbers of the ops as differences, "titles" indices of strings.
+// - "titled", "titles": ops whose item has the name of the surrounding block, because the block contains
+//   nothing else. "titled" are the numbers of the ops as differences, "titles" indices of strings.
 // - "shapes": the positions in a unit, one column for each shape: the number of members, then x, y, width and
 //   height of each; the number of ports, then x and y of each; the number of edges, then for each `from`,
 //   `to`, the role, the number of points of its route (0: a direct route), and the points, each as the
-//   difference from the point before. Routes begin at 0, 0. Indices below the number of members are members,
-//   the other indices are ports.
+//   difference from the previous point. Routes begin at 0, 0. Indices below the number of members are
+//   members, the other indices are ports.
 // - "units": one column for each unit: the parent, the shape, the left and the right frame (-1: none), their
 //   widths, the height, the distance from the left edge of the left frame to that of the right frame, then a
 //   number for each member: 2 * code + side. The code is 2 * op for an op, and 2 * (2 * unit + frame) + 1 for
@@ -30,7 +30,8 @@
 
 namespace rematlas {
 
-/// Errors: those of the layout. Cost: that of a layout of all blocks; 1 s for 10,000 different ops.
+/// Fails if the blocks cannot be laid out. Cost: that of a layout of all blocks; 1 s for 10,000 different
+/// ops.
 Result<nlohmann::json> block_geometry(const Graph& graph, PageStrings& strings, const LayoutLimits& limits);
 
 }  // namespace rematlas

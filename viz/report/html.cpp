@@ -32,7 +32,8 @@ std::string decimal_percent(double share) {
     return text;
 }
 
-/// Returns the script for the page. A parser of HTML takes the two CDATA lines for comments of the script.
+/// Returns the script for the page. The two CDATA lines are for parsers of XML; a parser of HTML treats them
+/// as comments of the script.
 std::string script_in_page(PageUse use) {
     return "//<![CDATA[\n" + report_script(use) + "//]]>";
 }
@@ -55,7 +56,7 @@ std::string inert_json(const nlohmann::json& data) {
     return inert;
 }
 
-/// Returns the shortest text that is exactly this number, whatever the system's language.
+/// Returns the shortest text that is exactly this number, in the same form for every language of the system.
 std::string exact(double number) {
     return nlohmann::json(number).dump();
 }

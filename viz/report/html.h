@@ -1,6 +1,6 @@
 // An HTML page that is also well-formed XML: headings, paragraphs, tables, pictures, and a script with its
 // data. The page is one file and loads nothing: its policy forbids the browser to load or run anything else.
-// A page that is served may call its own server only.
+// A page that is served may call only its own server.
 //
 //     HtmlPage page("GPT under 2 GiB");
 //     page.heading("Figures");
@@ -18,7 +18,7 @@
 
 namespace rematlas {
 
-// The content of a cell or a paragraph. Numbers also carry the exact value for programs: <data
+// Texts for the content of a cell or a paragraph. Numbers also carry the exact value for programs: <data
 // value="1536">1.50 KiB</data>.
 std::string html_text(std::string_view text);
 std::string html_bytes(Bytes bytes);
@@ -45,7 +45,7 @@ class HtmlPage {
     void table(const std::vector<HtmlColumn>& columns, const std::vector<std::vector<std::string>>& rows);
     /// Adds a list of names, each with its value.
     void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-    /// Adds a picture as SVG, in a version for light and one for dark screens. Paper uses the light version.
+    /// Adds a picture as SVG, in one version for light and one for dark screens. Prints use the light one.
     void picture(std::string_view for_light, std::string_view for_dark, std::string_view caption);
 
     /// Returns the page. `data` is passed to the script of reports (resources/report).

@@ -164,7 +164,7 @@ Result<json> plan_data(const Graph& graph, const ReportedSchedule& reported) {
 
 namespace {
 
-/// Returns the index of the given schedule with the peak and the overhead of the point, or -1.
+/// Returns the index of the schedule in `schedules` that has the peak and the overhead of the point, or -1.
 int plan_of(const SweepPoint& point, const std::vector<ReportedSchedule>& schedules) {
     for (std::size_t i = 0; i < schedules.size(); ++i) {
         const Schedule& schedule = *schedules[i].schedule;

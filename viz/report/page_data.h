@@ -35,15 +35,15 @@ namespace rematlas {
 /// the object has only curves and bounds.
 Result<nlohmann::json> page_data(const ReportOf& of);
 
-/// Returns the plans of a page of the graph, in order: the given plans, then `plain`, the step without
-/// recomputation, if no given plan is equal to it.
+/// Returns the plans of a page, in order: the given plans, then `plain`, the step without recomputation,
+/// unless a given plan is equal to it.
 std::vector<ReportedSchedule> plans_of_page(const std::vector<ReportedSchedule>& given,
                                             const Schedule& plain);
 
 /// Returns an entry of "plans". Fails if the schedule cannot be simulated.
 Result<nlohmann::json> plan_data(const Graph& graph, const ReportedSchedule& reported);
 
-/// Returns "curves" and "bounds" of one sweep. The plans of its points are searched for in `plans`.
+/// Returns "curves" and "bounds" of one sweep. Each point of the sweep refers to its plan in `plans`.
 nlohmann::json sweep_data(const Sweep& sweep, const std::vector<ReportedSchedule>& plans);
 
 }  // namespace rematlas

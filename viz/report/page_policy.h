@@ -1,4 +1,4 @@
-// What a browser may do for a page that contains everything it needs.
+// The permissions that a browser gives to a page that contains everything it needs.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace rematlas {
 
 class PageStrings {
   public:
-    /// Returns the index of the text. A new text is added.
+    /// Returns the index of the text. If the text is new, adds it.
     std::int64_t place_of(const std::string& text) {
         const auto [place, fresh] = places_.try_emplace(text, static_cast<std::int64_t>(all_.size()));
         if (fresh) all_.push_back(text);

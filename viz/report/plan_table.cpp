@@ -1,4 +1,4 @@
-// The table of all plans of a report, with a row for each.
+// The table of all plans of a report, with a row for each plan.
 #include "viz/report/report_parts.h"
 
 namespace rematlas {

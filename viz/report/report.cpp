@@ -37,8 +37,8 @@ Result<void> check_parts(const ReportOf& of) {
     return {};
 }
 
-/// Adds the sections in words. They describe the first schedule, or the step without recomputation if there
-/// is no schedule.
+/// Adds the sections in words. They describe the first schedule. Without schedules, they describe the first
+/// sweep, or the step without recomputation if there is no sweep either.
 Result<void> add_words(HtmlPage& page, const ReportOf& of, const Schedule& plain) {
     std::vector<StepFigures> figures;
     std::vector<ReportedSchedule> told = of.schedules;

@@ -36,7 +36,7 @@ struct ReportOf {
     LayoutLimits layout = {};  ///< if the blocks cannot be laid out within these limits, the page says why
 };
 
-/// Returns the page. Each schedule is checked first. Equal files give equal reports. Fails if the checker
+/// Returns the page. Each schedule is checked first. Equal inputs give equal pages. Fails if the checker
 /// refuses a schedule (negative), if a schedule or sweep is of another graph, if there is nothing to report,
 /// or in a build without cairo.
 Result<std::string> report_page(const ReportOf& of);

@@ -1,5 +1,5 @@
-// The style and the script of reports, from the files in resources/report. A page that is served has more of
-// both.
+// The style and the script of reports, from the files in resources/report. A page that is served has
+// additional style and script.
 #pragma once
 
 #include <string>

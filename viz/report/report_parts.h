@@ -11,27 +11,28 @@
 
 namespace rematlas {
 
-/// Returns one sentence each on: what the step needs, whether it fits, what that costs, and how much better
-/// it could be.
+/// Returns sentences on the memory that the step needs, on whether it fits the budget (if there is one), on
+/// the cost of the schedule, and on how far the schedule is from the best possible one.
 std::vector<std::string> schedule_answer(const Graph& graph, const Schedule& schedule,
                                          const StepFigures& figures);
-/// The same for the step without recomputation, if nothing was planned: what the step needs, and what is
-/// proven for all plans.
+/// Returns sentences on the step without recomputation, for a report without plans: the memory that the step
+/// needs, and the proven least memory.
 std::vector<std::string> plain_answer(const Graph& graph, const StepFigures& figures);
 /// Returns sentences on the least memory for some more time, and on the smallest memory that was found.
 std::vector<std::string> sweep_answer(const Sweep& sweep, const Graph* graph);
 
 Result<void> add_schedule_sections(HtmlPage& page, const Graph& graph, const Schedule& schedule,
                                    const StepFigures& figures);
-/// `number` is the number of the sweep among several, from 1 on; 0 if it is the only one.
+/// `number` is the number of the sweep, counted from 1, if there are several sweeps; else 0.
 Result<void> add_sweep_sections(HtmlPage& page, const Sweep& sweep, const Graph* graph, int number);
 
-/// Adds a table with a row for each plan: what it needs and costs.
+/// Adds a table with a row for each plan: the memory that the plan needs, and its cost.
 void add_plan_table(HtmlPage& page, const std::vector<ReportedSchedule>& schedules,
                     const std::vector<StepFigures>& figures);
 
-/// Adds solver, configuration, bound, graph and what was checked. `schedule` is the schedule of the sections
-/// before, or null; `is_planned` says whether it differs from the step without recomputation.
+/// Adds the solver, the configuration, the bound, the graph and the results of the checks. `schedule` is the
+/// schedule that the sections before describe, or null; `is_planned` says whether it differs from the step
+/// without recomputation.
 void add_making(HtmlPage& page, const ReportOf& of, const Schedule* schedule, bool is_planned);
 
 }  // namespace rematlas

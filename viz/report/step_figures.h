@@ -21,11 +21,11 @@ struct BlockFigures {
     std::string name;        ///< the last part of `path`
     int depth = 0;           ///< 0 for a root
     std::size_t ops = 0;     ///< including the ops of the twin
-    Nanoseconds time;        ///< time of these ops, each once
-    Bytes made;              ///< bytes that these ops make, each once
+    Nanoseconds time;        ///< time of running each of these ops once
+    Bytes made;              ///< bytes that these ops make if each runs once
     Bytes at_peak;           ///< bytes made by these ops that are held at the peak
     std::size_t reruns = 0;  ///< runs of these ops after their first run
-    Nanoseconds extra;       ///< time of these runs
+    Nanoseconds extra;       ///< time of these reruns
 };
 
 /// A module whose ops are computed again.
@@ -45,13 +45,14 @@ struct StepFigures {
     Bytes copied_to_host;  ///< sum over all copies
     Held at_peak;
     OpId peak_op;                              ///< the op that runs at the peak; invalid if none does
-    std::vector<BlockFigures> blocks;          ///< parents before children, in the order of execution
+    std::vector<BlockFigures> blocks;          ///< parents before children, siblings in the order of
+                                               ///< execution
     std::vector<RecomputedModule> recomputed;  ///< sorted by extra time, the most first
     IdVector<TensorId, OpId> makers;           ///< invalid for residents
 };
 
-/// Fails (negative) if the checker refuses the schedule; the message is its first violation. Cost: that of
-/// the checker, about 2 ms for a thousand steps, and up to a second for `least`.
+/// Fails (negative) if the checker refuses the schedule; the message is its first violation. Cost: about 2 ms
+/// for a thousand steps (the checker), and up to a second for `least`.
 Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

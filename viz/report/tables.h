@@ -11,16 +11,16 @@
 
 namespace rematlas {
 
-/// One line for each block, parents before their children:
+/// Returns one line for each block, parents before their children:
 /// depth,path,ops,time_ns,made_bytes,peak_bytes,reruns,extra_ns.
 Result<std::string> block_table(const Graph& graph, const Schedule& schedule);
 
-/// One line for each tensor: id,name,kind,bytes,op,module,peak_bytes,times_made; `peak_bytes` are the bytes
-/// held at the peak.
+/// Returns one line for each tensor: id,name,kind,bytes,op,module,peak_bytes,times_made; `peak_bytes` are the
+/// bytes of the tensor that are held at the peak.
 Result<std::string> tensor_table(const Graph& graph, const Schedule& schedule);
 
-/// One line for each point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap. Unknown fields are
-/// empty.
+/// Returns one line for each point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap. Unknown fields
+/// are empty.
 std::string point_table(const Sweep& sweep);
 
 }  // namespace rematlas

@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// Adds complaints if the driver's GPUs cannot be used by torch or by the runtime.
+/// Adds a complaint for each reason why torch or the runtime cannot use the driver's GPUs.
 void complain_of_devices(const Diagnosis& found, std::vector<Complaint>& wrong) {
     const PythonFacts& python = found.python;
     if (!found.devices.empty() && !python.torch.empty() && python.devices.empty()) {

@@ -12,7 +12,7 @@
 
 namespace rematlas {
 
-/// Something that does not work, and what to do next.
+/// A fault, and the user's next action.
 struct Complaint {
     std::string what, action;
 };
@@ -34,13 +34,14 @@ struct FoundProgram {
     std::string name, path;  ///< the path is empty if there is no such program
     bool works = false;
     std::string how;    ///< how a trial run ended, e.g. "runs", "gave no answer in 30 s"
-    std::string torch;  ///< torch's version that the program is built for, if a file next to it tells
+    std::string torch;  ///< version of torch for which the program was built, if a file next to the program
+                        ///< says it
 };
 
 struct PythonFacts {
     std::string asked_for;            ///< the command that starts the interpreter
     std::string version, executable;  ///< empty if the interpreter does not run
-    /// Whether the package is installed; importing may fail nevertheless
+    /// Whether the packages are installed. An installed package may still fail to import.
     bool has_torch = false, has_package = false;
     std::string torch, cuda;  ///< versions; empty if there is none or the import fails
     std::string package;      ///< folder of the package rematlas; empty if the import fails
@@ -62,7 +63,7 @@ struct Diagnosis {
     PythonFacts python;
     std::vector<FoundDevice> devices;
     std::vector<FoundProgram> programs;
-    std::vector<Setting> settings;  ///< the variables that are read and are set
+    std::vector<Setting> settings;  ///< the variables that are set, of those that are read
     CacheFacts cache;
     std::vector<Complaint> wrong;    ///< parts that are installed and do not work
     std::vector<Complaint> missing;  ///< missing parts, without which some commands do not work

@@ -1,4 +1,4 @@
-// Examines the Python that commands start: its torch, its GPUs, the package.
+// Examines the Python interpreter that the commands start: its torch, its GPUs, and the package of Rematlas.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-"""Reports on this Python in lines of JSON. Before each stage it prints a line with the name of the stage, so
-that one can see where a process died or hung."""
+"""Reports on this Python in lines of JSON. Before each stage the probe prints a line with the name of the
+stage, so that the reader can see in which stage a process died or hung."""
 
 import importlib.util
 import json

@@ -26,7 +26,8 @@ inline constexpr std::array own_variables = {
     "XDG_CACHE_HOME",
 };
 
-/// Variables that Python, torch and CUDA read, and that decide which of them is found or used.
+/// Variables that Python, torch and CUDA read. They decide which Python, which torch and which GPU is found
+/// or used.
 inline constexpr std::array variables_of_others = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONPATH"};
 
 }  // namespace rematlas

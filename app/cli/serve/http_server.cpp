@@ -41,12 +41,13 @@ class OwnedDescriptor {
 /// A connection and its current request.
 struct HttpPeer {
     int fd;
-    ServingClock::time_point since;  ///< begin of the current request, or of the pause after the last one
+    ServingClock::time_point since;  ///< begin of the current request, or of the pause after the previous
+                                     ///< request
     RequestHead head = {};
     std::string body = {};
     bool has_head = false;
     bool is_answered = false;
-    /// When the handler must answer; set once it had no answer yet
+    /// When the handler must answer. Set when the handler has had no answer for the first time.
     std::optional<ServingClock::time_point> waits_until = {};
     bool is_suspended = false;
 };
@@ -78,7 +79,7 @@ MHD_Result take_header(void* head, MHD_ValueKind, const char* key, std::size_t k
     return MHD_YES;
 }
 
-/// Accepts only peers on this machine, although others cannot reach the address anyway.
+/// Accepts only peers on this machine. Others cannot reach the address; this is a second check.
 MHD_Result is_peer_accepted(void*, const sockaddr* address, socklen_t size) {
     sockaddr_in peer{};
     if (address->sa_family != AF_INET || size < sizeof peer) return MHD_NO;
@@ -118,7 +119,7 @@ int port_of(int listener) {
 }
 
 MHD_Result send_answer(MHD_Connection* connection, const HttpAnswer& answer, bool is_refusal) {
-    // The library copies the bytes; it never writes to them.
+    // The library copies the bytes and never writes to them, so the const_cast is safe.
     MHD_Response* response = MHD_create_response_from_buffer(
         answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
     if (!response) return MHD_NO;
@@ -165,7 +166,7 @@ class HttpServer::Daemon {
             &begin_request, this, MHD_OPTION_NOTIFY_COMPLETED, &end_request, this,
             MHD_OPTION_NOTIFY_CONNECTION, &begin_or_end_connection, this, MHD_OPTION_END);
         if (!mhd_) return Error{"serve: libmicrohttpd cannot start"};
-        listener->release();  // the library closes it
+        listener->release();  // the library closes it from now on
         return {};
     }
 
@@ -235,8 +236,8 @@ class HttpServer::Daemon {
         }
     }
 
-    /// Called first with the head, then with each part of the body, and then without a part until there is an
-    /// answer.
+    /// Called by the library: first with the head, then with each part of the body, and then without a part
+    /// until there is an answer.
     MHD_Result go_on(MHD_Connection* connection, const char* method, std::string_view part,
                      std::size_t& left) {
         HttpPeer& peer = peers_.at(connection);
@@ -279,8 +280,9 @@ class HttpServer::Daemon {
         }
     }
 
-    /// Shuts down late connections; the library then notices their end and forgets them. Connections without
-    /// a complete request can only displace other such connections.
+    /// Shuts down connections that are too slow; the library notices their end and forgets them. If too many
+    /// requests are incomplete, shuts down the oldest of these connections, but never one whose request is
+    /// complete.
     void drop_late() {
         const auto now = ServingClock::now();
         std::vector<const HttpPeer*> unfinished;

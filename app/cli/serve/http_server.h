@@ -1,9 +1,10 @@
-// Serves HTTP on 127.0.0.1 by libmicrohttpd, in one thread. Passes heads and complete bodies to a handler,
-// and sends its answers.
+// Serves HTTP on 127.0.0.1 by libmicrohttpd, in one thread. A handler gets the heads and the complete bodies
+// of requests, and the server sends the handler's answers.
 //
-// A client can occupy little: a head must fit in 32 KiB, and a request must be complete 10 seconds after it
-// began. If very many connections have no complete request, the oldest are closed. A connection is also
-// closed after a refusal. No connection waits for another, and the end of the server waits for none.
+// One client can occupy little: a head must fit in 32 KiB, and a request must be complete 10 seconds after it
+// began. If very many connections have no complete request, the oldest of them are closed. A connection is
+// also closed after a request was refused. No connection waits for another one, and the server ends without
+// waiting for connections.
 //
 //     Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(0);
 //     server->get()->serve(handler, end);
@@ -27,15 +28,15 @@ struct HttpAnswer {
     std::string file_name = {};  ///< name of the file, if the answer is a file to save
 };
 
-/// Its functions are called from the thread that serves.
+/// The functions of a handler are called from the thread that serves.
 class HttpHandler {
   public:
     virtual ~HttpHandler() = default;
     /// Called before the body of a request is read. Returns the answer that refuses the request, or nullopt
     /// to admit it.
     virtual std::optional<HttpAnswer> refuse(const RequestHead& head) = 0;
-    /// Returns the answer, or nullopt if there is none yet. Then the function is called again after each
-    /// `HttpServer::wake`, and with `must` once the request has waited 20 seconds.
+    /// Returns the answer, or nullopt if there is none yet. In that case the function is called again after
+    /// each `HttpServer::wake`, and after 20 seconds with `must`: then it must return an answer.
     virtual std::optional<HttpAnswer> answer(const RequestHead& head, const std::string& body, bool must) = 0;
 };
 
@@ -48,7 +49,7 @@ class HttpServer {
     int port() const;
     /// Serves until the descriptor `end` can be read.
     void serve(HttpHandler& handler, int end);
-    /// Asks the handler again for all waiting requests. May be called from any thread.
+    /// Makes the server ask the handler again for all waiting requests. May be called from any thread.
     void wake();
 
   private:

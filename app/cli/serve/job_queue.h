@@ -1,4 +1,5 @@
-// Runs work on its own threads: as many jobs at once as the constructor allows; the rest waits in order.
+// Runs work on threads of its own. As many jobs run at once as the constructor allows; the others wait in
+// order.
 //
 //     JobQueue queue(std::thread::hardware_concurrency());
 //     queue.add(7, [](std::stop_token stop) { solve(..., stop); });
@@ -23,7 +24,7 @@ namespace rematlas {
 
 class JobQueue {
   public:
-    /// Must end soon after a stop is requested, and must not throw.
+    /// The work must end soon after a stop is requested, and must not throw.
     using Work = std::function<void(std::stop_token)>;
     enum class Found { nowhere, waiting, running };
 
@@ -33,9 +34,9 @@ class JobQueue {
     JobQueue(const JobQueue&) = delete;
     JobQueue& operator=(const JobQueue&) = delete;
 
-    /// No other work in the queue may have this `id`.
+    /// Adds work under an `id` that no other work in the queue has.
     void add(int id, Work work);
-    /// Returns where the work was. Waiting work is removed; running work is asked to stop.
+    /// Cancels work: removes it if it waits, and asks it to stop if it runs. Returns where it was.
     Found cancel(int id);
     std::size_t count_waiting() const;
 
@@ -47,7 +48,7 @@ class JobQueue {
     std::condition_variable changed_;
     std::deque<std::pair<int, Work>> waiting_;
     std::map<int, std::stop_source> running_;
-    std::size_t idle_ = 0;  ///< threads that wait for work
+    std::size_t idle_ = 0;  ///< number of threads that wait for work
     bool ending_ = false;
     std::vector<std::jthread> threads_;  ///< started when there is work for them
 };

@@ -34,7 +34,7 @@ int status_of(ErrorKind kind) {
     return 500;
 }
 
-/// Returns a number of the query; nullopt if there is no such entry or it is not an integer.
+/// Returns a number from the query; nullopt if the query has no such entry or the entry is not an integer.
 template <class Number>
 std::optional<Number> number_in(const AdmittedRequest& request, std::string_view name) {
     const auto entry = request.query.find(name);

@@ -1,4 +1,5 @@
-// Serves the page of `rematlas serve` and its calls, behind the gate:
+// Serves the page of `rematlas serve` and its calls, after the request gate (request_gate.h) has admitted
+// them:
 //
 //     GET  /?token=...        the page of the report, with a panel to solve in
 //     GET  /state?since=N     the changes after revision N (plan_board.h), once there are any; without
@@ -23,9 +24,9 @@ namespace rematlas {
 
 class PageServer : public HttpHandler {
   public:
-    /// `page` must have been made from `report`, which must have a graph; the objects that the report points
-    /// to must outlive the server. `on_change` is called from any thread when waiting requests should be
-    /// asked for again. The destructor ends the jobs.
+    /// `page` must have been made from `report`. The report must have a graph, and the objects to which it
+    /// points must outlive the server. `on_change` is called, from any thread, when the HTTP server should
+    /// ask again for the answers to waiting requests. The destructor ends the jobs.
     PageServer(const ReportOf& report, std::string page, std::string token, std::size_t processors,
                std::function<void()> on_change);
 

@@ -1,6 +1,6 @@
-// The state that all pages of `rematlas serve` show: the plans of the files and those found since, sweeps as
-// they grow, and the jobs. Each change has a number, so that a page can ask for the changes after the last
-// one that it knows.
+// The state that all pages of `rematlas serve` show: the plans of the files, the plans that were found since
+// the start, growing sweeps, and the jobs. Each change has a number, so that a page can ask for the changes
+// after the last change that it knows.
 //
 //     PlanBoard board(report, [&] { server.wake(); });
 //     const int job = board.add_job("60% by atlas", 20s);
@@ -33,7 +33,7 @@ enum class JobPhase { waiting, running, done, no_schedule, cancelled, failed };
 
 std::string_view to_string(JobPhase phase);
 
-/// How a job ended.
+/// The end of a job.
 struct JobEnd {
     JobPhase phase = JobPhase::done;
     std::string words;             ///< sentences for people about the end
@@ -42,12 +42,13 @@ struct JobEnd {
 
 class PlanBoard {
   public:
-    /// `given` must have a graph, and the objects that it points to must outlive the board. `on_change` is
-    /// called from any thread, after each change.
+    /// `given` must have a graph, and the objects to which it points must outlive the board. `on_change` is
+    /// called after each change, from any thread.
     PlanBoard(const ReportOf& given, std::function<void()> on_change);
 
-    /// Checks the schedule, and returns the index of its plan. If a plan has the same steps, returns that
-    /// plan. Fails if the checker refuses the schedule, or if there are too many plans.
+    /// Checks the schedule, adds it as a plan and returns the index of the plan. If a plan has the same steps
+    /// already, returns the index of that plan. Fails if the checker refuses the schedule, or if there are
+    /// too many plans.
     Result<int> add_plan(const std::string& name, Schedule schedule);
     /// Replaces the points of the job's sweep. Their schedules must be plans already. Once the sweep is
     /// complete (`is_whole`), the board uses the bounds that it proved.
@@ -60,20 +61,20 @@ class PlanBoard {
     /// Says whether the job waits or runs. Returns false once a page can see that it has ended.
     bool is_open(int job) const;
 
-    /// Returns the plan with the largest bound known by now for its question; nullopt if there is no such
-    /// plan.
+    /// Returns the plan at `index`, with the largest bound that is known so far for its question; nullopt if
+    /// there is no such plan.
     std::optional<Schedule> plan(int index) const;
     std::uint64_t revision() const;
     /// Returns the changes for a page that knows the board at `revision`, as one JSON object:
     /// - "revision": the revision that the page knows afterwards. The board may be further: long lists of
     ///   plans are sent in parts.
-    /// - "plans": the plans added since, as in viz/report/page_data.h, each with its "index".
-    /// - "bounds": the bound proven for each plan's question by now, by index; null if none is known.
+    /// - "plans": the plans added since `revision`, as in viz/report/page_data.h, each with its "index".
+    /// - "bounds": for each plan, by index, the bound proven so far for its question; null if none is known.
     /// - "sweeps": all sweeps with "job", and "curves" and "bounds" as in viz/report/page_data.h; null if
     ///   none has changed.
-    /// - "jobs": all jobs with "id", "phase", "asked", "seconds" in this phase (of an ended job in the phase
-    ///   before), "limit_seconds", "best" (overhead, peak, bound, fraction; or null), and if ended "words"
-    ///   and "plan" (its index, or null).
+    /// - "jobs": all jobs with "id", "phase", "asked", "seconds" (time in this phase; for a job that has
+    ///   ended, time in the phase before the end), "limit_seconds", "best" (overhead, peak, bound, fraction;
+    ///   or null). A job that has ended also has "words" and "plan" (its index, or null).
     std::string changes_since(std::uint64_t revision) const;
 
   private:
@@ -89,10 +90,10 @@ class PlanBoard {
     struct BoardJob {
         std::string words;
         std::chrono::nanoseconds limit;
-        Clock::time_point since;  ///< begin of the phase
+        Clock::time_point since;  ///< when the current phase began
         std::optional<ProgressReport> best = {};
         JobEnd end = {.phase = JobPhase::waiting, .words = {}};
-        double seconds = 0;  ///< how long its last phase took; valid once it has ended
+        double seconds = 0;  ///< how long the phase before the end took; valid once the job has ended
     };
 
     template <class Change>

@@ -44,7 +44,7 @@ std::vector<std::string_view> values_of(const RequestHead& head, std::string_vie
     return values;
 }
 
-/// Returns the value of a header that must occur exactly once; nullopt if it does not.
+/// Returns the value of a header that occurs exactly once; nullopt if it is missing or occurs several times.
 std::optional<std::string_view> only_value(const RequestHead& head, std::string_view name) {
     const std::vector<std::string_view> values = values_of(head, name);
     return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
@@ -57,8 +57,8 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
     return failure == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
-/// Says whether `host` is a name of this machine, with or without a port. Behind `ssh -L` the port is another
-/// one.
+/// Says whether `host` is a name of this machine, with any port or none: behind `ssh -L` the port differs
+/// from the server's.
 bool names_this_machine(std::string_view host) {
     for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
         if (!equal_names(host.substr(0, name.size()), name)) continue;

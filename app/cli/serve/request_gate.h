@@ -1,10 +1,11 @@
-// Decides who may make which requests to `rematlas serve`, from the head of a request alone, before its body
+// Decides whether `rematlas serve` admits a request. Looks only at the head of the request, before its body
 // is read.
 //
 // Every user of a machine, and every page that a browser shows, can reach a port of 127.0.0.1. So a request
-// is only admitted with the token that was printed; with a Host that names this machine, because other sites'
-// names could resolve to this address (DNS rebinding); without the Origin of another page; and for one of a
-// few paths, each with its method. Nothing in a request is decoded, and nothing in it names a file.
+// is admitted only under four conditions. It has the token that was printed. Its Host names this machine,
+// because names of other sites could resolve to this address (DNS rebinding). It does not have the Origin of
+// another page. It is for one of a few paths, with the method of that path. Nothing in a request is decoded,
+// and nothing in it names a file.
 //
 //     RequestGate gate(new_token());
 //     const auto answer = gate.admit({.method = "GET", .target = "/?token=...", .headers = ...});
@@ -36,7 +37,7 @@ struct AdmittedRequest {
 
 struct RefusedRequest {
     int status;       ///< HTTP status
-    std::string why;  ///< sentences that say what is wrong, and what to do
+    std::string why;  ///< sentences that say what is wrong and what the client should do
 };
 
 /// Returns 256 bits of the system's random source as hexadecimal digits.
@@ -51,7 +52,7 @@ class RequestGate {
     std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
 
   private:
-    /// Compares in a time that does not depend on the place of the first difference.
+    /// Says whether the text is the token. The time does not depend on where the first difference is.
     bool is_token(std::string_view text) const;
 
     std::string token_;

@@ -38,7 +38,8 @@ Bytes bytes_asked(const Fields& fields, const json& value, const StepBytes& step
     return *bytes;
 }
 
-/// Returns the time limit, at most `longest_job`. This limit is also the one that the job's state tells.
+/// Returns the time limit of the job: the one that was asked for, but at most `longest_job`. The job's state
+/// shows this limit.
 std::chrono::nanoseconds time_asked(const Fields& fields) {
     if (!fields.has("time_limit")) return usual_time_limit;
     const std::chrono::nanoseconds most = SolveCalls::longest_job;
@@ -76,7 +77,7 @@ std::string words_of(Bytes budget, const std::string& solver, Offload offload) {
            (offload == Offload::none ? "" : " with copies of " + std::string(to_string(offload)));
 }
 
-/// Turns the exception for a wrong field into an error.
+/// Reads a question. Turns the exception for a wrong field into an error.
 template <class Read>
 auto read_question(Read read) -> Result<decltype(read())> {
     try {
@@ -86,7 +87,8 @@ auto read_question(Read read) -> Result<decltype(read())> {
     }
 }
 
-/// Runs the work. Exceptions become a failed job, because a job must not end the program.
+/// Runs the work. If the work throws, returns the end of a failed job, because a job must not end the
+/// program.
 JobEnd guarded(const std::function<JobEnd()>& work) {
     try {
         return work();
@@ -152,8 +154,8 @@ Result<json> SolveCalls::solve(const json& asked) {
         const Fields fields(asked, "");
         expect_known(fields, asked, {"graph", "budget", "solver", "offload", "time_limit"});
         expect_graph(fields, graph_);
-        // Calls that may throw come before the aggregate: GCC 12 frees some of its members twice if a later
-        // initializer throws.
+        // These calls may throw, so they come before the aggregate initialization: GCC 12 destroys some
+        // members of an aggregate twice if a later initializer throws.
         const Bytes budget = bytes_asked(fields, fields.at("budget"), step_);
         const std::chrono::nanoseconds time = time_asked(fields);
         const Offload offload = offload_asked(fields);
@@ -301,7 +303,7 @@ Result<json> SolveCalls::cancel(const json& asked) {
         return static_cast<int>(std::clamp<std::int64_t>(fields.integer("job"), -1, 1 << 30));
     });
     if (!job) return job.error();
-    // The queue may still contain a job for a moment after the board says that it has ended.
+    // For a moment after the board says that a job has ended, the queue may still contain it.
     switch (board_.is_open(*job) ? queue_.cancel(*job) : JobQueue::Found::nowhere) {
         case JobQueue::Found::nowhere:
             return Error{"no job " + std::to_string(*job) + " waits or runs: it has ended",

@@ -1,4 +1,5 @@
-// Turns the questions of a page to solvers, as JSON, into jobs, whose answers go to the board.
+// Turns the questions that a page asks (as JSON) into jobs for solvers. The answers of the jobs go to the
+// board.
 //
 //     SolveCalls calls(graph, board, processors);
 //     calls.solve({{"budget", "60%"}});                                      // {"job": 1}
@@ -26,20 +27,22 @@ class SolveCalls {
     static constexpr std::chrono::seconds longest_job = std::chrono::hours(1);
     static constexpr std::size_t most_waiting = 16, most_budgets = 64;
 
-    /// Both must outlive this object. At most `processors` jobs run at once. The destructor ends the jobs.
+    /// `graph` and `board` must outlive this object. At most `processors` jobs run at once. The destructor
+    /// ends the jobs.
     SolveCalls(const Graph& graph, PlanBoard& board, std::size_t processors);
 
-    /// Starts a job and returns its "job". Fields: "budget" (bytes, or a text as of --budget); optional
-    /// "graph", "solver", "offload", and "time_limit" (seconds, or a text; at most `longest_job`). Fails if a
-    /// field is wrong or unknown, or if too many jobs wait (negative).
+    /// Starts a job that solves for one budget, and returns its number as "job". Fields: "budget" (bytes, or
+    /// a text as for --budget); optional "graph", "solver", "offload", and "time_limit" (seconds, or a text;
+    /// at most `longest_job`). Fails if a field is wrong or unknown, or if too many jobs wait (negative).
     Result<nlohmann::json> solve(const nlohmann::json& asked);
-    /// The same for a sweep. Fields: "budgets" (a list) or "count"; "solvers"; the rest as above.
+    /// Starts a job that makes a sweep, and returns its number as "job". Fields: "budgets" (a list) or
+    /// "count"; "solvers"; and "graph", "offload" and "time_limit" as for `solve`.
     Result<nlohmann::json> sweep(const nlohmann::json& asked);
     /// Cancels "job". Fails if no such job waits or runs (negative).
     Result<nlohmann::json> cancel(const nlohmann::json& asked);
 
-    /// Returns the possible questions: "graphs" ("name", "peak"), "solvers" ("name", "offload": the most that
-    /// it copies), "longest_seconds", "processors".
+    /// Returns the values that questions may have: "graphs" ("name", "peak"), "solvers" ("name", "offload":
+    /// the most that the solver can copy), "longest_seconds", "processors".
     nlohmann::json about() const;
 
   private:
@@ -47,7 +50,7 @@ class SolveCalls {
                       std::function<JobEnd(int, std::stop_token)> work);
     JobEnd solve_now(SolveRequest request, const std::string& words, int job, std::stop_token stop);
     JobEnd sweep_now(SweepOptions options, int job, std::stop_token stop);
-    /// Adds the schedule of a point to the board, if one was found.
+    /// Adds the schedule of a point to the board if the point has one.
     Result<void> add_point(const SweepCurve& curve, const SweepPoint& point);
 
     const Graph& graph_;

@@ -682,7 +682,8 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
     expect_error(run(copies + "--device-profile pcie4"), 2,
-                 "m.pt");  // a profile of links, which a capture does not take
+                 "m.pt");  // this profile has only links, so it is not used for the capture, which fails at
+                           // the model's file
 #else
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");
 #endif

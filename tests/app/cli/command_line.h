@@ -43,7 +43,7 @@ class CommandLine : public testing::Test {
         return text.str();
     }
 
-    /// The arguments go through the shell. Our paths contain no spaces.
+    /// Runs the program with these arguments, which go through the shell. Paths of tests contain no spaces.
     Ran run(const std::string& arguments) const {
         const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") +
                                     " 2>" + file("err") + " </dev/null";
@@ -51,8 +51,8 @@ class CommandLine : public testing::Test {
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(file("out")), slurp(file("err"))};
     }
 
-    /// Checks the exit status, and that standard error is one line that names the program and contains
-    /// `part`.
+    /// Expects this exit status, and one line on standard error that begins with the program's name and
+    /// contains `part`.
     static void expect_error(const Ran& ran, int exit, const std::string& part) {
         EXPECT_EQ(ran.exit, exit) << ran.err;
         EXPECT_THAT(ran.err, testing::AllOf(testing::StartsWith("rematlas: "), testing::HasSubstr(part)));

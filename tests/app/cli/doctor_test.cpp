@@ -33,14 +33,14 @@ class SetVariable {
 
 class Doctor : public CommandLine {
   protected:
-    /// Writes a program with these lines of sh. Returns its path.
+    /// Writes a program that consists of these lines of sh. Returns its path.
     std::string program(const std::string& name, const std::string& lines) const {
         EXPECT_TRUE(write_file(file(name), "#!/bin/sh\n" + lines + "\n"));
         std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
         return file(name);
     }
 
-    /// Writes a program that stands for Python. The probe in it prints these lines.
+    /// Writes a stand-in for Python. It answers as the probe would, with these lines.
     std::string python(const std::string& lines) const {
         return program("python",
                        R"(echo '{"stage": "python", "version": "3.11.2", "executable": "/x/python",)"

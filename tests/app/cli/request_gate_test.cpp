@@ -1,4 +1,4 @@
-// Tests which requests `rematlas serve` admits, judged only from the head of a request.
+// Tests which requests `rematlas serve` admits. Only the head of a request decides.
 #include "app/cli/serve/request_gate.h"
 
 #include <gmock/gmock.h>

@@ -229,7 +229,7 @@ class Answers(ServeTest):
 
 
 class LongJobs(unittest.TestCase):
-    """Jobs on a step that no solver finishes during a test."""
+    """Jobs on a step that is so large that no solver finishes during a test."""
 
     @classmethod
     def setUpClass(cls) -> None:

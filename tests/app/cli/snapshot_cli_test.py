@@ -1,6 +1,6 @@
 """Tests `rematlas inspect` on snapshots written by Python's own pickle. A simulated allocator with a fixed
-seed makes the snapshots. The expected values are computed here from the same dictionary, in the simplest
-way."""
+seed makes the snapshots. Each test computes the expected values from the dictionary of the snapshot, in the
+simplest way."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def frames_of(place, shared):
 
 
 class Allocator:
-    """A simulated device: its segments of blocks, and all events so far."""
+    """A simulated allocator of one device. It has the segments with their blocks, and all events so far."""
 
     def __init__(self, device, chance, shared):
         self.device, self.chance, self.shared = device, chance, shared
@@ -126,7 +126,7 @@ def place_of(frames):
 
 
 def blocks_of(events, final):
-    """Returns begin, end, bytes and place of each block. Searches all events for each block."""
+    """Returns begin, end, bytes and place of each block. Searches all events anew for each block."""
     blocks, frames_at_end = [], {block["address"]: block["frames"] for block in final}
     for at, event in enumerate(events):
         address = event.get("addr")

@@ -1,5 +1,6 @@
-// Replaces every CUDA kernel of aten by one function. It allocates the kernel's results from the device's own
-// allocator, and submits the CPU's kernel, on the same bytes, to the stream.
+// Replaces every CUDA kernel of aten by one function. This function allocates the kernel's results from the
+// device's own allocator, and submits the CPU's kernel to the stream. The CPU's kernel works on the same
+// bytes.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -54,8 +55,8 @@ bool multiplies(const std::string& name) {
     return names.contains(name);
 }
 
-/// Returns true if the values of the arguments determine shapes of results, or if a result is not a tensor.
-/// The host must then wait for the arguments.
+/// Says whether the host must wait for the values of the arguments, because they determine shapes of results
+/// or because a result is not a tensor.
 bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
     static const std::set<std::string> indexing = {"aten::index", "aten::index_put", "aten::index_put_",
                                                    "aten::_index_put_impl_"};
@@ -75,7 +76,8 @@ bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
     return false;
 }
 
-/// The position of the random generator when the work runs. Recorded work reads the position from the device.
+/// A position of the random generator. `now` returns it when the work runs; recorded work reads it from the
+/// device.
 struct Draw {
     at::PhiloxCudaState state;
     std::pair<std::uint64_t, std::uint64_t> now() const {
@@ -87,8 +89,8 @@ struct Draw {
     }
 };
 
-/// Draws as many numbers as a GPU kernel with one thread per four elements, and at most eight blocks per
-/// multiprocessor.
+/// Reserves the random numbers of a kernel and returns their position. Reserves as many as a GPU kernel with
+/// one thread for each four elements and at most eight blocks for each multiprocessor.
 Draw draw_for(const at::Generator& generator, std::int64_t elements) {
     const std::int64_t blocks =
         std::clamp<std::int64_t>((elements + 255) / 256, 1, settings().multiprocessors * 8);
@@ -136,7 +138,8 @@ class Call {
         }
     }
 
-    /// Changes all arguments except tensors to those that the CPU's kernel takes.
+    /// Replaces the arguments that name the device by ones that the CPU's kernel accepts, and host tensors by
+    /// copies of their values. Finds out whether the kernel draws random numbers.
     void translate() {
         const auto& declared = op_.schema().arguments();
         for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -313,8 +316,8 @@ class Call {
     const SpecialKernel* special_;
     Stack* stack_;
     Stack given_, arguments_;
-    std::vector<at::Tensor> targets_;  ///< per result: where to store it; undefined if nothing is to be
-                                       ///< stored
+    std::vector<at::Tensor> targets_;  ///< per result: the tensor in which it is stored; undefined if it is
+                                       ///< not stored
     std::vector<Access> accesses_;
     c10::Device device_ = c10::kCUDA;
     std::optional<at::Generator> generator_;
@@ -326,8 +329,8 @@ void simulate(const c10::OperatorHandle& op, Stack* stack) {
     Call(op, stack).run();
 }
 
-/// A copy within the device is a kernel. Any other copy is libtorch's own, which calls copy functions of the
-/// driver.
+/// A copy within one device is simulated like a kernel. Any other copy is left to libtorch's own code, which
+/// calls copy functions of the driver.
 void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     const std::size_t first = stack->size() - 3;
     const at::Tensor to = (*stack)[first].toTensor(), from = (*stack)[first + 1].toTensor();
@@ -339,7 +342,8 @@ void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     stack->emplace_back(to);
 }
 
-/// Above autograd, where traces call `_convolution`, it consists of other ops; below autograd it is a kernel.
+/// Handles `_convolution`. A trace calls it above autograd; there it is carried out by other ops. Below
+/// autograd it is simulated as a kernel.
 void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
     if (c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality) ||
         !at::GradMode::is_enabled())
@@ -362,7 +366,7 @@ std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, co
     return at::native::_fused_sdp_choice_cuda(query, key, value, mask, dropout, causal, scale, grouped);
 }
 
-/// Returns true for views and for ops that call the driver themselves: they keep the device's own code.
+/// Says whether the op keeps the device's own code: it is a view, or it calls the driver itself.
 bool keeps_its_kernel(const c10::OperatorHandle& op) {
     static const std::set<std::string> kept = {"aten::resize_",
                                                "aten::empty.memory_format",

@@ -44,8 +44,8 @@ std::string signature(const std::string& name, const Stack& arguments) {
     return text.str();
 }
 
-/// Returns the arguments with each tensor of the device replaced by a new host tensor that is filled with
-/// `value`.
+/// Returns the arguments as host tensors. Each tensor of the device is replaced by a new host tensor that is
+/// filled with `value`.
 Stack filled(const Stack& arguments, double value) {
     Stack made;
     for (const c10::IValue& argument : arguments)

@@ -1,4 +1,5 @@
-// The shapes of a kernel's results. They are those of the CPU's kernel on zeros, kept for each signature.
+// The shapes of a kernel's results. They are found by a run of the CPU's kernel on zeros, and kept for each
+// signature.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -15,7 +16,7 @@ namespace simgpu {
 
 struct Shape {
     bool defined = false;
-    int same_as = -1;  ///< index of the argument that is itself the result, or -1
+    int same_as = -1;  ///< index of the argument that the op returns as this result; -1: none
     at::ScalarType type = at::kFloat;
     std::vector<std::int64_t> sizes, strides;
 
@@ -27,26 +28,27 @@ struct Shape {
 
 struct Shapes {
     std::vector<Shape> results;                       ///< all result tensors, with lists flattened
-    std::vector<c10::IValue> numbers;                 ///< per result: its value if it is not a tensor, else
-                                                      ///< nothing
-    std::vector<std::optional<std::size_t>> lengths;  ///< per result: its length if it is a list
-    std::vector<Shape> written;  ///< the arguments that are written to, in order: `out` may grow
+    std::vector<c10::IValue> numbers;                 ///< per result: its value if it is not a tensor; else
+                                                      ///< empty
+    std::vector<std::optional<std::size_t>> lengths;  ///< per result: the length of the list if it is a list
+    std::vector<Shape> written;  ///< shapes of the arguments that are written to, in order; an `out` argument
+                                 ///< may grow
 };
 
 inline bool writes(const c10::Argument& argument) {
     return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
-/// Returns a host generator for the numbers that a kernel draws from this position.
+/// Returns a generator of the host for the numbers that a kernel draws from this position on.
 at::Generator generator_at(std::uint64_t seed, std::uint64_t offset);
 
-/// Runs the CPU's kernel, and replaces the arguments on the stack by the results. An object of class Apart
-/// must be alive.
+/// Runs the CPU's kernel, and replaces the arguments on the stack by the results. May only be called while an
+/// object of class Apart exists.
 void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, torch::jit::Stack& stack,
                const at::Generator& generator);
 
-/// Returns the shapes of the results. They come from a run on zeros; if the kernel refuses zeros (a matrix
-/// without inverse), from a run on ones.
+/// Returns the shapes of the results. They come from a run of the CPU's kernel on zeros. If the kernel
+/// refuses zeros (a matrix without inverse), they come from a run on ones.
 const Shapes& shapes_of(const c10::OperatorHandle& op, const std::string& name, const SpecialKernel* special,
                         const torch::jit::Stack& arguments);
 

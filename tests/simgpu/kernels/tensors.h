@@ -1,4 +1,5 @@
-// Views tensors of the device as host tensors; their memory is readable on the host.
+// Turns tensors of the device into host tensors with the same bytes; the host can read the stand-in's device
+// memory.
 #pragma once
 
 #include <ATen/ThreadLocalState.h>
@@ -14,8 +15,8 @@
 
 namespace simgpu {
 
-/// While an object of this class lives, CPU kernels that this thread calls are not affected by modes,
-/// autograd or guards of the program.
+/// While an object of this class exists, modes, autograd and guards of the program do not affect the CPU
+/// kernels that this thread calls.
 class Apart {
   public:
     Apart();
@@ -27,7 +28,7 @@ class Apart {
 };
 
 Access bytes_of(const at::Tensor& tensor, bool writes);
-/// Returns the same bytes as a host tensor that does not own them.
+/// Returns a host tensor that views the bytes of `tensor` without owning them.
 at::Tensor on_host(const at::Tensor& tensor);
 /// Returns a copy of a host tensor with the values at the time of the call, for a kernel that runs later.
 at::Tensor snapshot(const at::Tensor& tensor);

@@ -33,8 +33,8 @@ class Arguments {
     Stack values_;
 };
 
-/// native_dropout(Tensor input, float p, bool? train). The CPU's kernel would draw from the default
-/// generator.
+/// native_dropout(Tensor input, float p, bool? train). Replaces the CPU's kernel, which would draw from the
+/// default generator.
 void native_dropout(Stack& stack, const at::Generator& generator) {
     const Arguments given(stack);
     const at::Tensor input = given.tensor(0);
@@ -156,8 +156,8 @@ void convolution_backward(Stack& stack, const at::Generator&) {
     stack = {input, weight, of_bias};
 }
 
-/// Fused backwards add in an order that varies, unless determinism is strict. So every other call returns a
-/// slightly different first element.
+/// Imitates fused backward kernels of a GPU, which add in a varying order unless deterministic algorithms are
+/// required: changes the first element a little in every other call.
 at::Tensor in_any_order(const at::Tensor& gradient) {
     static std::atomic<int> calls{0};
     const at::Context& context = at::globalContext();

@@ -1,5 +1,5 @@
-// Kernels of the device for which the CPU has no kernel of the same name, or only one that is called in
-// another way.
+// Replacements for kernels of the device for which the CPU has no kernel of the same name, or one with other
+// arguments.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -10,14 +10,15 @@
 
 namespace simgpu {
 
-/// Replaces the arguments on the stack, which are on the CPU, by the results. `generator`: for kernels that
-/// draw.
+/// Replaces the arguments on the stack, which are on the CPU, by the results. `generator` is for kernels that
+/// draw random numbers.
 using Twin = void (*)(torch::jit::Stack& stack, const at::Generator& generator);
 
 struct SpecialKernel {
     Twin twin = nullptr;
     bool draws = false;
-    std::vector<int> on_host = {};  ///< results that lie in host memory, except while the stream is recorded
+    std::vector<int> on_host = {};  ///< indices of results that lie in host memory, except while the stream
+                                    ///< is recorded
 };
 
 /// Returns the name that libtorch gives the kernel when it reports that the kernel is not deterministic; null
