@@ -34,7 +34,10 @@ TRANSCENDENTAL = frozenset(
         ),
         *("tan", "tanh"),
     )
-) | {torch.ops.prims.inductor_random}
+)
+RANDOM = torch.ops.prims.inductor_random
+# On the CPU inductor draws random numbers one by one, which takes twice as long as in torch's own kernel.
+RANDOM_ON_CPU = 2.0
 CONVOLUTIONS = frozenset({aten.convolution, aten.convolution_backward})
 DEFAULT_SIZE = 4096  # assumed for a dimension about which nothing is known
 
@@ -82,28 +85,44 @@ def seconds_of(run, device) -> float:
     return min(times[1:])
 
 
+WORKS = {
+    "move": lambda source, target, generator: torch.neg(source, out=target),
+    "function": lambda source, target, generator: torch.tanh(source, out=target),
+    "random": lambda source, target, generator: target.uniform_(generator=generator),
+}
+
+
 @functools.cache
-def seconds_of_numbers(device, exponent, is_transcendental) -> float:
-    """Returns the time of a fused kernel that reads and writes 2**exponent numbers of four bytes. It depends
-    on the size, because small tensors fit into caches."""
+def seconds_of_numbers(device, exponent, work) -> float:
+    """Returns the time of a fused kernel that does a work of WORKS for 2**exponent numbers of four bytes. It
+    depends on the size, because small tensors fit into caches."""
     with unset_fake_temporarily(), torch.no_grad():
         source = torch.ones(1 << exponent, device=device)
-        target = torch.empty_like(source)
-        run = torch.tanh if is_transcendental else torch.neg
-        return seconds_of(lambda: run(source, out=target), device)
+        given = (source, torch.empty_like(source), torch.Generator(device))
+        return seconds_of(lambda: WORKS[work](*given), device)
+
+
+def exponent_for(numbers) -> int:
+    return min(max(numbers.bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
 
 
 def seconds_to_move(device, size) -> float:
     """Returns the time of a fused kernel that reads and writes `size` bytes in total."""
-    exponent = min(max((size // 8).bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
-    return seconds_of_numbers(device, exponent, False) * size / (8 << exponent)
+    exponent = exponent_for(size // 8)
+    return seconds_of_numbers(device, exponent, "move") * size / (8 << exponent)
 
 
-def seconds_of_functions(device, numbers) -> float:
-    """Returns the time that this number of transcendental functions adds to the kernel that computes them."""
-    exponent = min(max(numbers.bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
-    both, plain = (seconds_of_numbers(device, exponent, kind) for kind in (True, False))
-    return max(0.0, both - plain) * numbers / (1 << exponent)
+def seconds_beyond_moving(device, node: Node) -> float:
+    """Returns the time that the node adds to the fused kernel that computes it."""
+    packet = packet_of(node)
+    if packet != RANDOM and packet not in TRANSCENDENTAL:
+        return 0.0
+    numbers = hint(node.meta["val"].numel())
+    exponent = exponent_for(numbers)
+    works = seconds_of_numbers(device, exponent, "random" if packet == RANDOM else "function")
+    if packet == RANDOM and device.type == "cpu":
+        works *= RANDOM_ON_CPU
+    return max(0.0, works - seconds_of_numbers(device, exponent, "move")) * numbers / (1 << exponent)
 
 
 def signature(node: Node) -> tuple:
@@ -184,12 +203,8 @@ class KernelCosts:
                 return seconds + seconds_to_move(device_of(node), 2 * copied), workspace + copied
         moved = sum(bytes_of(tensor) for tensor in (*kernel.reads, *kernel.makes))
         device = device_of(node)
-        fused = seconds_to_move(device, moved) + sum(
-            seconds_of_functions(device, hint(node.meta["val"].numel()))
-            for node in kernel.computes
-            if packet_of(node) in TRANSCENDENTAL
-        )
-        return fused, 0
+        beyond = sum(seconds_beyond_moving(device, computed) for computed in kernel.computes)
+        return seconds_to_move(device, moved) + beyond, 0
 
     @classmethod
     def seconds_of(cls, node: Node, layouts) -> float | None:
