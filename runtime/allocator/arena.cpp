@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// All arenas whose memory may still be held. The registry is never destroyed, because tensors may outlive
-/// every static object.
+/// All arenas that have an owner or whose memory is still held. The registry is never destroyed, because
+/// tensors may outlive every static object.
 struct Registry {
     std::shared_mutex mutex;
     std::vector<std::shared_ptr<Arena>> arenas;
@@ -85,7 +85,8 @@ bool Arena::reserve() {
     return base != nullptr;
 }
 
-/// Takes over the smallest block that is large enough from an idle arena. Returns false if there is none.
+/// Takes a block of memory from an idle arena: the smallest one that is large enough. Returns false if there
+/// is none.
 bool Arena::take_over() {
     Registry& all = registry();
     std::unique_lock lock(all.mutex);

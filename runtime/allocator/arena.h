@@ -47,7 +47,7 @@ class Arena {
     std::int64_t bytes() const { return bytes_; }
 
     bool contains(const void* data) const { return base_ && data >= base_ && data < base_ + bytes_; }
-    /// Whether the address is in the memory of some arena.
+    /// Says whether the address is in the memory of some arena.
     static bool holds(const void* data);
     /// Gives memory back to this arena. Returns its size, or nullopt if this arena has not handed it out.
     std::optional<std::int64_t> return_here(void* data);
@@ -57,8 +57,8 @@ class Arena {
     /// Must be called when the owner no longer needs the arena. The arena is freed once none of its memory is
     /// held.
     static void retire(std::shared_ptr<Arena> arena);
-    /// Releases the memory of all idle arenas on the device: those that are in no step and whose memory
-    /// nobody holds. Returns whether any memory was released.
+    /// Releases the memory of all idle arenas on the device. An arena is idle if it is in no step and nobody
+    /// holds its memory. Returns whether any memory was released.
     static bool give_way(int device);
 
   private:
@@ -83,7 +83,7 @@ class Arena {
     std::vector<std::int32_t> place_;  ///< per request: its place; requests with equal offsets share a place
     std::unordered_map<std::int64_t, std::int32_t> places_;  ///< places by offset
     std::vector<std::atomic<std::int32_t>> holders_;         ///< per place: the request that holds it
-    std::vector<std::uint8_t> refused_;  ///< per request: refused in this step; empty if none is
+    std::vector<std::uint8_t> refused_;  ///< per request: whether this step refuses it; may be empty
     std::size_t next_ = 0;
     bool on_plan_ = false;
     bool in_step_ = false;

@@ -41,9 +41,9 @@ void set_malloc_limits() {
 constexpr int heaps_left_by_threads = 3;
 
 /// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not do
-/// that: malloc checks the end of a heap only when a large block next to it is freed. A new thread takes over
-/// the heap of a thread that has ended. So `others` new threads, all alive at once, do the same with such
-/// heaps.
+/// that: malloc checks the end of a heap only when a large block next to it is freed. Then starts `others`
+/// new threads, all alive at once, which do the same: a new thread takes over the heap of a thread that has
+/// ended.
 void shrink_own_heap(int others) {
     void* volatile block = std::malloc(96 << 10);
     std::free(block);
@@ -89,9 +89,9 @@ void free_block(Header* block) {
     }
 }
 
-/// The seal distinguishes a block of this allocator from a block that libtorch's own allocator handed out
-/// earlier and that oneDNN gives back through the raw interface. Reading in front of such a block is safe:
-/// the block is aligned to 64 bytes too, and malloc's bookkeeping lies in front of it.
+/// The seal shows that a block is from this allocator. libtorch's own allocator may have handed out blocks
+/// earlier, which oneDNN gives back through the raw interface. Reading in front of such a block is safe: the
+/// block is aligned to 64 bytes too, and malloc's bookkeeping lies in front of it.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -107,7 +107,7 @@ bool is_apart() {
     return asked && asked();
 }
 
-/// Counts memory that is taken, or freed if `bytes` is negative.
+/// Counts `bytes` as taken, or as freed if `bytes` is negative.
 void count(std::int64_t bytes) {
     const bool apart = is_apart();
     if (apart) bytes_apart.fetch_add(bytes, std::memory_order_relaxed);
@@ -118,7 +118,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// Returns the header of a block. Only a block of this allocator really has one (see `is_ours`).
+/// Returns the place in front of `data` where blocks of this allocator have their header (see `is_ours`).
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }
@@ -141,8 +141,8 @@ void release(void* data) {
     free_block(block);
 }
 
-/// The data pointer is its own context and the deleter is always the same, because oneDNN allocates through
-/// the raw interface.
+/// Each DataPtr has the data as its context and `release` as its deleter, so that memory can be freed from
+/// its address alone: oneDNN allocates and frees through the raw interface.
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {
@@ -183,8 +183,8 @@ void CountingAllocator::install(Heap heap) {
         if (heap == Heap::callers) return;
         heap_is_kept = true;
         // Memory that was once touched stays with the process. If it were returned after every large tensor,
-        // each step would fault it in again. That takes longer than many of the operations and makes their
-        // times vary.
+        // each step would cause page faults for it again. They would take longer than many of the operations
+        // and make their times vary.
         std::lock_guard lock(malloc_limits);
         mallopt(M_MMAP_MAX, 0);
         set_malloc_limits();
@@ -221,7 +221,8 @@ bool CountingAllocator::counts(const c10::DataPtr& memory) {
     const RoomMaker* maker = MemoryLimit::maker(the_host);
     const c10::DataPtr& pointer = maker ? maker->behind(memory) : memory;
     if (!pointer) return false;
-    // Lazy copies hide the deleter. They are made only of memory from libtorch's allocator.
+    // The deleter of a lazy copy is not `release`. Lazy copies are made only of memory from libtorch's
+    // allocator.
     return pointer.get_deleter() == &release || Arena::holds(pointer.get()) ||
            (c10::impl::cow::is_cow_data_ptr(pointer) && is_ours(pointer.get()));
 }

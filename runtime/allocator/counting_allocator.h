@@ -18,8 +18,8 @@ namespace rematlas {
 
 class CountingAllocator {
   public:
-    /// Whether malloc keeps all memory that the system gave it (`kept`), or keeps the settings of the process
-    /// (`callers`).
+    /// Says whether malloc keeps all memory that the system gave it (`kept`), or the settings of the process
+    /// stay in force (`callers`).
     enum class Heap { kept, callers };
     /// Makes this class libtorch's allocator of host memory for the rest of the process. Further calls do
     /// nothing.
@@ -29,13 +29,14 @@ class CountingAllocator {
     static bool counts(const c10::DataPtr& memory);
 
     static std::int64_t alive();  ///< bytes alive now
-    /// The most bytes alive since the last reset_peak(), without the bytes that are counted apart.
+    /// The most bytes alive since the last reset_peak(), without the bytes that are counted separately
+    /// (`count_apart`).
     static std::int64_t peak();
     static void reset_peak();
 
     /// From now on, memory that is taken or freed by threads for which `is_apart` returns true is counted
-    /// apart; that count begins at 0. With null, all memory is counted together. reset_peak() does nothing on
-    /// a thread that is counted apart.
+    /// separately, from 0. With null, all memory is counted together. reset_peak() does nothing on a thread
+    /// for which `is_apart` returns true.
     static void count_apart(bool (*is_apart)());
     static std::int64_t apart();  ///< bytes alive that are counted apart; negative if more were freed than
                                   ///< taken
@@ -45,13 +46,13 @@ class CountingAllocator {
     static std::int64_t watermark();  ///< in bytes
     static void reset_watermark();
 
-    /// A third peak, which the process's steps use. Returns the most bytes alive since the last call of this
-    /// function.
+    /// A third peak, with which the process measures each training step. Returns the most bytes alive since
+    /// the last call of this function.
     static std::int64_t take_step_peak();
 
     /// While an object of this class lives, each large block has pages of its own, which return to the system
-    /// when the block is freed. The heap would keep such memory: that of a step that runs only once, and that
-    /// which loss and optimizer take in addition to a step whose own memory is reserved.
+    /// when the block is freed. The heap would keep these pages. Used for a step that runs only once, and for
+    /// memory that loss and optimizer take while the step's own memory is reserved.
     class OwnPages {
       public:
         enum class For { this_thread, process };
@@ -65,9 +66,9 @@ class CountingAllocator {
     };
 
     /// While an object of this class lives, the heap keeps all memory that the system gave it. Otherwise
-    /// malloc returns much of the free memory at the heap's end, and takes it again in each step that drops
-    /// tensors and makes them again. When the object ends, malloc's limits are set to the values that malloc
-    /// itself chooses after it has freed a large block.
+    /// malloc would return much of the free memory at the heap's end, and take it again in each step that
+    /// drops tensors and makes them again. Afterwards malloc has the limits that it would choose by itself
+    /// after it has freed a large block.
     class KeptHeap {
       public:
         KeptHeap();

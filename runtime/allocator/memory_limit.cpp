@@ -13,7 +13,7 @@ thread_local int attempts = 0;
 
 RoomMaker* MemoryLimit::set(RoomMaker* maker) {
     if (maker && maker->memory() == the_host)
-        CountingAllocator::count_apart(nullptr);  // the limit is for all threads
+        CountingAllocator::count_apart(nullptr);  // the limit holds for the memory of all threads
     times_set.fetch_add(1, std::memory_order_acq_rel);
     return asked.exchange(maker, std::memory_order_acq_rel);
 }

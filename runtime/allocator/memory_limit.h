@@ -32,13 +32,14 @@ class RoomMaker {
     /// Makes room for `bytes`, which will be taken in pieces. Returns nullopt if there is room for them; else
     /// a text that says how much is missing, and the caller must do without the bytes.
     virtual std::optional<std::string> make_room(std::int64_t bytes) = 0;
-    /// Returns the allocator's own pointer if a pointer of the room maker hides it; else `pointer`.
+    /// If the room maker has replaced a storage's pointer by `pointer`, returns the allocator's pointer; else
+    /// returns `pointer`.
     virtual const c10::DataPtr& behind(const c10::DataPtr& pointer) const = 0;
-    /// A meter of the bytes that would be alive if nothing had been freed to make room.
+    /// Returns a meter of the bytes that would be alive if nothing had been freed to make room.
     virtual MemoryMeter& without_it() = 0;
-    /// Makes the memory of these tensors present, and does not free it to make room: after `hold` as long as
-    /// the result lives, after `keep` for ever. `who`: in messages, the owner of the ops that run from here
-    /// on.
+    /// `hold` and `keep` make the memory of these tensors present. The memory is then not freed to make room:
+    /// after `hold` as long as the result lives, after `keep` for ever. `who`: the name that error messages
+    /// give to the work that follows.
     virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) = 0;
     virtual void keep(c10::ArrayRef<at::Tensor> tensors) = 0;
     /// Must be called before something other than the program's ops changes the contents of these tensors.
@@ -47,8 +48,8 @@ class RoomMaker {
 
 class MemoryLimit {
   public:
-    /// Sets the room maker that allocators ask; with null, they ask none. Returns the previous room maker.
-    /// `maker` must stay valid until another one is set and all calls under way have returned.
+    /// Makes `maker` the room maker that allocators ask; with null, they ask none. Returns the previous room
+    /// maker. `maker` must stay valid until another one is set and all its calls have returned.
     static RoomMaker* set(RoomMaker* maker);
     /// Returns how often a room maker was set.
     static std::uint64_t changes();

@@ -14,17 +14,18 @@ struct RequestLog {
 namespace {
 
 /// A step is planned at most this many times. Kernels that prepare something once make the first step differ
-/// from the next. A step that keeps changing is not worth a new plan each time.
+/// from the next. If a step keeps changing, further plans are not worth their time.
 constexpr int kMostPlans = 4;
 
-/// An arena above this size is planned with more effort if it exceeds the peak of held bytes by more than
-/// half a percent.
+/// If an arena is larger than this and more than half a percent above the peak of held bytes, it is planned
+/// again with more effort.
 constexpr std::int64_t kWorthTheEffort = std::int64_t{64} << 20;
 constexpr std::int64_t kMoreEffort = 300'000'000;
 
 thread_local StepMemory* innermost = nullptr;
 
-/// The memory that the system served to logged steps, by address. Any thread may give it back.
+/// The blocks that the system handed out to steps that are logged, by address. Any thread may give blocks
+/// back.
 class LoggedMemory {
   public:
     void taken(void* data, std::int64_t bytes, const std::shared_ptr<RequestLog>& log) {
@@ -87,7 +88,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     key_ = key;
     report_.system_allocations = 0;
     if (arena_) {
-        if (++runs_ == 2) memory_.trim();  // the memory of the logged step has been given back by now
+        if (++runs_ == 2) memory_.trim();  // also returns blocks of the logged step, which are free now
         memory_.await_users();
         fitted_ = arena_->begin_step();
         report_.arena_bytes = fitted_ ? arena_->bytes() : 0;

@@ -27,7 +27,7 @@ namespace rematlas {
 
 struct StepMemoryReport {
     std::int64_t arena_bytes = 0;         ///< 0 if there is no arena, or if it did not fit
-    std::int64_t system_allocations = 0;  ///< requests in scopes of the last step that the system served
+    std::int64_t system_allocations = 0;  ///< requests of the last step's scopes that the system served
     std::int64_t deviations = 0;          ///< number of planned steps that made other requests
 };
 
@@ -40,8 +40,9 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// If `key` differs from the key of the last step, other requests are expected and everything is logged
-    /// again. `most`: a limit for the arena; if the arena would be larger, planning takes more effort.
+    /// `key` says what the step does. If it differs from the key of the previous step, all memory is planned
+    /// anew, and this step is logged. `most`: a limit for the arena; if the arena would be larger, planning
+    /// takes more effort.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Ends the step. If an error prevents this call, the next `begin_step` drops the log.
     void end_step();
@@ -86,8 +87,8 @@ class StepMemory {
     std::shared_ptr<RequestLog> log_;  ///< set while a step is logged
 };
 
-/// The functions above, for an allocator in a separate library that is not linked with other code of
-/// Rematlas.
+/// The functions above as function pointers, for an allocator in a separate library that is not linked with
+/// other code of Rematlas.
 struct StepMemoryCalls {
     StepMemory* (*active)(int device);
     bool (*logs)(const StepMemory& memory);

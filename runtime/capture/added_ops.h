@@ -34,17 +34,17 @@ class AddedOps {
     int add_tensor(std::string name, Operand like, TensorKind kind);
     /// Adds a state of the optimizer, and returns its operand.
     int add_state(const std::string& name, const Operand& like, double initial);
-    /// Returns an op for the end of the step. `returns`: the operands that the op makes.
+    /// Returns an op of the phase `optimizer`. `returns`: the operands that the op makes.
     Added op_of(std::string name, std::string overload, std::string module, std::vector<Argument> arguments,
                 const std::vector<int>& returns) const;
     /// Adds an op behind the last op of the captured step, and returns the operand that the new op makes.
     int add_number(std::string name, const char* op, const char* overload, std::vector<Argument> arguments,
                    const Operand& like);
-    /// Lets the op `added` write its result `after` over the tensor of the operand `before`.
+    /// Lets the op `added` write over the tensor of the operand `before`. The result is the operand `after`.
     void overwrite(int before, int after, Added& added) const;
-    /// Says whether an op makes the tensor, which may therefore be written over.
+    /// Says whether an op of the step makes the tensor. Only such a tensor may be written over in place.
     bool made_by_of(TensorId tensor) const;
-    /// Adds a state called `name`, and an op behind `after` that copies the value to this state.
+    /// Adds a state called `name`, and an op behind `after` that copies the operand `value` to this state.
     void tell(const char* name, int value, const Operand& number, OpId after);
     /// Says for each op whether `last` depends on it.
     std::vector<std::uint8_t> leading_to(OpId last) const;

@@ -16,7 +16,7 @@ bool is_persistent(TensorKind kind) {
     return kind == TensorKind::parameter || kind == TensorKind::buffer;
 }
 
-/// Works on a copy of the recording, in the order in which build_graph.h describes the work.
+/// Builds the graph and the tape from a copy of the recording; see `build_graph`.
 class Builder {
   public:
     Builder(const Recording& recording, const std::function<std::int64_t(std::int64_t)>& footprint)
@@ -71,7 +71,8 @@ class Builder {
         return value;
     }
 
-    /// Finds the ops that write each persistent storage, and whether a single op touches it.
+    /// Finds the last version of each storage that ops overwrite (`newest_`), and the parameters and buffers
+    /// that one op writes and nothing else uses (`mutated_`).
     void find_writers() {
         std::map<int, std::set<int>> touching, writing;
         for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
@@ -94,7 +95,8 @@ class Builder {
 
     bool mutates(const Overwrite& overwrite) const { return mutated_.contains(overwrite.before.value); }
 
-    /// Returns the final contents of persistent tensors that ops write and that are not mutated.
+    /// Returns the first and the last version of each parameter or buffer that ops write and that is not in
+    /// `mutated_`.
     std::vector<std::pair<int, int>> updates() const {
         std::vector<std::pair<int, int>> result;
         for (const auto& [root, newest] : newest_) {
@@ -154,7 +156,8 @@ class Builder {
     }
 
     /// Finds the tensors that the caller holds while its loss runs: the outputs and the new contents of
-    /// buffers. These tensors are not recomputed, because that would not free the first copy.
+    /// buffers. These tensors are not recomputed: that would free no memory, because the caller still holds
+    /// them.
     void find_handed_out() {
         has_caller_s_loss_ =
             std::any_of(recording_.ops.begin(), recording_.ops.end(),
@@ -241,8 +244,8 @@ class Builder {
     }
 
     /// Keeps two kinds of ops on their side of the loss: ops whose value the program reads in its forward to
-    /// decide how to continue, and random ops of the backward, whose numbers must come after those of the
-    /// loss.
+    /// decide how to continue, and random ops of the backward, which must draw their numbers after the loss
+    /// has drawn its own.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -294,8 +297,8 @@ class Builder {
         for (std::size_t i = 0; i < recording_.outputs.size(); ++i) {
             const int operand = recording_.outputs[i];
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
-            // If nobody holds an output any more when the backward begins, the output ends with the loss,
-            // which reads it.
+            // An output that nobody holds when the backward begins is no result of the step. It can be freed
+            // after the loss, which reads it.
             const bool held = recording_.outputs_held.empty() || recording_.outputs_held[i];
             if (operand != no_operand && held) results.insert(tape.operands[tape.outputs.back()].tensor);
         }

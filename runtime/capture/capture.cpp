@@ -43,7 +43,8 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
-/// Returns the state after the step, once the optimizer has updated the model.
+/// Lets the optimizer update the model after `step`. Returns the state of the model, its optimizer and the
+/// device.
 Reference Original::after(StepResult step, DeviceRuntime& device) {
     if (optimizer) optimizer->update(step.gradients);
     return {.step = std::move(step),
@@ -75,10 +76,10 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// Runs a further step of the original and the replay with other inputs and weights. Values that the program
-/// reads without a dispatched op are constants of the recording, and show here as differences; so do guarded
-/// values that change. `gradients`: before the call those of the previous step, after the call those of this
-/// step.
+/// Runs a further step of the original and the replay with other inputs and weights. Fails if their results
+/// differ, for example because the program reads values without a dispatched op, which are constants in the
+/// recording. Guarded values that change make the step fail too. `gradients`: before the call those of the
+/// previous step, after the call those of this step.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {

@@ -25,8 +25,8 @@ Result<Graph> capture_for(const std::filesystem::path& model, const CaptureOptio
                           const DeviceProfile& profile);
 
 /// Makes a graph to train with, for a step that may not fit on the device without a plan. The step is
-/// recorded from shapes; then each op is profiled on the device. The step as a whole first runs, and is first
-/// compared, in `run --verify`.
+/// recorded from shapes; then each op is profiled on the device. The whole step runs for the first time, and
+/// is compared with the original, in `rematlas run --verify`.
 Result<Graph> capture_op_by_op(const std::filesystem::path& model, const CaptureOptions& options,
                                DeviceRuntime& device);
 

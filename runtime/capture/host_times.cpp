@@ -63,7 +63,7 @@ Nanoseconds time_on_host(const TapeOp& op, const Tape& tape) {
     return counted_time("host " + op.name, time);
 }
 
-/// Measures the op together with the increments of its counters, as in a step.
+/// Measures the op together with the ops that add 1 to its step counters, as in a step.
 void measure_on_device(Graph& graph, OpId id, const Tape& tape, DeviceRuntime& device) {
     Op& op = graph.ops[id];
     const TapeOp& of = tape.ops[id];

@@ -7,9 +7,9 @@
 
 namespace rematlas {
 
-/// Says whether the op is an optimizer's update that can run on the host. The other ops that end a step give
-/// different bits on a host than on another device. An update that can be skipped cannot run on the host
-/// either, because it reads on the device whether to skip.
+/// Says whether the op is an optimizer's update that can run on the host. Other ops at the end of a step
+/// cannot, because the host computes other bits than the device. An update that can be skipped cannot either,
+/// because it reads on the device whether to skip.
 bool can_run_on_host(const TapeOp& op);
 
 /// Fills `host_time` of an optimizer's updates; their `time` must be filled already. If the device is a CPU,

@@ -31,8 +31,8 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Returns false if a kernel on a device would first copy the tensor because it is not contiguous, and so
-/// read its contents.
+/// Returns false if a kernel of a GPU would read the contents of the tensor, because it first copies tensors
+/// that are not contiguous.
 bool lies_as_kernels_take_it(const c10::IValue& value) {
     if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
     const at::Tensor& tensor = value.toTensor();

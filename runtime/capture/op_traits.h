@@ -23,9 +23,9 @@ HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::
 /// Says whether any call of the operator may have a hidden write to any argument.
 bool may_write_hidden(const std::string& op);
 
-/// Returns true if the kernel reads only the shape and type of this tensor argument. Such an argument is no
-/// input of the op in the graph. So a dropout mask, for example, can be drawn again without the tensor that
-/// it is applied to.
+/// Returns true if the kernel reads only the shape and type of this tensor argument. In the graph, such an
+/// argument is no input of the op. So a dropout mask, for example, can be made again without the tensor to
+/// which dropout is applied.
 bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
                       std::size_t base);
 
@@ -43,7 +43,8 @@ bool shape_depends_on_values(const std::string& name);
 /// its arguments, or on the drawn numbers.
 bool draws_by_values(const std::string& name);
 
-/// Returns a fast digest of bytes in host memory. A collision only weakens the audit that uses it.
+/// Returns a fast digest of bytes in host memory. If two contents have the same digest, the audit that uses
+/// it misses a change; nothing else depends on it.
 std::uint64_t digest_of(const void* data, std::size_t bytes);
 
 }  // namespace rematlas

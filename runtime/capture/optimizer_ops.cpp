@@ -67,12 +67,13 @@ class Updates : private AddedOps {
   private:
     using AddedOps::overwrite;
 
-    /// A gradient in the form that the next op reads, and the op that makes it.
+    /// A gradient as the ops that have been added so far leave it. `maker` is the op of the captured step
+    /// behind which these ops are added.
     struct Given {
         int operand;
         OpId maker;
     };
-    /// A gradient that the end of the step consumes.
+    /// A gradient that ops at the end of the step consume.
     struct Taken {
         Optimizer optimizer;
         std::string name;
@@ -119,7 +120,7 @@ class Updates : private AddedOps {
         return {};
     }
 
-    /// Adds the gradient to the sum of earlier backwards. Returns the sum.
+    /// Adds an op that adds the gradient to the sum over earlier backwards. Returns the sum.
     Given add_sum(const std::string& parameter, const Operand& like, const Given& given) {
         const int sum = add_state(parameter + ".grad", like, -0.0);
         Added added = op_of("aten::add_", "Tensor", module_of(parameter),
@@ -164,7 +165,7 @@ class Updates : private AddedOps {
         if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
     }
 
-    /// Lets the op write over the gradient. From here on, the op's result is the gradient.
+    /// Lets the op write over the gradient, and takes its result as the gradient from here on.
     void overwrite(Taken& taken, const char* prefix, Added& added) {
         const int before = taken.given.operand;
         taken.given.operand = add_tensor(prefix + taken.name, tape_.operands[before], TensorKind::gradient);
@@ -270,7 +271,8 @@ class Updates : private AddedOps {
         }
     }
 
-    /// Returns the gradient, or a copy of it with the strides of the parameter.
+    /// Returns the gradient if it has the strides of the parameter. Otherwise adds an op that copies it to
+    /// these strides, and returns the copy.
     Result<Given> laid_as(const Operand& parameter, const GradientOf& gradient) {
         const Operand made = tape_.operands[gradient.operand];
         const OpId maker =
@@ -311,7 +313,7 @@ class Updates : private AddedOps {
     std::map<TensorId, std::vector<OpId>> readers_;
     std::set<TensorId> updated_, used_;
     int groups_ = 0;
-    int found_inf_ = no_operand, scale_ = no_operand;  ///< operands used with a scaled loss
+    int found_inf_ = no_operand, scale_ = no_operand;  ///< operands; set only for a scaled loss
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 //     std::vector<OptimizerGroup> groups{{.optimizer = *Optimizer::from("adamw")}};
 //     Result<void> added = add_optimizer(step, groups, device);
 //
-// So the states can move through the device, one parameter after the other. A gradient that only the
-// optimizer reads is no result of the step: it is freed after its use.
+// Because the ops come early, the states can move through the device, one parameter after the other. A
+// gradient that only the optimizer reads is no result of the step: it is freed after its use.
 #pragma once
 
 #include <optional>
@@ -26,9 +26,9 @@ struct OptimizerGroup {
 
 /// How the end of a step uses the gradients.
 struct StepEnd {
-    /// Whether the gradients are added to those of earlier backwards. The sums are states of the step, one
-    /// for each parameter (".grad"). They start as negative zeros, because adding a number to negative zero
-    /// does not change its bits.
+    /// Whether the gradients are added to the gradients of earlier backwards. The sums are states of the
+    /// step, one for each parameter (".grad"). They start as negative zeros: a number that is added to
+    /// negative zero keeps its bits.
     bool sums = false;
     bool updates = true;  ///< whether the parameters are updated
     /// Before the updates, the gradients are scaled so that their total norm is at most this number, as
@@ -50,7 +50,7 @@ struct StepEnd {
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,
                            const DeviceRuntime& device, const StepEnd& end = {});
 
-/// Changes the numbers (rates of decay, betas, momentum, ...) of updates that `add_optimizer` has added. The
+/// Changes the numbers (weight decay, betas, momentum, ...) of updates that `add_optimizer` has added. The
 /// ops, their states and their operands stay as they are, so schedules remain valid. Learning rates are
 /// states and do not change here. Fails if another optimizer updates a parameter.
 Result<void> change_numbers(Tape& tape, const std::vector<OptimizerGroup>& groups);

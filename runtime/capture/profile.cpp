@@ -11,7 +11,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the bytes that a step allocates for its op's outputs.
+/// Returns the bytes that a step of a schedule allocates for the outputs of its op.
 std::int64_t bytes_taken(const Graph& graph, const Step& step) {
     const Op& op = graph.ops[step.op()];
     std::int64_t bytes = 0;
@@ -29,7 +29,7 @@ std::int64_t median(std::vector<std::int64_t>& values) {
     return *middle;
 }
 
-/// Ops that do the same work, or a single op.
+/// Ops that share samples, because they do the same work; or a single op.
 struct Group {
     std::string work;
     std::vector<OpId> ops = {};
@@ -37,8 +37,8 @@ struct Group {
     Bytes workspace = {};
 };
 
-/// Describes the work of a run: the signature of the op, and for each tensor that the op writes over whether
-/// it is copied first.
+/// Describes the work of a run: the signature of the op, and for each tensor that the op writes over, whether
+/// the run copies this tensor first.
 std::string work_of(const Graph& graph, const Tape& tape, const IdVector<TensorId, OpId>& producer,
                     const Step& step) {
     std::string work = signature_of(tape, step.op());

@@ -19,9 +19,10 @@ struct ProfileOptions {
     std::function<void(double)> progress = {};  ///< fraction done
 };
 
-/// Fills `time` (the median) and `workspace` (the largest) of each op; with `pool`, over all ops that do the
-/// same work. The executor must have run at least once. Replays end early once each of the ops that take nine
-/// tenths of the time has `most_replays` samples. Cost: the time of the replays.
+/// Fills `time` (the median of samples) and `workspace` (the largest sample) of each op. With `pool`, all ops
+/// that do the same work share their samples. The executor must have run at least once. Replays end early
+/// once each of the ops that take nine tenths of the time has `most_replays` samples. Cost: the time of the
+/// replays.
 Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs,
                      const ProfileOptions& options);
 

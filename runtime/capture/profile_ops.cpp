@@ -26,7 +26,7 @@ bool is(const TapeOp& op, std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), std::string_view(op.name).substr(6)) != names.end();
 }
 
-/// Returns the bound of an argument's integers, which must be smaller: the size of the axis that they index.
+/// Returns the number below which the integers of an argument must lie: the size of the axis that they index.
 /// If the axis is not known, returns 1, because the index zero is always in range.
 std::int64_t bound_of(const Tape& tape, const TapeOp& op, std::size_t argument, std::size_t position) {
     const auto sizes = [&](std::size_t i) { return tape.operands[op.arguments[i].operands.front()].sizes; };
@@ -140,8 +140,8 @@ class Isolation {
         return entry->second;
     }
 
-    /// Returns the bytes of a tensor that is on the device already, if the op does not write to it; otherwise
-    /// an undefined tensor.
+    /// If the tensor is on the device already and the op does not write to it, returns a tensor of bytes on
+    /// its memory; otherwise an undefined tensor.
     at::Tensor read_in_place(TensorId tensor, std::int64_t bytes, const c10::TensorOptions& options) const {
         const auto found = there_.find(tensor);
         if (found == there_.end() || written_.contains(tensor)) return {};

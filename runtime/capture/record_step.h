@@ -1,4 +1,4 @@
-// Records one step of a model without the caller's program. The caller chooses the kernels that run its ops.
+// Records one step of a model that is read from a file. The caller chooses the kernels that run its ops.
 //
 //     DeviceKernels kernels(device);                       // or shape functions, see runtime/shapes/
 //     Result<RecordedModel> recorded = record_step("model.pt", options, kernels, device);

@@ -71,7 +71,8 @@ class RecordedParts : private AddedOps {
         return tensor_of(copy);
     }
 
-    /// Returns the tensors without bytes of all ops on which no other op of the step depends.
+    /// Returns a tensor without bytes for each op on which no other op of the step depends. The op makes this
+    /// tensor.
     std::vector<TensorId> ends_of_step() {
         IdVector<OpId, std::uint8_t> awaited(graph_.ops.size(), 0);
         for (const Op& op : graph_.ops)
@@ -83,7 +84,8 @@ class RecordedParts : private AddedOps {
         return ends;
     }
 
-    /// Returns a tensor without bytes that exists once the part has run.
+    /// Adds an op for the part, which runs after the tensors `before` exist. Returns a tensor without bytes
+    /// that the op makes.
     TensorId add_part(const UpdatePart& part, const std::vector<TensorId>& before) {
         std::set<TensorId> reads(before.begin(), before.end()), writes;
         for (const int place : part.reads) reads.insert(of(place));

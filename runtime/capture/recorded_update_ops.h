@@ -1,10 +1,10 @@
 // Adds the recorded step of an optimizer (capture/update_recorder.h) to the end of a captured step.
 //
-// One op of the name `recorded_update_op` stands for each part of the update: the update of one parameter if
-// the optimizer goes from one parameter to the next, or the whole update if the optimizer works on lists
+// One op named `recorded_update_op` stands for each part of the update: the update of one parameter if the
+// optimizer goes from one parameter to the next, or the whole update if the optimizer works on lists
 // (foreach). The op changes parameters and states for good, and its workspace is the most bytes that the part
-// holds at a time. So exactly one op changes each resident. If each call were an op, several ops would change
-// a parameter, and solvers would never rerun an op that reads the parameter before them
+// holds at a time. So exactly one op changes each resident. With one op for each call, several ops would
+// change a parameter, and solvers would never rerun an op that reads the parameter before it changes
 // (core/schedule/update_order.h).
 //
 // These ops come after the whole backward, one after the other, as in a program that calls `optimizer.step()`

@@ -14,10 +14,10 @@
 namespace rematlas {
 namespace {
 
-/// The limit, in bytes; the graph file contains the constants.
+/// In bytes. A step with a larger constant is refused, because the graph file contains the constants.
 constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 
-/// Returns the whole storage as a row of bytes.
+/// Returns the whole storage as a one-dimensional tensor of bytes.
 at::Tensor bytes_of(const at::Tensor& tensor) {
     const c10::DispatchKeySet keys(tensor.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA);
     at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(
@@ -201,8 +201,8 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
-/// Says whether the program has moved the generator. If other threads run ops, the generator may have been
-/// moved by any of them, and the answer is no.
+/// Says whether the program has moved the generator since the step's last random op. If other threads run
+/// ops, any of them may have moved it, and the answer is no.
 bool Recorder::is_moved(std::uint64_t now) {
     if (!generator_ || *generator_ == now) return false;
     generator_was_moved_ = true;
@@ -214,7 +214,7 @@ void Recorder::check_generator() {
         refuse_step("the program sets the state of the random number generator: seed outside of the step");
 }
 
-/// `outputs`: the operands of the outputs.
+/// `outputs`: the operands of the outputs that `gradients` belong to.
 void Recorder::note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients) {
     RecordedOp record{.tape =
                           {
@@ -255,8 +255,8 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     }
 }
 
-/// Notes which outputs are still held. Not used with shape functions: the caller never gets their outputs, so
-/// nothing is known about who holds them.
+/// Notes which outputs are still held. With shape functions this cannot be known, because the caller never
+/// gets the outputs that they make; then this function is not called.
 void Recorder::note_outputs_held() {
     std::set<int> alive;
     for (const auto& [storage, place] : places_)
@@ -357,7 +357,7 @@ std::vector<std::string> Recorder::survivors() const {
         int root = place.value;
         while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
         if (recording_.values[root].producer < 0)
-            continue;  // the memory of a parameter, a buffer or an input
+            continue;  // it lies in the memory of a parameter, a buffer or an input
         if (may_be_cached_cast(value)) continue;
         const RecordedOp& op = recording_.ops[value.producer];
         alive.push_back(op.tape.name + " in " + (op.module.empty() ? "the module itself" : op.module));

@@ -74,8 +74,8 @@ class Recorder final : public DispatchMode {
     /// Must be called for a step whose backward begins elsewhere. `outputs`: indices of the outputs that were
     /// given a gradient.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// Must be called after the forward. Notes the casts of weights that exist: autocast holds them until its
-    /// region ends, but the graph counts them only while they are needed.
+    /// Must be called after the forward. Notes the casts of weights that exist: autocast holds a cast until
+    /// its region ends, but the graph counts it only while it is needed.
     void note_casts();
     /// Returns the bytes of the noted casts that are gone by now.
     std::int64_t casts_gone() const;
@@ -84,8 +84,8 @@ class Recorder final : public DispatchMode {
 
     /// Returns the line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
-    /// Notes why the step cannot be captured, unless a reason has been noted already. For reasons that are
-    /// found outside the recorder.
+    /// Notes why the step cannot be captured, unless a reason has been noted already. Called for reasons that
+    /// are found outside the recorder.
     void refuse_step(const std::string& why);
 
     /// Says whether the values of the tensor are known to depend on parameters, inputs or random numbers.
@@ -204,7 +204,7 @@ class Recorder final : public DispatchMode {
                                                        ///< computation
     std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of uninitialized tensors that nobody has
                                                        ///< filled yet
-    std::set<int> foreign_;                            ///< constants that existed before the step
+    std::set<int> foreign_;                            ///< constants of the step that existed before it
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op
     bool generator_was_moved_ = false, draws_ = false;

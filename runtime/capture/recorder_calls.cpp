@@ -39,8 +39,8 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
-/// Returns a sum of the storage as whole numbers, which does not depend on the order in which the device
-/// adds. A change that keeps the sum is not noticed.
+/// Returns the sum of the storage's words, read as integers. So the result does not depend on the order in
+/// which the device adds. A change that keeps the sum is not noticed.
 std::uint64_t digest_on_device(const at::Tensor& tensor) {
     constexpr std::int64_t word = sizeof(std::int64_t), step = 1;
     const auto sum = [&](std::int64_t begin, std::int64_t count, c10::ScalarType type) {
@@ -76,8 +76,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // If only the statistics decide the type of the tensors that the kernel keeps, no run can do
-            // without them.
+            // A rerun gets no statistics. It is possible only if another argument has their type. Otherwise
+            // only the statistics would tell the kernel the type of the tensors that it saves.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
@@ -91,9 +91,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     return uses;
 }
 
-/// Constructors of tensors call `empty` and then write behind the dispatcher's back. So a tensor that is read
-/// before an op has written all of it becomes a constant. In process, the pattern that `poison` writes shows
-/// whether such a write has happened.
+/// Constructors of tensors call `empty` and then write to the tensor without calling the dispatcher. So a
+/// tensor that is read before an op has written all of it becomes a constant. In process it becomes one only
+/// if the pattern that `poison` wrote has changed.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -116,9 +116,10 @@ bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
                        [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
 }
 
-/// Says whether the number that the op returns may become a guard. Gradient formulas read values to choose
-/// between forms of the same result (for example, whether any factor of a product is zero). The model's own
-/// program reads values to decide what to compute.
+/// Says whether the number that the op returns may become a guard. In process every number may. Otherwise
+/// only numbers of the backward may: gradient formulas read values to choose between forms of the same result
+/// (for example, whether any factor of a product is zero), but the model's own program reads values to decide
+/// what to compute.
 bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const {
     return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
 }
@@ -261,7 +262,7 @@ std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
                  : digest_of(data, tensor.storage().nbytes());
 }
 
-/// Fills a tensor that `empty` made with a pattern, so that a write behind the dispatcher's back can be
+/// Fills a tensor that `empty` made with a pattern, so that a later write without the dispatcher can be
 /// noticed.
 void Recorder::poison(const at::Tensor& tensor) {
     if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0 || !has_data(tensor)) return;
@@ -286,7 +287,7 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
     }
 }
 
-/// Refuses the step if anything else moves the generator between two random ops.
+/// Refuses the step if anything other than its random ops has moved the generator between two of them.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();

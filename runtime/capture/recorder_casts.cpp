@@ -9,8 +9,8 @@
 namespace rematlas {
 namespace {
 
-/// Says whether autocast's region keeps casts. Within an op for which autocast casts, autocast is off, but
-/// the count of nested regions still holds.
+/// Says whether the program is in a region of autocast that keeps casts. Asks for the number of nested
+/// regions, because autocast itself is off within an op for which it casts.
 bool region_keeps_casts() {
     at::autocast::increment_nesting();
     return at::autocast::decrement_nesting() > 0 && at::autocast::is_autocast_cache_enabled();
@@ -28,8 +28,8 @@ at::Tensor source_of_cast(const at::Tensor& tensor) {
 
 }  // namespace
 
-/// Adds casts to the recording that an earlier forward in the region has made. So the step is recorded as if
-/// it were the region's first.
+/// Adds to the recording the casts that the op reads and that an earlier forward in the region has made. So
+/// the step is recorded as if it were the region's first.
 void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     if (phase_ != Phase::forward || !region_keeps_casts()) return;
     for_each_tensor_of(stack, op.schema().arguments().size(),

@@ -26,8 +26,8 @@ void append(std::string& text, const c10::IValue& value) {
 
 }  // namespace
 
-/// Says whether the op writes all of a tensor that holds no contents yet. It then does not matter which
-/// tensor that is.
+/// Says whether the op writes all of a tensor that holds no contents yet. If so, the op makes the same
+/// contents in whatever tensor it gets.
 bool Recorder::fills_empty(const Call& call, std::size_t argument) const {
     if (!overwrites_everything(call.record.tape.name, call.record.tape.overload)) return false;
     return std::any_of(call.uses.begin(), call.uses.end(), [&](const Use& use) {
@@ -66,7 +66,8 @@ void Recorder::recognize(Call& call) {
     }
 }
 
-/// Gives recomputed tensors the values of the tensors that were computed first.
+/// Gives recomputed tensors the values of the tensors that were computed first. Returns false if the two runs
+/// wrote to different numbers of tensors or made storages of different sizes.
 bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call) {
     const RecordedOp& first = recording_.ops[*call.again];
     struct Named {

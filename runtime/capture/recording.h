@@ -40,10 +40,10 @@ struct RecordedOp {
     bool updates_statistics =
         false;                   ///< the op's outputs do not depend on the tensor that it overwrites: it can
                                  ///< run again without that tensor
-    bool guards_sizes = false;   ///< the shape of its result depends on the data
-    bool dropped = false;        ///< its output was found to be a constant
+    bool guards_sizes = false;   ///< the shape of the op's result depends on the data
+    bool dropped = false;        ///< the op's output was found to be a constant
     std::int64_t time = 0;       ///< nanoseconds; set in measured steps
-    std::int64_t workspace = 0;  ///< bytes held only while it ran; set in measured steps
+    std::int64_t workspace = 0;  ///< bytes held only while the op ran; set in measured steps
 };
 
 struct Recording {

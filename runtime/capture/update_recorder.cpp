@@ -20,7 +20,7 @@ double bytes_moved(const at::Tensor& tensor) {
     return std::min(bytes, static_cast<double>(tensor.storage().nbytes()));
 }
 
-/// The answer when the program asks for a number that is not known, because no kernel runs.
+/// Returns the answer to a program that asks for a number. The number is not known, because no kernel runs.
 c10::IValue one_of_type(c10::ScalarType type) {
     if (type == c10::ScalarType::Bool) return c10::IValue(true);
     if (c10::isIntegralType(type, false)) return c10::IValue(std::int64_t{1});
@@ -180,7 +180,7 @@ void UpdateRecorder::is_traced(const c10::OperatorHandle& op) {
                 " runs on fake tensors in the optimizer's step, as torch.compile does while it traces");
 }
 
-/// Says whether the part touches only single numbers: then it just counts steps.
+/// Says whether the part touches only single numbers. Such a part just counts steps.
 bool UpdateRecorder::only_counts(const UpdatePart& part) const {
     const auto is_number = [&](int place) {
         const UpdateTensor& tensor = update_.tensors[static_cast<std::size_t>(place)];

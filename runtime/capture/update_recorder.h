@@ -73,11 +73,11 @@ class UpdateRecorder final : public DispatchMode {
     /// A storage that the update touches.
     struct Memory {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-        std::int64_t bytes = 0;     ///< bytes that the device allocates for it
-        int given = -1;             ///< its index in RecordedUpdate::tensors, or -1
-        bool made = false;          ///< an op of the step has made it
-        bool written = false;       ///< an op of the step has written to it
-        bool counts_alive = false;  ///< counted among the temporaries
+        std::int64_t bytes = 0;     ///< bytes that the device allocates for the storage
+        int given = -1;             ///< index of its tensor in RecordedUpdate::tensors, or -1
+        bool made = false;          ///< an op of the step has made the storage
+        bool written = false;       ///< an op of the step has written to the storage
+        bool counts_alive = false;  ///< the storage is counted among the temporaries
         at::Tensor example;         ///< a tensor on the storage if no op has made it; see `memory_of`
     };
     struct Touch {

@@ -36,8 +36,8 @@ struct CpuGeneratorState final : GeneratorState {
         if (next_double) add(std::bit_cast<std::uint64_t>(*next_double) + 1);
         return hash;
     }
-    /// The engine makes its numbers in blocks. Once the positions within the block agree, only whole blocks
-    /// are compared.
+    /// The engine makes its numbers in blocks. Once the engine has the position that `later` has in its
+    /// block, it moves on by whole blocks.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& target = dynamic_cast<const CpuGeneratorState&>(later);
         if (next_float != target.next_float || next_double != target.next_double) return std::nullopt;
@@ -62,8 +62,8 @@ struct CpuGeneratorState final : GeneratorState {
     }
 };
 
-/// Returns the time in nanoseconds. With one thread this is the thread's computing time, so that other work
-/// on the machine does not count.
+/// Returns the time in nanoseconds. If libtorch uses one thread, returns the computing time of this thread,
+/// so that other work on the machine does not count.
 std::int64_t clock_now() {
     if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
     timespec time;

@@ -43,22 +43,21 @@ class Marks {
   public:
     virtual ~Marks() = default;
     virtual void place() = 0;
-    /// Returns for each mark the nanoseconds since the first; they never decrease. Waits for the last mark.
-    /// May be called only once.
+    /// Returns, for each mark, the nanoseconds since the first mark. They never decrease. Waits for the last
+    /// mark. May be called only once.
     virtual std::vector<std::int64_t> read() = 0;
 };
 
-/// Work that is captured once (CUDA graphs) and may be submitted any number of times: the same kernels on the
-/// same addresses.
+/// Work that is captured once (as CUDA graphs) and may be submitted any number of times. Each submission runs
+/// the same kernels on the same addresses.
 class DeviceGraphs {
   public:
     virtual ~DeviceGraphs() = default;
-    /// Submits a part. Its random ops draw from the generator's present state, and the generator does not
-    /// move.
+    /// Submits a part. Its random ops draw from the generator's present state, which stays as it is.
     virtual void submit(std::size_t part) = 0;
 };
 
-/// Counts the allocator's blocks that may be larger than the request (see `most_footprint`).
+/// Counts of the allocator's blocks that may be larger than the request (see `most_footprint`).
 struct LooseBlocks {
     std::int64_t alive = 0;
     std::int64_t most = 0;    ///< the largest number alive at once since the last `reset_peak`
@@ -76,8 +75,8 @@ class DeviceRuntime : public MemoryMeter {
     /// device; tensors of it that have values keep them in host memory.
     virtual const DeviceProfile* profile_if_absent() const { return nullptr; }
 
-    /// Says whether measuring has no effect that the caller's process can notice. `synchronize` makes the
-    /// process wait, for example. If measuring can be noticed, peaks are measured only while a step is
+    /// Says whether measuring has no effect that the caller's process can notice. (`synchronize`, for
+    /// example, makes the process wait.) If measuring can be noticed, peaks are measured only while a step is
     /// recorded or compared.
     virtual bool measures_unseen() const { return true; }
     /// Returns the most device bytes that were alive at once since the last call of this function. All other
@@ -89,7 +88,7 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
     virtual std::int64_t bytes_of_segments_in_use() const { return alive_bytes(); }
     virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
-    /// Bytes that the process holds beyond `reserved_bytes`, because the driver needs them.
+    /// Returns the bytes that the process holds beyond `reserved_bytes`, because the driver needs them.
     virtual std::int64_t context_bytes() const { return 0; }
     /// Gives back memory that is reserved but unused.
     virtual void trim() {}
@@ -98,17 +97,18 @@ class DeviceRuntime : public MemoryMeter {
     virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
     /// Returns the bytes that a request of `bytes` takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
-    /// Returns the most bytes that such a request may take: an allocator may hand out a larger block whole.
+    /// Returns the most bytes that a request of `bytes` may take: an allocator may hand out a larger block
+    /// whole.
     virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
     virtual LooseBlocks loose_blocks() const { return {}; }
-    /// Bytes that the device's libraries hold permanently, and that `alive_bytes` counts since the last
-    /// `prepare`: for this thread and for autograd's thread, on the current stream.
+    /// Returns the bytes of the workspaces that the device's libraries hold permanently for the current
+    /// stream: for this thread and for autograd's thread. After `prepare`, `alive_bytes` includes them.
     virtual std::int64_t library_workspace() const { return 0; }
     /// Makes the libraries take their workspaces for the current stream. Cheap if they have them already.
     virtual void prepare() {}
     /// Returns the description of the device, which graphs captured for it contain.
     virtual Device description() const = 0;
-    /// The number of multiprocessors of a CUDA device; the random numbers of kernels depend on it.
+    /// Returns the number of multiprocessors of a CUDA device; the random numbers of kernels depend on it.
     virtual int multiprocessors() const { return 0; }
     /// Returns the settings in force, or nullopt if the device has no choice of kernels.
     virtual std::optional<KernelSettings> settings() const { return std::nullopt; }
@@ -116,8 +116,8 @@ class DeviceRuntime : public MemoryMeter {
     /// (DeviceOptions::own_process).
     virtual void put_in_force(const KernelSettings&) {}
 
-    /// Returns the memory in which a step can lie in one piece. After the first call, the allocator serves
-    /// requests of steps there.
+    /// Returns the memory for arenas, in which a step lies in one piece. After the first call, the allocator
+    /// serves requests of steps from their arenas.
     virtual std::optional<ArenaMemory> arena_memory() { return std::nullopt; }
     /// Returns a number that identifies the queue to which this thread's work goes. Memory that is reused on
     /// the same queue needs no waiting.
@@ -131,11 +131,12 @@ class DeviceRuntime : public MemoryMeter {
     /// `most`: an upper limit of the number of marks that will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
-    /// Returns the environment's setting for the workspace of each matrix product. Empty if the libraries
-    /// keep one workspace for all products, which `library_workspace` counts.
+    /// Returns the setting in the environment for the workspaces of matrix products, if the libraries take
+    /// one for each product. Returns an empty text if they keep one workspace for all products, which
+    /// `library_workspace` counts.
     virtual std::string product_workspace() const { return {}; }
 
-    /// The state of the default generator, from which random ops draw.
+    /// Returns the state of the default generator, from which random ops draw.
     virtual std::unique_ptr<GeneratorState> generator_state() const = 0;
     virtual void set_generator_state(const GeneratorState& state) = 0;
     virtual void seed_generator(std::uint64_t seed) = 0;

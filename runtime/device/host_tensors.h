@@ -1,5 +1,5 @@
-// Makes tensors of a device that lie in host memory. Kernels of a GPU access them over the link. A step whose
-// plan keeps them on the host copies them to the device when it needs them.
+// Makes tensors of a device that lie in host memory. Kernels of a GPU access them over the link. If a plan
+// keeps such tensors on the host, a step copies them to the device when it needs them.
 //
 //     Result<std::vector<at::Tensor>> moments = host_tensors(parameters, 0.0, *device);
 #pragma once

@@ -25,10 +25,11 @@ struct KernelSettings {
     static KernelSettings of_process();
     /// Applies these settings to the process.
     void put_in_force() const;
-    /// Every op must use its deterministic kernel; an op without one fails.
+    /// Returns settings under which every op must use its deterministic kernel; an op without one fails.
     static KernelSettings strict();
-    /// For steps in which an op has no deterministic kernel. Otherwise the choices are those of `strict`, and
-    /// the fused forms of attention are off, because their backwards add in any order.
+    /// Returns settings for steps in which an op has no deterministic kernel. They are those of `strict`,
+    /// except that such an op runs, and that the fused forms of attention are off, because their backwards
+    /// add in any order.
     static KernelSettings lenient();
 };
 

@@ -96,8 +96,8 @@ class LinkMeter {
         return seconds_since(began);
     }
 
-    /// Times copies while the other direction is busy. The other direction gets more copies until it is busy
-    /// longer than they are.
+    /// Times copies while the other direction is busy. Gives the other direction more copies, until it is
+    /// still busy when the timed copies are done.
     double time_contended(CopyQueue queue) {
         const CopyQueue other = queue == CopyQueue::out ? CopyQueue::in : CopyQueue::out;
         for (int more = 2;; more *= 2) {

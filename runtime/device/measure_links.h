@@ -20,10 +20,10 @@ struct LinkMeasurement {
     std::function<void(double fraction)> progress = {};
 };
 
-/// Measures four things: the speed of each direction alone; the speed of each direction while the other is
-/// always busy (at most the former); the time of a small copy; and the size, a power of two, below which this
-/// time is more than an eighth of a copy. On the CPU, which has no links, the speeds are those of copies
-/// within host memory. Fails if there is no memory, or with CUDA's errors.
+/// Measures four things: the speed of each direction alone; the speed of each direction while the other one
+/// is always busy (at most the speed alone); the time of a small copy; and the size, a power of two, below
+/// which this time is more than an eighth of a copy's time. On the CPU, which has no links, the speeds are
+/// those of copies within host memory. Fails if there is no memory, or with CUDA's errors.
 Result<Links> measure_links(DeviceRuntime& device, const LinkMeasurement& how = {});
 
 }  // namespace rematlas

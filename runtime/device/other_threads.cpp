@@ -35,8 +35,9 @@ std::atomic<int> memory{the_host};  ///< the device whose memory the step uses; 
 std::atomic<std::thread::id> own_thread{};
 
 /// Says whether this thread works for the step: kernels split their work among threads, scripts fork, and
-/// autograd has a thread for each GPU. A script's forked thread is recognized by Rematlas' dispatch key.
-/// While an eviction limits the memory, all threads have this key, so forked threads cannot be recognized.
+/// autograd has a thread for each GPU. The dispatch key of Rematlas tells that a script has forked this
+/// thread. While an eviction limits the memory, all threads have this key, so forked threads cannot be
+/// recognized.
 bool works_for_step() {
     return at::in_parallel_region() || (memory != the_host && torch::autograd::get_current_node()) ||
            (c10::impl::tls_is_dispatch_key_included(own_key) && !MemoryLimit::maker(memory));

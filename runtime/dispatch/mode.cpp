@@ -21,20 +21,21 @@ using c10::impl::TorchDispatchModeTLS;
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
-std::atomic<DispatchMode*> mode_aside{nullptr};  ///< sees no ops while `mode_in_force` is set
+std::atomic<DispatchMode*> mode_aside{nullptr};  ///< was set aside; sees no ops while `mode_in_force` is set
 std::atomic<std::thread::id> thread_within{};
 thread_local int includes = 0;  ///< number of OwnKeyIncluded objects of this thread
 thread_local bool was_included = false;
 
-/// Says whether a tensor is fake. A fake tensor has a Python class, and shows a device other than that of its
-/// storage, which is Meta.
+/// Says whether a tensor is fake. A fake tensor has a Python class, and its storage is on the device Meta
+/// although the tensor shows another device.
 bool is_fake(const at::Tensor& tensor) {
     return runs_python(tensor) && tensor.has_storage() &&
            tensor.unsafeGetTensorImpl()->unsafe_storage().device_type() == c10::kMeta &&
            !tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::MetaBit);
 }
 
-/// Returns true if the call belongs to a program that is traced, and computes nothing.
+/// Says whether the call belongs to a program that is being traced, for example by torch.compile: a mode that
+/// traces is on, or an argument is a fake tensor.
 bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     const auto is_on = [](TorchDispatchModeKey key) {
         return TorchDispatchModeTLS::get_mode(key).has_value();
@@ -46,8 +47,8 @@ bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     return found;
 }
 
-/// Returns the interpreter whose Python code the call runs: that of the innermost mode, or else that of a
-/// tensor's class.
+/// Returns the interpreter whose Python code handles the call: the interpreter of the innermost mode, or, if
+/// there is no mode, of a tensor's class.
 const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
                                                const torch::jit::Stack& stack) {
     if (const std::int64_t modes = TorchDispatchModeTLS::stack_len(); modes > 0)
@@ -60,8 +61,8 @@ const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
     return found;
 }
 
-/// Does the same as libtorch's fallback for Python, but leaves Rematlas' key on, so that this mode sees the
-/// ops that the Python code calls.
+/// Does the same as libtorch's fallback for Python, but leaves Rematlas' key on. So the mode in force sees
+/// the ops that the Python code calls.
 void call_python(const c10::impl::PyInterpreter& interpreter, const c10::OperatorHandle& op,
                  torch::jit::Stack* stack) {
     constexpr DispatchKeySet from_python =
@@ -77,8 +78,9 @@ void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::
 }
 
 /// Handles an op. Modes and tensor classes that are written in Python come first: they are part of the
-/// program, and the mode sees the ops that they call on plain tensors. If Rematlas' key comes after Python's
-/// (torch 2.13 and later), modes and classes have run already, and fake tensors come without their keys.
+/// program, and the mode in force sees the ops that they call on plain tensors. If Rematlas' key comes after
+/// Python's (torch 2.13 and later), Python's modes and classes have run before this function, and calls on
+/// fake tensors arrive without Python's key.
 void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();
@@ -92,11 +94,12 @@ void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stac
         keys = keys.remove(DispatchKey::Python);
     }
     const c10::impl::ExcludeDispatchKeyGuard inside(own_key);
-    // The mode does not see calls on the Meta device.
+    // The mode in force does not see calls on the Meta device.
     mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// Returns false for tensors that have the key, because they belong to the library that has a fallback on it.
+/// Returns false if a tensor among the arguments has the key: it belongs to the library whose fallback is on
+/// the key.
 bool is_ours(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     bool are_others = false;
     for_each_tensor_of(stack, op.schema().arguments().size(),
@@ -115,7 +118,7 @@ void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet
     has_inner() ? mode_within.load()->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// True on the thread that put the inner mode in force, and on autograd's own threads.
+/// Returns true on the thread that put the inner mode in force, and on autograd's own threads.
 bool DispatchMode::has_inner() const {
     const DispatchMode* inner = mode_within.load();
     return inner && inner != this &&
@@ -168,8 +171,8 @@ DispatchModeGuard::~DispatchModeGuard() {
         mode_in_force = mode_aside.exchange(nullptr);
         return;
     }
-    // Modes need not end in the order in which they began: an eviction may end within a step that has set it
-    // aside.
+    // The guard looks in all three places, because modes need not end in the order in which they began: an
+    // eviction may end within a step that has set it aside.
     for (std::atomic<DispatchMode*>* place : {&mode_within, &mode_aside, &mode_in_force}) {
         DispatchMode* mine = &mode_;
         if (place->compare_exchange_strong(mine, nullptr)) return;

@@ -31,11 +31,11 @@ namespace rematlas {
 class DispatchMode {
   public:
     virtual ~DispatchMode() = default;
-    /// Must take the arguments off the stack and leave the results; usually through `run_kernel`.
+    /// Must take the arguments off the stack and leave the results there; usually by a call of `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
-    /// Called when the call belongs to a program that is traced within the region, for example by
-    /// torch.compile: fake tensors are among its arguments, or a mode that traces is on. No `call` follows,
-    /// unless the call computes on real tensors.
+    /// Called when the op belongs to a program that is traced within the region, for example by
+    /// torch.compile: fake tensors are among its arguments, or a mode that traces is on. `call` is then not
+    /// called for the op, unless the op computes on real tensors.
     virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
     /// Says whether another mode can be in force within this mode.
     virtual bool takes_inner() const { return false; }
@@ -47,8 +47,8 @@ class DispatchMode {
 };
 
 /// While an object of this class lives, the mode in force sees the ops of this thread. Objects need not end
-/// in the order in which they began. An object that ends on another thread leaves the key on in its own
-/// thread, whose ops then pass through unchanged unless a mode is in force.
+/// in the order in which they began. If an object ends on another thread than it began on, the key stays on
+/// in its first thread, whose ops then pass through unchanged unless a mode is in force.
 class OwnKeyIncluded {
   public:
     OwnKeyIncluded();
@@ -63,13 +63,14 @@ class OwnKeyIncluded {
 /// Puts a mode in force until the end of the scope. The mode must outlive the guard.
 class DispatchModeGuard {
   public:
-    /// Throws if another mode is in force, perhaps of another thread, that accepts no inner mode.
+    /// Throws if a mode that accepts no inner mode is in force already, in this thread or in another one, or
+    /// if the mode in force has an inner mode already.
     explicit DispatchModeGuard(DispatchMode& mode);
     /// Like the constructor, but returns null when the constructor would throw.
     static std::unique_ptr<DispatchModeGuard> unless_another(DispatchMode& mode);
-    /// Puts `mode` in force for ops that are not the program's. A mode in force that accepts an inner mode
-    /// does not see these ops. Returns null if the mode in force accepts none, or if it has an inner mode
-    /// already.
+    /// Puts `mode` in force for ops that do not belong to the program. If a mode that accepts an inner mode
+    /// is in force, it is set aside and does not see these ops. Returns null if the mode in force accepts no
+    /// inner mode, or if it has one already.
     static std::unique_ptr<DispatchModeGuard> unseen_by_outer(DispatchMode& mode);
     ~DispatchModeGuard();
     DispatchModeGuard(const DispatchModeGuard&) = delete;

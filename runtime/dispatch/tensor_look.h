@@ -1,5 +1,5 @@
-// The properties of a tensor besides its memory, and a function that makes a tensor with these properties
-// on other memory.
+// A description of a tensor without its memory (the "look"), and a function that makes such a tensor on other
+// memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,9 +1,9 @@
 // A mutex whose waiters give up Python's global interpreter lock while they wait.
 //
 // A thread that holds a mutex may drop the last handle of a tensor or storage that Python knows, or run an
-// operator that is written in Python; then it waits for the interpreter lock. A thread of a Python program
-// holds the interpreter lock while it calls operators, and waits for the mutex. With an ordinary mutex the
-// two threads would wait for each other for ever. A thread that waits for this mutex lets the other thread
+// operator that is written in Python; then it waits for the interpreter lock. Another thread of the program
+// may hold the interpreter lock, call an operator, and wait for the mutex. With an ordinary mutex the two
+// threads would wait for each other for ever. A thread that waits for this mutex lets the other thread
 // continue.
 //
 //     YieldingMutex<std::recursive_mutex> mutex;

@@ -14,8 +14,8 @@
 // each op that reads a tensor restored by such an op.
 //
 // Counted bytes are the bytes that the device's allocator has handed out. The schedule's peak may be less
-// than the counted peak: if a kernel takes memory in several pieces, an eviction for a later piece may free
-// more than was missing, and the file lists that eviction before the kernel.
+// than the counted peak. If a kernel takes memory in several pieces, storages may be evicted while it runs,
+// and an eviction may free more bytes than are missing; the schedule has such an eviction before the kernel.
 #pragma once
 
 #include <cstdint>
@@ -59,10 +59,10 @@ class EvictionTrace {
     void set_places(Places* places) { places_ = places; }
     void names(int tensor, std::string name, TensorKind kind);
 
-    /// Must be called before each op. `alive`: the bytes counted now.
+    /// Must be called before each op. `alive`: the bytes that the allocator counts now.
     void sees(std::int64_t alive);
-    /// Must be called when an op first reads a storage from outside. `alive`: the bytes counted now,
-    /// including the storage.
+    /// Must be called when an op first reads a storage from outside. `alive`: the bytes that the allocator
+    /// counts now, including the storage.
     void met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now);
     /// Must be called after an op that only makes a view. Such an op runs no kernel, but backward ops may
     /// belong to it.
@@ -72,8 +72,8 @@ class EvictionTrace {
     void ran_again(int op, bool in_place, Span span);
     void dropped(int tensor, bool evicted, std::int64_t now);
 
-    /// Must be called at the end of a step. `alive`: the bytes counted now; `most`: the most since the last
-    /// step. A step without any forward or backward op is not recorded.
+    /// Must be called at the end of a step. `alive`: the bytes that the allocator counts now; `most`: the
+    /// most since the previous step. A step without any forward or backward op is not recorded.
     void step_is_over(std::int64_t alive, std::int64_t most);
     bool has_step() const { return !last_.schedule.steps.empty(); }
     /// Returns the last step, without the fields that `finished` adds.
@@ -82,7 +82,7 @@ class EvictionTrace {
   private:
     struct There {
         bool here = false;
-        TensorId tensor;  ///< its tensor of the graph if `here`
+        TensorId tensor;  ///< the tensor of the graph, if `here`
         std::string name;
         TensorKind kind = TensorKind::activation;
         std::int64_t bytes = 0;

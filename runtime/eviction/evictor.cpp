@@ -30,7 +30,8 @@ Evictor::~Evictor() {
     try {
         close();
     } catch (...) {
-        // A tensor that could not be restored stays without memory; reading it fails with an error.
+        // The error is dropped. A tensor that could not be restored stays without memory, and reading it
+        // fails.
     }
 }
 
@@ -135,8 +136,8 @@ void Evictor::step_is_over() {
     note(Trace::Step::settle, -1);
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
-    if (limit_ != no_limit) limit_ = budget_;  // this step may have raised the limit
-    // Storages that could not be released are tried again after the next step.
+    if (limit_ != no_limit) limit_ = budget_;  // the limit may have risen during the step
+    // An error while storages were released is dropped: they are tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
 }
@@ -156,9 +157,9 @@ void Evictor::let_departed_go() {
     }
 }
 
-/// If the program has dropped a storage that no op can restore, the storage is kept for reruns of the tensors
-/// that were made from it. If keeping those tensors instead takes no more bytes, they are kept: for example
-/// the optimizer's first copy of a gradient instead of the gradient.
+/// Handles the storages that the program has dropped and that no op can restore. Such a storage is kept for
+/// reruns of the tensors that were made from it. If keeping those tensors takes no more bytes, they are kept
+/// and the storage is released: for example the optimizer's first copy of a gradient instead of the gradient.
 void Evictor::let_go_of_dropped() {
     for (const int storage : dropped_by_program_) {
         const int tensor = known_[storage].tensor;
@@ -173,7 +174,7 @@ void Evictor::let_go_of_dropped() {
     dropped_by_program_.clear();
 }
 
-/// Throws the error after `begin` has failed. The program's tensors are unchanged.
+/// Must be called after `begin` has failed. Throws the reason. The program's tensors are unchanged.
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (std::exchange(thrashes_, false)) {
@@ -230,8 +231,8 @@ std::string Evictor::why_short() const {
                     " were there before and have not been seen here", elsewhere);
 }
 
-/// Gives up the budget because eviction thrashes. Returns whether the program continues, from here on with
-/// twice the budget.
+/// Gives up the budget because eviction thrashes. Returns whether the program continues; the budget is then
+/// twice as large.
 bool Evictor::give_up_by_time() {
     if (!give_up(why_thrashing(), std::max<std::int64_t>(limit_, 2 * budget_))) return false;
     budget_ *= 2;
@@ -239,7 +240,8 @@ bool Evictor::give_up_by_time() {
     return true;
 }
 
-/// Gives up the budget. Returns whether the program continues, with a limit of `limit` bytes.
+/// Gives up the budget, for the reason `why`. Returns whether the program continues; the limit is then
+/// `limit` bytes.
 bool Evictor::give_up(const std::string& why, std::int64_t limit) {
     if (!options_.gives_up || MemoryLimit::is_attempt()) return false;
     if (given_up_.empty()) given_up_ = why;

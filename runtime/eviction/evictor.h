@@ -10,8 +10,8 @@
 // are read, their ops run again to restore it. Views, saved variables and handles follow, because they refer
 // to the storage. Two kinds of storages are never evicted: those that were made outside the evictor, and
 // those that no rerun could restore. The latter are gradients once they belong to a parameter, storages that
-// other code reads or writes past the dispatcher (`touch`), and results of operators that are not libtorch's
-// own.
+// other code reads or writes without calling the dispatcher (`touch`), and results of operators that are not
+// libtorch's own.
 //
 // An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
 // version in separate memory. When the contents of an outside storage change, for example in an optimizer's
@@ -63,8 +63,9 @@ struct EvictorOptions {
     std::int64_t budget = 0;  ///< limit of the bytes that the device's allocator has handed out
     OnlineEviction::Options policy = {};
     double thrash = 20;  ///< limit of the reruns' time in a step, as a multiple of the step's own time
-    /// If the budget cannot be kept, no error is thrown. Instead the limit rises by the missing bytes until
-    /// the step is over; if eviction thrashes, the budget doubles. Status::given_up gives the reason.
+    /// If true and the budget cannot be kept, no error is thrown. Instead the limit rises by the missing
+    /// bytes until the step is over; if eviction thrashes, the budget doubles. Status::given_up gives the
+    /// reason.
     bool gives_up = false;
     bool log = false;     ///< keeps a log of calls and evictions; see ProgramLog
     bool record = false;  ///< records the last step; see EvictionTrace
@@ -75,7 +76,7 @@ struct EvictorOptions {
 class Evictor final : public DispatchMode, private EvictionHost, private RoomMaker {
   public:
     struct Status {
-        std::int64_t steps = 0;  ///< backwards that have ended
+        std::int64_t steps = 0;  ///< training steps that have ended
         std::int64_t calls = 0;  ///< ops that touched data
         OnlineEviction::Counts counts;
         std::int64_t known_ops = 0;  ///< ops that could run again
@@ -98,8 +99,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// Sets whether an open evictor also sees the ops of this thread.
     static void follow_thread(bool followed);
 
-    /// Must be called in a forked child of the process, which holds copies of the parent's memory. In the
-    /// child, nothing is seen or limited.
+    /// Must be called in a forked child of the process. The child holds copies of the parent's memory; from
+    /// this call on, nothing in it is seen or limited.
     static void leave_to_parent();
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
@@ -111,7 +112,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void keep(c10::ArrayRef<at::Tensor> tensors) override;
     std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) override;
     void changes(c10::ArrayRef<at::Tensor> tensors) override;
-    /// How other code accesses a tensor's memory past the dispatcher.
+    /// How other code accesses a tensor's memory without calling the dispatcher.
     enum class Look {
         now,         ///< the code reads the memory now, and is done before the next op
         on,          ///< the code may read the memory as long as the tensor lives
@@ -127,14 +128,15 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
 
     /// Keeps these tensors from being evicted, as `keep` does. Records use their names.
     void names(const std::vector<NamedTensor>& tensors);
-    /// From now on `places` gives the modules of forward ops for records; null if nothing does.
+    /// From now on `places` says to which modules forward ops belong, for records; may be null.
     void set_places(Places* places);
-    /// `bytes` of the alive bytes do not belong to the program. The budget does not count them.
+    /// Sets how many of the alive bytes do not belong to the program. The budget does not count them.
     void set_beside(std::int64_t bytes) { beside_ = bytes; }
     /// Marks the end of a training step, for steps whose ops do not show their end. Must not be called during
     /// a backward.
     void end_step();
-    /// Returns true if the last op belonged to a backward that has ended, and if its step has ended with it.
+    /// Returns true between the end of a backward and the next op or `end_step` of the thread that opened the
+    /// evictor.
     bool backward_is_over() const;
 
     Status status() const;
@@ -147,18 +149,18 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// A storage that the evictor's bookkeeping (the "books") knows: a version of one of the program's
     /// storages, or a storage that a rerun has made.
     struct Known {
-        int tensor = -1;  ///< its tensor in `eviction_`
+        int tensor = -1;  ///< the storage's tensor in `eviction_`
         std::int64_t bytes = 0;
         c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's storage; empty if the program has
                                                          ///< dropped it
         c10::Storage own;                                ///< memory to which the program has no handle
-        std::int64_t counted = 0;  ///< bytes that its memory adds to the device's count, or added before it
+        std::int64_t counted = 0;  ///< bytes that the memory adds to the device's count, or added before it
                                    ///< was dropped
-        bool held = false;         ///< whether the program holds it
-        bool there = false;        ///< whether its memory is present
-        bool resident = false;     ///< whether it was made outside the evictor
-        bool unfilled = false;     ///< whether it still has the contents that `empty` made
-        int lent = 0;              ///< number of loans under which other code may write there
+        bool held = false;         ///< whether the program holds the storage
+        bool there = false;        ///< whether the storage's memory is present
+        bool resident = false;     ///< whether the storage was made outside the evictor
+        bool unfilled = false;     ///< whether the storage still has the contents that `empty` made
+        int lent = 0;              ///< number of loans of the storage under which other code may write
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
     };
     struct Loan {
@@ -166,8 +168,9 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::uint64_t digest = 0;  ///< digest of the storage's contents
         bool seen = false;         ///< whether the loan outlived the op in which it began
     };
-    /// The memory that would be alive without eviction. Storages that the program holds count even while
-    /// they are absent; storages that the program does not hold do not count even while they are present.
+    /// Counts the memory that would be alive without eviction. Storages that the program holds count even
+    /// while they are absent; storages that the program does not hold do not count even while they are
+    /// present.
     struct ProgramMemory final : MemoryMeter {
         explicit ProgramMemory(Evictor& of) : evictor(of) {}
         std::int64_t alive_bytes() const override;
@@ -298,17 +301,17 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per known op
     std::int64_t budget_;                              ///< bytes; doubled each time that eviction thrashes,
                                                        ///< if the options allow it
-    std::atomic<std::int64_t> limit_;                  ///< bytes; higher while the evictor closes
+    std::atomic<std::int64_t> limit_;                  ///< bytes; above `budget_` after give_up and in close
     std::int64_t queue_ = 0;                           ///< the device's queue on which the evictor was opened
     c10::Stream stream_{c10::Stream::DEFAULT,
-                        c10::Device(c10::DeviceType::CPU)};  ///< the stream of that queue
+                        c10::Device(c10::DeviceType::CPU)};  ///< the stream of `queue_`
     OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
     std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on queues other than the
                                                      ///< evictor's
-    bool warned_ = false;                            ///< whether the warning about such calls was given
+    bool warned_ = false;                            ///< whether the warning about other queues was given
     std::int64_t step_time_ = 0, longest_step_ = 0;  ///< nanoseconds of the program's own runs
-    std::int64_t rerun_before_ = 0;                  ///< nanoseconds of reruns in earlier steps
+    std::int64_t rerun_before_ = 0;                  ///< nanoseconds of all reruns in earlier steps
     std::vector<int> dropped_by_program_;            ///< storages that the program has dropped since the last
                                                      ///< call
     std::atomic<int> reruns_ = 0;                    ///< number of reruns under way
@@ -318,7 +321,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::string given_up_;
     std::exception_ptr error_;                               ///< an exception that a rerun has thrown
     std::string current_;                                    ///< name of the op that is running
-    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most bytes alive in this step
+    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; see set_beside; most in this step
     bool evicting_ = false;                                  ///< whether storages are being dropped to make
                                                              ///< room
     bool measures_ = false;

@@ -51,8 +51,8 @@ int Evictor::storage_of(const at::Tensor& tensor) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-/// Adds a storage to the books that was made outside the evictor or behind the dispatcher's back. It is never
-/// evicted, and outlives the program's handles if reruns need it.
+/// Adds to the books a storage that was made outside the evictor or without calling the dispatcher. It is
+/// never evicted, and outlives the program's handles if reruns need it.
 int Evictor::make_resident(const at::Tensor& tensor) {
     const c10::Storage& storage = tensor.storage();
     if (log_) log_->begins();
@@ -121,8 +121,8 @@ void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].own = c10::Storage(known_[storage].user.lock());
 }
 
-/// Releases storages in shared memory that the program has dropped. They have no ticket that would tell when
-/// the program's last handle is gone.
+/// Releases storages in shared memory that the program has dropped. Such a storage has no ticket (ticket.h)
+/// that would tell when the program's last handle is gone, so its references are counted here.
 void Evictor::let_shared_go() {
     std::erase_if(shared_, [&](const auto& entry) {
         const int storage = entry.second;
@@ -176,7 +176,8 @@ c10::Storage Evictor::memory_of(int storage) {
     return known.own;
 }
 
-/// Notes, for ProgramMemory too, whether the program holds the storage and whether its memory is present.
+/// Notes whether the program holds the storage and whether its memory is present. Also updates the bytes that
+/// ProgramMemory counts.
 void Evictor::note_memory(int storage, bool held, bool there) {
     Known& known = known_[storage];
     const int before = static_cast<int>(known.held) - static_cast<int>(known.there);
@@ -202,8 +203,9 @@ void Evictor::drop(int storage) {
     if (may_take_more) note_block(storage, before - device_.alive_bytes());
 }
 
-/// Corrects the counted bytes of a storage if the allocator had handed out a block larger than the request:
-/// the whole block is now missing.
+/// Corrects the counted bytes of a storage that has been dropped. `bytes`: how many fewer bytes are alive
+/// now. If these are more than were counted, the allocator had handed out a block larger than the request,
+/// and the whole block is now missing.
 void Evictor::note_block(int storage, std::int64_t bytes) {
     Known& known = known_[storage];
     const std::int64_t more = bytes - known.counted;
@@ -315,7 +317,7 @@ void Evictor::record_call(const Call& call, int op, std::int64_t workspace, Evic
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
         if (i < made.in_place.size()) called.in_place.emplace_back(made.outputs[i], made.in_place[i].input);
         const std::int64_t size = known_[eviction_.graph().tensor(made.outputs[i]).storage].bytes;
-        if (size == 0) continue;  // no output
+        if (size == 0) continue;  // an op without outputs was declared with an empty one
         called.outputs.push_back(made.outputs[i]);
         bytes.push_back(device_.footprint(size));
     }

@@ -12,12 +12,12 @@
 namespace rematlas {
 namespace {
 
-/// If a program never runs a backward, its step ends after this many calls, so that the books do not grow for
-/// ever.
+/// If a program never runs a backward, its step ends after this many calls; otherwise the books would grow
+/// for ever.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
-/// An operand on another device is kept with a call if it is at most this large. A call with a larger one
-/// cannot run again.
+/// If an operand on another device is at most this large, a copy of it is kept with the call. A call with a
+/// larger operand on another device cannot run again.
 constexpr std::size_t most_kept_bytes = 1024;
 
 /// Returns true if the running op makes the gradient of a parameter, or a tensor that becomes one.
@@ -26,8 +26,8 @@ bool accumulates_gradient() {
     return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
 }
 
-/// Says whether a composite operator may read the tensor on the host past the dispatcher: lengths, batch
-/// sizes, split points.
+/// Says whether a composite operator may read the tensor's values on the host without calling the dispatcher.
+/// Such tensors are small and hold integers: lengths, batch sizes, split points.
 bool may_be_read_on_the_host(const at::Tensor& tensor) {
     constexpr std::size_t most = 4096;
     return tensor.is_cpu() && tensor.dim() <= 1 && c10::isIntegralType(tensor.scalar_type(), false) &&
@@ -200,13 +200,13 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // If only the statistics decide the type of the tensors that the kernel keeps, the op cannot run again
-    // without them.
+    // A rerun gets no statistics. If no other argument has their type, only the statistics tell the kernel
+    // the type of the tensors that it saves, so the op cannot run again.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;
-    // The results of the call and the new versions are not evicted, because the old contents are lost for
-    // good.
+    // The old contents of changed storages are lost for good. So the results of the call and the new versions
+    // are not evicted.
     call.lost.insert(call.lost.end(), call.changed.begin(), call.changed.end());
     call.changed.clear();
     call.refilled.clear();
@@ -220,8 +220,8 @@ void Evictor::lose(int storage) {
     if (!eviction_.lose(known_[storage].tensor)) fail(current_);
 }
 
-/// Makes the tensors that the call reads present and locks them. Also ensures that no later rerun needs
-/// contents that the call changes.
+/// Makes the tensors that the call reads present and locks them. Also ensures that no later rerun needs the
+/// contents that the call overwrites.
 void Evictor::make_ready(const Call& call) {
     for (const int storage : call.updated) freeze(storage), lose(storage);
     for (const int storage : call.lost) lose(storage);
@@ -278,7 +278,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         if (tensor.defined() && !is_plain(tensor)) call.opaque = true;
         returns.push_back(tensor.defined() && is_plain(tensor) ? add(tensor) : -1);
     });
-    // A changed storage that has no ticket was given other memory.
+    // If a changed storage has no ticket, the op gave it other memory, and cannot run again.
     for (const int storage : call.changed)
         if (const auto user = known_[storage].user.lock(); !user || !ticket_of(*user)) again = false;
     if (call.opaque || shares) {

@@ -54,8 +54,8 @@ bool Evictor::on_own_queue() const {
     return device_.queue() == queue_;
 }
 
-/// Must be called at the end of a step. Warns once if most ops ran on other queues, because then almost
-/// nothing can be evicted.
+/// Must be called at the end of a step. Warns once if most ops of the step ran on other queues than the
+/// evictor's, because then almost nothing can be evicted.
 void Evictor::warn_of_other_queues() {
     const std::int64_t elsewhere = std::exchange(calls_elsewhere_, 0);
     if (warned_ || 2 * elsewhere <= calls_ - calls_at_step_) return;
@@ -128,7 +128,7 @@ std::optional<std::string> Evictor::make_room(std::int64_t bytes) {
     return current_ + why_short();
 }
 
-/// Makes room for `bytes`. Throws if there is no room and the budget must not be given up.
+/// Makes room for `bytes`. Throws if there is no room and the budget may not be given up.
 void Evictor::take_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_all_for(bytes)) return;
@@ -139,7 +139,7 @@ void Evictor::take_room(std::int64_t bytes) {
 
 bool Evictor::evict_all_for(std::int64_t bytes) {
     if (evict_for(bytes)) return true;
-    if (reruns_ > 0) return false;  // the rerun may read a storage that has departed
+    if (reruns_ > 0) return false;  // the rerun may read a storage that the program has dropped
     let_departed_go();
     return evict_for(bytes);
 }
@@ -151,8 +151,8 @@ bool Evictor::evict_for(std::int64_t bytes) {
     return made;
 }
 
-/// Called when the device has less memory than the budget, or has it only in pieces. Evicts as if the budget
-/// were the bytes that are alive now.
+/// Called when the device has less memory than the budget, or has memory only in small pieces. Evicts as if
+/// the budget were the bytes that are alive now.
 bool Evictor::give_way(std::int64_t bytes) {
     const Engine engine(engine_);
     const std::int64_t before = alive(), limit = limit_;

@@ -9,12 +9,12 @@
 
 namespace rematlas {
 
-/// Returns the calls for the items, or nullopt if the call is to be made as a whole.
+/// Returns the calls for the items, or nullopt if the whole call should be made at once.
 std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call,
                                                                 const torch::jit::Stack& stack) {
     if (!call.facts.by_item || call.runs_once) return std::nullopt;
     const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
-    // Storages that were made by separate ops remain separate.
+    // Storages that separate ops have made remain separate: then the call is split in any case.
     const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
         return made_by(storage) != made_by(call.changed.front());
     });

@@ -1,5 +1,5 @@
-// Functions by which other code reports tensors that are used past the dispatcher: tensors that must not be
-// evicted, that are read, or that change.
+// Functions by which other code reports tensors that it uses without calling the dispatcher: tensors that
+// must not be evicted, that are read, or that change.
 #include <c10/util/Exception.h>
 
 #include <mutex>
@@ -18,7 +18,7 @@ void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     for (const at::Tensor& tensor : tensors) keep(tensor);
 }
 
-/// Returns the number of the storage, or -1 if there is nothing to keep.
+/// From now on, the tensor's storage is not evicted. Returns its number, or -1 if the evictor cannot know it.
 int Evictor::keep(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) return -1;
     const int storage = storage_of(tensor);
@@ -84,7 +84,8 @@ void Evictor::touch(const at::Tensor& tensor, Look look) {
     if (look == Look::and_change) lent(storage);
 }
 
-/// From now on, neither the storage nor any tensor that was or will be made from it is evicted.
+/// From now on, neither the storage nor any tensor that was or will be made from it is evicted. Counts one
+/// more loan of the storage.
 void Evictor::lent(int storage) {
     freeze(storage);
     if (known_[storage].lent++ == 0) lose(storage);
@@ -106,7 +107,8 @@ void Evictor::returned(std::int64_t loan) {
     returned_.push_back(loan);
 }
 
-/// Processes the loans. Must be called before departed storages are released, because their ids may be used
+/// Ends the loans that were returned, and checks whether other code has changed the memory of lent storages.
+/// Must be called before storages that the program has dropped are released, because their ids may be used
 /// again.
 void Evictor::see_loans() {
     if (loans_.empty()) return;
@@ -135,7 +137,8 @@ void Evictor::see_loans() {
     }
 }
 
-/// Throws if a tensor that was made from the old contents is evicted, because that tensor cannot be restored.
+/// Must be called when other code has changed the storage's memory. Throws if a tensor that was made from the
+/// old contents is evicted, because that tensor cannot be restored.
 void Evictor::see_change(int storage) const {
     TORCH_CHECK(
         eviction_.bytes_kept_by_losing(known_[storage].tensor),

@@ -1,4 +1,4 @@
-// Facts about an operator that online eviction needs. They are looked up once per operator.
+// The facts about an operator that online eviction needs. They are looked up once for each operator.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

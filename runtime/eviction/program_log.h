@@ -1,5 +1,5 @@
-// A log of the program under online eviction: a trace that the simulation can repeat, and the evictor's
-// actions.
+// A log of the program under online eviction. It contains a trace of the program's ops, which the simulation
+// can repeat, and what the evictor has done.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ class ProgramLog {
 
     const Trace& trace() const { return trace_; }
     /// Returns the trace of the program without the weights: storages that were made outside and are never
-    /// released, such as weights and constants, take no bytes in it. Numbers as tensors, which are made
-    /// outside during the program, keep their bytes.
+    /// released, such as weights and constants, take no bytes in it. Outside storages that are released, such
+    /// as tensors that stand for numbers, keep their bytes.
     Trace without_outside() const;
     const std::vector<DtrEvent>& events() const { return events_; }
     const std::vector<std::string>& names() const { return names_; }  ///< per op of the trace

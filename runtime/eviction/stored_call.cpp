@@ -60,7 +60,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       thread_keys_(c10::impl::tls_local_dispatch_key_set()),
       grad_mode_(at::GradMode::is_enabled()),
       places_(std::move(places)) {
-    // When the call runs again, dispatch modes in force do not see it.
+    // When the call runs again, Python's dispatch modes do not see it.
     thread_keys_.excluded_ = thread_keys_.excluded_ | c10::python_ks;
     const std::size_t count = op.schema().arguments().size(), base = stack.size() - count;
     arguments_.reserve(count);
@@ -74,7 +74,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             generator_.emplace(i, value.toGenerator().clone());
             arguments_.emplace_back();
         } else {
-            // If only the stack holds a list, no other code can change its contents.
+            // A list that only the stack holds is not copied, because no other code can change it.
             arguments_.push_back(value.isList() && value.use_count() > 1 ? value.deepcopy() : value);
         }
     }

@@ -34,11 +34,11 @@ class StoredCall {
 
     /// Sets the generator state from which each run of a random op draws.
     void draws_from(std::unique_ptr<GeneratorState> state) { state_ = std::move(state); }
-    /// Later runs do not get this argument: running statistics, which must change only once.
+    /// Later runs do not get this argument. For running statistics, which must change only once.
     void leave_out(std::size_t argument) { left_out_.push_back(argument); }
 
-    /// Runs the op. For each place, in their order, `storage_of(place)` must return the storage; null stands
-    /// for no storage. Returns the results of the op. Restores the random state.
+    /// Runs the op. `storage_of(place)` is called for each place, in order, and must return the storage of
+    /// the place, or null if it has none. Returns the results of the op. Restores the state of the generator.
     torch::jit::Stack run(DeviceRuntime& device, const std::function<c10::Storage(const Place&)>& storage_of);
 
     /// Per returned tensor, with lists flattened: the index of the op's new storage in which the tensor lies;

@@ -4,7 +4,7 @@
 
 namespace rematlas {
 
-/// The deleter of a DataPtr with a ticket. Called when its storage dies or is given other memory.
+/// The deleter of a DataPtr that has a ticket. Called when the storage is destroyed or is given other memory.
 void leave(void* context) {
     std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(context));
     const std::shared_ptr<Departures> departures = ticket->departures;

@@ -1,5 +1,5 @@
-// Lets a storage of the program give up its memory and get it back, and tells the evictor when the storage
-// dies.
+// Lets a storage of the program give up its memory and get it back, and tells the evictor when the storage is
+// destroyed.
 //
 //     Ticket* ticket = hang_ticket(*storage, departures, 7);
 //     c10::DataPtr memory = take_memory(*storage);      // views, saved variables and handles follow
@@ -27,7 +27,7 @@ struct Ticket {
     c10::DataPtr memory;  ///< null while evicted
 };
 
-/// Tickets of storages that have died, in the order of their deaths. Threads: any.
+/// Tickets of storages that have been destroyed, in the order of time. Threads: any.
 class Departures {
   public:
     std::vector<std::unique_ptr<Ticket>> take();
@@ -35,7 +35,7 @@ class Departures {
     /// Takes the memory of the storage out of its ticket. Returns null if no ticket here belongs to the
     /// storage.
     c10::DataPtr memory_of(int storage);
-    /// From now on, tickets that arrive are destroyed.
+    /// From now on, tickets that arrive are destroyed at once.
     void close();
 
   private:

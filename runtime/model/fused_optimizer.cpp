@@ -14,7 +14,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the gradient as autograd accumulates it: with the parameter's strides.
+/// Returns the gradient in the form in which autograd accumulates it: with the parameter's strides.
 at::Tensor laid_as(const at::Tensor& parameter, const at::Tensor& gradient) {
     if (gradient.strides() == parameter.strides()) return gradient;
     return at::empty_like(parameter).copy_(gradient);

@@ -18,8 +18,8 @@ class FusedOptimizer {
   public:
     /// Allocates the states of all parameters.
     FusedOptimizer(const Optimizer& optimizer, std::vector<at::Tensor> parameters);
-    /// Makes the CPU kernel update this parameter from now on. If the tensors are on another device, the
-    /// kernel works on copies, which are copied back.
+    /// From now on the CPU's kernel updates this parameter. If the tensors are on another device, the kernel
+    /// works on copies, and the results are copied back.
     void update_on_host(std::size_t parameter) { on_host_[parameter] = true; }
     /// `gradients`: one per parameter, in the order of the parameters; undefined gradients are skipped.
     /// Throws the exceptions of the op.

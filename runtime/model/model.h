@@ -46,8 +46,8 @@ struct Model {
     std::vector<NamedTensor> trained() const;
 };
 
-/// Returns the message of the error as one line. A message of libtorch may span pages; the line with the
-/// cause is taken.
+/// Returns the message of the error as one line. If the message has many lines, as libtorch's have, returns
+/// the line with the cause.
 std::string one_line(const std::exception& error);
 
 }  // namespace rematlas

@@ -63,8 +63,8 @@ bool enters_autocast(const torch::jit::Block& block) {
     return false;
 }
 
-/// Inserts the casts of `torch.autocast` in scripted code. Otherwise the interpreter's optimization would do
-/// so, after the same preparation, but it is switched off. Traced code contains the casts already.
+/// Inserts the casts of `torch.autocast` in scripted code. The interpreter's optimization would insert them
+/// after the same preparation, but it is switched off. Traced code contains the casts already.
 void carry_out_autocast(torch::jit::Module& module) {
     const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
     std::shared_ptr<torch::jit::Graph> graph = original->copy();
@@ -77,7 +77,8 @@ void carry_out_autocast(torch::jit::Module& module) {
     torch::jit::Autocast(graph);
 }
 
-/// Checks that the module has exactly one forward method, and that it takes no lists, tuples or dictionaries.
+/// Checks that the module has exactly one forward method, and that it takes no lists, tuples or dictionaries
+/// (except with default values).
 Result<void> check_forward(const torch::jit::Module& module) {
     if (module.find_method("forward__0"))
         return Error{

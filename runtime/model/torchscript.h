@@ -11,7 +11,7 @@
 
 namespace rematlas {
 
-/// Returns the parameters and buffers, under all their names.
+/// Returns the parameters and buffers; a tensor with several names occurs once for each name.
 std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
 
 /// Makes a model of a module, in train mode, with the names of its tensors. An error is one line that names

@@ -30,8 +30,8 @@ struct StepResult {
                     ///< the parameter
 };
 
-/// A gradient that the recorded step made, either of the parameter with this name or of the input at this
-/// position.
+/// A gradient that the recorded step made. It belongs to the parameter with the name `parameter`, or to the
+/// input at the position `input`.
 struct GradientMade {
     std::string parameter;
     int input = -1;
@@ -41,7 +41,7 @@ struct GradientMade {
 /// Returns the gradients of a step with the names of their parameters.
 std::vector<GradientMade> gradients_made(const Model& model, const StepResult& step);
 
-/// Functions that are called between the parts of the step. Each may be empty.
+/// Functions that are called between the parts of the step. Each function may be empty.
 struct StepObserver {
     std::function<void()> loss_begins;
     std::function<void()> backward_begins;

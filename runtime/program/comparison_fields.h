@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// Adds these fields for a run that was verified.
+/// Adds to the JSON of a run the results of its comparison with the original.
 inline void add_comparison(nlohmann::json& object, const PairedReport& report) {
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;

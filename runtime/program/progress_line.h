@@ -15,7 +15,8 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    /// Prints the progress, at most once per stage and percent. JSON: {"stage": "profile", "fraction": 0.4}.
+    /// Prints the progress, at most once for each stage and percent. As JSON: {"stage": "profile",
+    /// "fraction": 0.4}.
     void show(std::string_view stage, double fraction);
     void clear();
 

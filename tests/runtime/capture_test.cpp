@@ -88,7 +88,7 @@ TEST(Capture, TellsWhatTensorsAreAndWhereTheyComeFrom) {
         const Graph& graph = captured(name);
         for (const Op* op : ops_named(graph, "aten::convolution_backward")) {
             const Op& forward = graph.ops[*op->of];
-            // A trace keeps only the line of torch that calls the op.
+            // A traced model keeps only the line of torch that calls the op.
             const bool is_traced = std::string_view(name) == "resnet_traced";
             EXPECT_THAT(forward.source,
                         MatchesRegex(is_traced ? "torch/nn/modules/conv.py:[0-9]+" : "export.py:[0-9]+"));

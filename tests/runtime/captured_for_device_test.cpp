@@ -1,4 +1,5 @@
-// Graphs of a device whose allocator rounds up requests and whose libraries hold a workspace, as on CUDA.
+// Tests graphs of a device whose allocator rounds up requests and whose libraries hold a workspace, as on
+// CUDA.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -18,11 +18,11 @@ std::filesystem::path model_path(const std::string& name);
 std::vector<InputSpec> model_inputs(const std::string& name);
 
 DeviceRuntime& cpu();
-/// The device that REMATLAS_TEST_DEVICE names, or the CPU: `captured` captures on it, `expect_identical` runs
-/// on it.
+/// Returns the device that REMATLAS_TEST_DEVICE names, or the CPU. `captured` captures on this device, and
+/// `expect_identical` runs on it.
 DeviceRuntime& step_device();
 
-/// Quick options: few replays, because times do not matter.
+/// Returns options for a quick capture: few replays, because times do not matter.
 CaptureOptions quick(const std::string& name);
 
 /// Captures the model. A failure fails the test.
@@ -35,15 +35,15 @@ Plan plan_of(const Graph& graph, const RunSequence& runs);
 std::vector<std::string> modules_of(const std::string& group);
 
 /// Says whether tensors of the graph lie on the host although the step is for another device. Plans count
-/// such tensors as if they lay on the device.
+/// such tensors as memory of the device.
 bool has_host_tensors(const Graph& graph);
 
-/// Expects that three steps, each with other data and weights, are equal to the original bit by bit and take
-/// the predicted bytes. If the device captures graphs, the steps also run as graphs.
+/// Expects that three steps, each with different data and weights, are equal to the original bit by bit and
+/// take the predicted bytes. If the device captures graphs, the steps also run as captured graphs.
 void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links = {});
 
-/// Returns the ops in an order that respects the data, random if `shuffle`. Before some ops, random earlier
-/// ops run again.
+/// Returns the ops in an order in which each op comes after the ops whose results it reads; the order is
+/// random if `shuffle`. Before some ops, random earlier ops run again.
 RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
                                  std::uint64_t seed);
 

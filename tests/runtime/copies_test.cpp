@@ -1,5 +1,5 @@
-// Compares steps that copy to the host with the original, bit by bit, for links that copy at any possible
-// time.
+// Compares steps that copy tensors to the host with the original, bit by bit. The links copy as early as
+// possible, as late as possible, or at random times.
 #include <ATen/ops/rand.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using test::model_path;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Overwrites memory that nobody needs any more with bytes that are NaN.
+/// Writes bytes that are NaN over memory that nobody needs any more.
 void overwrite(void* data, std::size_t bytes) {
     std::memset(data, 0xff, bytes);
 }
@@ -40,7 +40,7 @@ StepLinks adversarial(Haste haste) {
 
 class CopiesOfModules : public ::testing::TestWithParam<std::string> {
   protected:
-    /// On a GPU, models with tensors on the host are skipped: such tensors do not move.
+    /// On a GPU, models with tensors on the host are skipped, because such tensors cannot be offloaded.
     static void for_each_module(const StepLinks& links, std::uint64_t seed) {
         const bool on_cpu = test::step_device().device().is_cpu();
         int copies = 0;
@@ -96,7 +96,7 @@ TEST_P(CopiesOfModels, AreIdenticalAndTakeTheBytesThatArePredicted) {
         EXPECT_EQ(report->measured_host_peak, plan.schedule.host_peak);
         EXPECT_LT(report->slab.value, 2 * plan.schedule.host_peak->value);
         if (homes) continue;
-        // Also without an arena: the system then serves each request.
+        // Also runs the plan without an arena. The system then serves each request.
         const Result<RunReport> plain =
             run_plan(plan, model_path(GetParam()), {.steps = 2, .verify = true, .arena = false}, cpu());
         ASSERT_TRUE(plain) << plain.error().message;
@@ -235,7 +235,8 @@ TEST_F(CopiesOfOneStep, HalvesAreThoseOfThePlainStep) {
     }
 }
 
-/// Between the halves of a step, the caller may read its parameters.
+/// Between the halves of a step, the caller may read its parameters. So a plan for halves must not offload
+/// them.
 TEST_F(CopiesOfOneStep, HalvesRefuseToMoveWhatTheCallerMayLookAt) {
     EXPECT_THAT(refusal_of_halves(), AllOf(HasSubstr("leaves the device and does not live on the host"),
                                            HasSubstr("in training")));

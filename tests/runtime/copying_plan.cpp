@@ -11,7 +11,8 @@
 namespace rematlas::test {
 namespace {
 
-/// Sets times that are the same on each machine, because they decide whether a trip is accepted.
+/// Sets times that are the same on each machine, because they decide which trips (copies to the host and
+/// back) the checker accepts.
 Graph with_links(Graph graph) {
     for (Op& op : graph.ops) {
         op.time = Nanoseconds(1000);
@@ -66,13 +67,13 @@ class Traveller {
         return first + random_() % (last - first + 1);
     }
 
-    /// Between `first` and `last`, both included, are the places in the steps at which the tensor is present
-    /// but idle.
+    /// The positions in the list of steps from `first` to `last`, between two uses of a tensor. A step can be
+    /// inserted at each of them.
     struct Gap {
         std::size_t first, last;
     };
-    /// Returns the steps that touch the tensor. The end of the schedule counts as a touch if the tensor must
-    /// then exist.
+    /// Returns the steps that use the tensor. The end of the schedule counts as a use if the tensor must then
+    /// exist.
     std::vector<std::size_t> touches(TensorId t, bool resident) const {
         std::vector<std::size_t> at;
         const auto& steps = plan_.schedule.steps;
@@ -104,7 +105,8 @@ class Traveller {
             const std::size_t out = between(longest.first, back);
             accepted = trip(t, longest, out, between(out, back), back);
         }
-        // In this trip the copy out has the whole gap, and the op waits for the copy in.
+        // Tries the trip that leaves most time for the copy out. The next op that uses the tensor waits for
+        // the copy in.
         if (!accepted) trip(t, longest, longest.first, longest.last, longest.last);
     }
 
@@ -120,7 +122,7 @@ class Traveller {
         return accept(std::move(steps), plan_.schedule.homes);
     }
 
-    /// Lets the gradient go to the host for good once no step on the device touches it any more.
+    /// Lets the gradient go to the host after its last use on the device, and stay there.
     bool end_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
         const bool result = !at.empty() && at.back() == plan_.schedule.steps.size();

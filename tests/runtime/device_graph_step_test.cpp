@@ -27,7 +27,7 @@ std::vector<at::Tensor> all_tensors(const Model& model) {
 
 class DeviceGraphStep : public ::testing::TestWithParam<const char*> {};
 
-/// Runs three steps with other data each, while the weights and buffers change.
+/// Runs three steps, each with different data. The weights and buffers change from step to step.
 TEST_P(DeviceGraphStep, IsIdenticalToPlainReplayOverSteps) {
     const Graph& graph = captured(GetParam());
     const FlatGraph flat = flatten(graph);

@@ -49,7 +49,7 @@ struct Case {
 
 class RunEvicting : public ::testing::TestWithParam<Case> {};
 
-/// Costs follow from bytes, so the evictions and the reruns are the same on each machine.
+/// The costs of ops follow from their bytes, so the evictions and the reruns are the same on each machine.
 TEST_P(RunEvicting, IsIdenticalWithinTheBudget) {
     EvictedOptions options = options_for(GetParam().model, GetParam().budget);
     options.costs_from_bytes = true;
@@ -76,7 +76,7 @@ TEST_P(RunEvicting, TheRecordIsAStepThatTheCheckerAccepts) {
     EXPECT_LE(schedule.peak, report.record->counted_peak);
     EXPECT_LE(report.record->counted_peak, report.budget);
     EXPECT_EQ(report.record->counted_peak, report.steps.back().peak);
-    // The record ends with the backward; the step ends with the update of the weights.
+    // The record ends with the backward, but the reported step ends with the update of the weights.
     EXPECT_LE(static_cast<std::int64_t>(checked.reruns), report.steps.back().reruns);
     EXPECT_LE(static_cast<std::int64_t>(schedule.evicted.size()), report.steps.back().evictions);
     EXPECT_GT(schedule.evicted.size(), 0u);
@@ -158,7 +158,7 @@ TEST(EvictedTraining, ABudgetThatCannotBeKeptIsANoThatNamesTheOp) {
     }
 }
 
-// Tests of the program from outside.
+// Tests that start the program and read its output.
 
 struct Answer {
     int exit;

@@ -1,4 +1,4 @@
-// Compares online eviction of real programs with the simulation of the same programs.
+// Compares online eviction of real programs with a simulation of the eviction of the same programs.
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Program {
         inputs = kernels.draw(test::model_inputs(name), 1);
     }
 
-    /// Returns two numbers of each gradient of each step.
+    /// Returns the sum and the largest absolute value of each gradient of each step.
     std::vector<double> run() {
         test::cpu().seed_generator(3);
         std::vector<double> numbers;
@@ -54,7 +54,7 @@ std::int64_t taken_by(const std::string& name) {
     return CountingAllocator::peak() - before;
 }
 
-/// Removes the drops of storages without bytes.
+/// Returns the events without drops of storages that have no bytes.
 std::vector<DtrEvent> of_bytes(const std::vector<DtrEvent>& events, const Trace& trace) {
     std::vector<DtrEvent> kept;
     for (const DtrEvent& event : events)
@@ -198,8 +198,8 @@ bool ends_within(std::int64_t room, const std::string& name, Trace* trace = null
     return ends;
 }
 
-/// The program runs the same ops for each budget. So from a log made with enough room, the simulation can
-/// tell which budgets can be kept.
+/// The program runs the same ops for each budget. So a log that was made with enough room is enough for the
+/// simulation to tell which budgets can be kept.
 TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const std::int64_t taken = taken_by(GetParam());
     Trace trace;
@@ -207,8 +207,8 @@ TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const auto expect_as_simulated = [&](std::int64_t room) {
         const bool simulated =
             evict_online(trace, Bytes(room), {.thrash = 1e6}).status == DtrOutcome::Status::ok;
-        // Work that a failed backward had queued is kept as long as its thread lives. So each run has its own
-        // thread.
+        // A failed backward leaves work in the queue of its thread, which holds memory until the thread ends.
+        // So each run has its own thread.
         EXPECT_EQ(std::async(std::launch::async, [&] { return ends_within(room, GetParam()); }).get(),
                   simulated)
             << room << " of " << taken << " bytes";
@@ -240,8 +240,8 @@ INSTANTIATE_TEST_SUITE_P(Small, EvictionOfModels,
                                            "translator_scripted", "lstm_scripted", "inplace_scripted"),
                          [](const auto& info) { return info.param; });
 
-/// Section 3 of the DTR paper with a real program: n sines and their backward run in memory of the order of
-/// the square root of n.
+/// Tests the claim of section 3 of the DTR paper with a real program: n sines and their backward run in
+/// memory of the order of the square root of n.
 TEST(EvictionOfChains, RunsLinearlyManyOpsWithMemoryOfTheOrderOfTheRoot) {
     constexpr std::int64_t unit = 4096;
     for (const int n : {64, 256, 1024}) {

@@ -1,5 +1,5 @@
-// Programs of torch.export (resources/models/exported.py): each computes the same as the model in eager
-// PyTorch, bit by bit, and is captured and replayed like a TorchScript file.
+// Tests programs of torch.export (resources/models/exported.py). Each program computes the same as the model
+// in eager PyTorch, bit by bit, and is captured and replayed like a TorchScript file.
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones_like.h>
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ std::vector<std::string> programs() {
     return nlohmann::json::parse(read_file(exported_path("exported.json")).take());
 }
 
-/// All programs except those that write to their inputs.
+/// Returns all programs except those that write to their inputs.
 std::vector<std::string> captured_programs() {
     std::vector<std::string> names = programs();
     std::erase_if(names, [](const std::string& name) { return name.starts_with("writes_input"); });
@@ -115,7 +115,7 @@ TEST(ExportedPrograms, AreCapturedAndReplayedWithReruns) {
         SCOPED_TRACE(name);
         const std::string file = "exported/" + name + ".pt2";
         const Graph& graph = test::captured(file);
-        if (graph.ops.empty()) continue;  // `captured` has reported the failure
+        if (graph.ops.empty()) continue;  // the capture has failed, and `captured` has reported it
         test::expect_identical(file, test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.4,
                                                                                      /*shuffle=*/false, 5)));
     }

@@ -13,7 +13,7 @@
 
 namespace rematlas::test {
 
-/// The device, which is opened once per process; an error without a device.
+/// Returns the device, which is opened once per process, or an error if there is no device.
 inline const Result<std::unique_ptr<DeviceRuntime>>& opened_gpu() {
     static const Result<std::unique_ptr<DeviceRuntime>> device = open_device("cuda");
     return device;

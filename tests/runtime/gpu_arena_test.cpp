@@ -1,4 +1,5 @@
-// Tests steps in an arena of a CUDA device. The stand-in for a GPU checks the necessary waits.
+// Tests steps in an arena of a CUDA device. On the stand-in for a GPU (tests/simgpu), also checks that all
+// necessary waits are there.
 #include <ATen/ops/empty.h>
 #include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
@@ -76,7 +77,7 @@ class GpuArena : public test::Gpu, public ::testing::WithParamInterface<const ch
 
     static constexpr long long capacity_ = 80ll << 30;
     Plan plan_;
-    std::optional<Bound> ours_, plain_;  ///< two models, because buffers change with each step
+    std::optional<Bound> ours_, plain_;  ///< each with its own model, because a step changes the buffers
     std::vector<at::Tensor> inputs_;
 };
 
@@ -161,7 +162,8 @@ TEST_P(GpuArena, GivesWayBetweenSteps) {
     in_arena(), plainly(), plainly();
     expect_as_plain(in_arena());
     const std::int64_t arena = in_arena().memory.arena_bytes;
-    // The allocator takes memory in segments of 20 MiB; half an arena is missing for the next segment.
+    // The allocator takes memory in segments of 20 MiB. For the next segment, as many bytes as half an arena
+    // are missing.
     constexpr std::int64_t segment = std::int64_t{20} << 20;
     const auto allocate = [&] { return at::empty({segment}, floats().dtype(c10::ScalarType::Byte)); };
     device().trim();

@@ -1,5 +1,5 @@
-// Tests copies at the same time as work of a CUDA device. The stand-in for a GPU checks their order and
-// overlap.
+// Tests copies that run at the same time as work of a CUDA device. On the stand-in for a GPU (tests/simgpu),
+// also checks their order and overlap.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
@@ -42,8 +42,8 @@ class GpuCopies : public test::Gpu {
 
     float* slot_of_slab(int slot) const { return static_cast<float*>(slab_->data()) + slot * size * size; }
 
-    /// Streams weights through two slots, as offloading does: weights are copied in, multiplied, and the
-    /// products copied out. Returns the first number of each product.
+    /// Streams weights through two slots, as offloading does: copies the weights in, multiplies, and copies
+    /// the products out. Returns the first number of each product.
     std::vector<float> stream_through_two_slots(int steps) {
         CopyQueues& copies = *copies_;
         std::fill_n(slot_of_slab(0), size * size, 0.5f);
@@ -98,8 +98,9 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0);
     ASSERT_GE(needed, 12);
-    // The first wait orders the copies behind earlier users of the memory, but there were none. After the
-    // second step, the host has already waited for some of the work, so further waits for it are not needed.
+    // A few waits may be missing without a race. The first wait orders the copies behind earlier users of the
+    // memory, and here there are none. After the second step, the host has already waited for some of the
+    // work, so further waits for this work are not needed.
     std::vector<long> unnoticed;
     for (long left_out = 1; left_out <= needed; ++left_out) {
         drop(left_out);
@@ -111,8 +112,8 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
         EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
 }
 
-/// Runs whole steps of a schedule and drops a different wait in each run. Free memory, on the device and in
-/// the slab, is overwritten at once by work of the device; the next step uses all memory again.
+/// Runs whole steps of a schedule and drops a different wait in each run. On the device and in the slab, free
+/// memory is overwritten at once by work of the device; the next step uses all memory again.
 TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
     const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");
@@ -135,7 +136,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
         tensor_on(std::move(storage), device().device(),
                   {.dtype = c10::ScalarType::Byte, .sizes = sizes, .strides = stride})
             .fill_(255);
-        // Also overwrites the memory that later tensors would get now.
+        // Also overwrites the memory that the tensors that are fetched later would get now.
         for (const std::int64_t bytes : fetched) at::empty({bytes}, options).fill_(255);
     };
     executor.use({.copies = open_copies(device()).take(), .forgotten = write_over});
@@ -150,9 +151,9 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     step();
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0) << stand_in<decltype(simgpu_last_race)>("simgpu_last_race")();
-    // Before a fetch, the link waits for ops that may have had workspace at the tensor's place. Kernels of
-    // the stand-in have no workspace. So such a wait is not needed there if nothing was freed since the last
-    // wait. In tests/runtime/transfers ops have workspaces, and each wait is needed.
+    // Before a fetch, the link waits for ops that may have had workspace where the tensor will lie. Kernels
+    // of the stand-in have no workspace. So on the stand-in this wait is not needed if nothing was freed
+    // since the previous wait. In tests/runtime/transfers, ops have workspaces, and each wait is needed.
     const auto transfers = executor.transfers_of(plan.schedule.steps, plan.schedule.homes).take();
     const TransferPlan& moves = transfers->transfers;
     std::vector<std::size_t> step_of_wait;  // in the order in which the stand-in receives the waits
@@ -187,8 +188,8 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
                                    << ::testing::PrintToString(unnoticed);
 }
 
-/// The caller can read and write its tensors as tensors of the device at any time between steps, and after
-/// the executor is gone. When the tensors are gone, all their memory is released.
+/// At any time between steps, and after the executor is gone, the caller can read and write its tensors as
+/// tensors of the device. When the tensors are gone, all their memory is released.
 TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
     const std::string name = "gpt_scripted";
     const Graph graph = capture(test::model_path(name), test::quick(name), device()).take();
@@ -213,7 +214,7 @@ TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
             EXPECT_EQ(done->peak, plan.schedule.peak);
             EXPECT_EQ(done->host_peak, plan.schedule.host_peak);
             const at::NoGradGuard no_grad;
-            for (auto* all : {&tensors, &expected})  // like an optimizer; nobody waits for the result
+            for (auto* all : {&tensors, &expected})  // like an optimizer, without a wait for the result
                 for (at::Tensor& tensor : *all)
                     if (tensor.is_floating_point()) tensor.mul_(0.5);
         }

@@ -137,8 +137,8 @@ TEST_F(Gpu, GraphsOfAnotherGpuOrLibraryAreRefused) {
         for (Tensor& tensor : graph.tensors)
             if (tensor.name == library_workspace_name) tensor.bytes = Bytes(512);
     });
-    // Since 2.15, torch gives cuBLAS a separate workspace for each op, which counts for the op. The workspace
-    // of the library is then small.
+    // Since 2.15, torch gives cuBLAS a separate workspace for each op, and counts it as the op's memory. The
+    // workspace that the library keeps is then small.
     if (device().library_workspace() > (1 << 20))
         EXPECT_THAT(other_workspace,
                     AllOf(HasSubstr("with 512 bytes of workspace"), HasSubstr("CUBLAS_WORKSPACE_CONFIG")));

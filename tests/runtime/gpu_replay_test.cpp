@@ -51,7 +51,8 @@ TEST_P(GpuReplay, WithoutRecomputationIsIdenticalAndTakesThePredictedBytes) {
     expect_identical(keep_all_sequence(flatten(captured())));
 }
 
-/// A rerun of dropout draws the same numbers again, from its Philox offset.
+/// A rerun of dropout draws the same numbers again, because it begins at the same offset of the Philox
+/// generator.
 TEST_P(GpuReplay, WithRerunsIsIdenticalAndTakesThePredictedBytes) {
     for (std::uint64_t seed : {1, 2})
         expect_identical(shuffled_with_reruns(flatten(captured()), 0.4, /*shuffle=*/false, seed));
@@ -61,7 +62,7 @@ TEST_P(GpuReplay, InAnotherOrderIsIdenticalAndTakesThePredictedBytes) {
     expect_identical(shuffled_with_reruns(flatten(captured()), 0.3, /*shuffle=*/true, 4));
 }
 
-/// Tensors that ops make, and parameters, are offloaded and come back.
+/// Offloads parameters and tensors that ops make, and fetches them again.
 TEST_P(GpuReplay, WithCopiesToTheHostIsIdenticalAndTakesThePredictedBytes) {
     if (test::has_host_tensors(captured())) GTEST_SKIP() << "some tensors lie on the host anyway";
     for (const std::uint64_t seed : {1, 2}) {

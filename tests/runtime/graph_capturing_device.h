@@ -1,4 +1,4 @@
-// A CPU that imitates a device that captures CUDA graphs; captured kernels are entries of a list.
+// A CPU that imitates a device that captures CUDA graphs. Captured kernels are the entries of a list.
 #pragma once
 
 #include "runtime/device/device.h"
@@ -6,8 +6,9 @@
 
 namespace rematlas::test {
 
-/// Captured kernels run again on the addresses of the capture, and no code of the host runs again. Unlike in
-/// CUDA, the kernels run once during the capture; afterwards the contents of `untouched` are restored.
+/// A submission runs captured kernels again on the addresses that they had during the capture; no other code
+/// of the host runs again. Unlike in CUDA, the kernels also run once during the capture; afterwards the
+/// contents of `untouched` are restored.
 class GraphCapturingDevice final : public DeviceRuntime {
   public:
     explicit GraphCapturingDevice(DeviceRuntime& cpu, std::vector<at::Tensor> untouched = {})

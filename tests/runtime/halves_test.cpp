@@ -37,7 +37,7 @@ std::vector<at::Tensor> loss_gradients(const std::vector<at::Tensor>& outputs) {
     return gradients;
 }
 
-/// The effects of a step that can be seen from outside, in their order in time.
+/// The effects of a step that can be seen from outside, in the order in which they occur.
 struct Seen {
     std::vector<at::Tensor> outputs, buffers_after_forward, gradients, buffers;
     std::unique_ptr<GeneratorState> after_forward, after;
@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(SmallModels, Halves,
                                            "lstm_scripted", "inplace_scripted", "inplace_traced"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Runs all ops that the outputs do not need after the loss; dropout masks and counters are among them.
+/// Returns an order in which all ops that the outputs do not need run after the loss, for example ops of
+/// dropout masks and counters.
 RunSequence late(const FlatGraph& graph, std::int32_t loss) {
     std::vector<std::uint8_t> needed(graph.op_count);
     needed[loss] = true;

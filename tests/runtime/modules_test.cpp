@@ -22,7 +22,7 @@ using test::modules_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Ops that write to their argument, return it or share its memory, without declaring that.
+/// The ops below write to their argument, return it or share its memory, and their schemas do not say so.
 at::Tensor writes_argument(const at::Tensor& x) {
     at::Tensor(x).mul_(2.0);
     return x.clone();
@@ -58,7 +58,7 @@ class Modules : public ::testing::TestWithParam<std::string> {
         ASSERT_GE(names.size(), 5u);
         for (const std::string& name : names) {
             SCOPED_TRACE(name);
-            // This trace contains a window on the host.
+            // The trace of this module contains a window tensor that lies on the host.
             if (name == "modules/stft" && !test::step_device().device().is_cpu()) continue;
             const Graph& graph = test::captured(name);
             EXPECT_FALSE(graph.ops.empty());
@@ -133,8 +133,8 @@ TEST(PrecisionModules, ScriptedAutocastIsCarriedOut) {
     EXPECT_EQ(products_in("modules/autocast_f16_scripted", "f32"), 0);
 }
 
-/// On the host, rrelu draws a number for each element below zero. So which numbers a later dropout draws is
-/// known only after rrelu has run.
+/// On the host, rrelu draws a number for each element below zero. So it is known only after rrelu has run
+/// which numbers a later dropout draws.
 TEST(DrawingModules, ThatDrawByValuesKeepTheirTurn) {
     const std::string name = "modules/draws_by_values";
     const Graph& graph = test::captured(name);
@@ -239,7 +239,7 @@ TEST(GuardedModules, StopAtAValueThatChangesTheCourse) {
     const std::vector<Step> steps = lower(flatten(graph), keep_all_sequence(flatten(graph)));
     std::vector<at::Tensor> inputs = draw_inputs(test::model_inputs(name), 1);
     EXPECT_TRUE(executor.run(steps, inputs));
-    inputs[0].mutable_data_ptr<float>()[5] = 0;  // the gradient of the product now uses another formula
+    inputs[0].mutable_data_ptr<float>()[5] = 0;  // with a zero, the product's gradient uses another formula
     const Result<Replayed> stopped = executor.run(steps, inputs);
     ASSERT_FALSE(stopped);
     EXPECT_THAT(stopped.error().message,

@@ -1,5 +1,5 @@
-// Compares steps that end with an optimizer's updates, captured, planned and replayed, with the original,
-// whose parameters are all updated in one call of the same fused op.
+// Compares steps that end with an optimizer's updates with the original. The steps are captured, planned and
+// replayed; the original updates all parameters in one call of the same fused op.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST_P(OptimizerStep, IsIdenticalWithRerunsAndInAnotherOrder) {
     }
 }
 
-/// The number of moves ends the search, so it finds the same schedule on each machine.
+/// The search ends after a number of moves, so it finds the same schedule on each machine.
 TEST_P(OptimizerStep, IsIdenticalAsSolvedWithinABudget) {
     const Graph& graph = step_with(GetParam());
     const FlatGraph flat = flatten(graph);
@@ -111,7 +111,7 @@ TEST_P(OptimizerStep, IsIdenticalAsSolvedWithinABudget) {
                                                 .budget = Bytes(least + (most - least) * eighths / 8),
                                                 .limits = {.time = std::chrono::minutes(5)}});
         ASSERT_TRUE(outcome) << outcome.error().message;
-        if (eighths == 3 && !outcome->schedule()) continue;  // the least peak of some steps is larger
+        if (eighths == 3 && !outcome->schedule()) continue;  // some steps need more memory
         ASSERT_TRUE(outcome->schedule()) << outcome->infeasible()->needed.value << " bytes are needed";
         if (eighths < 8) {
             EXPECT_LT(outcome->schedule()->peak.value, most);

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// The GPT of three equal blocks without times and workspaces, and functions that fill them.
+/// A GPT with three equal blocks, whose graph has no times and workspaces, and functions that fill them.
 struct Profiled {
     Graph graph = test::captured("gpt_scripted");
     Model model = load_model(test::model_path("gpt_scripted")).take();
@@ -27,7 +27,7 @@ struct Profiled {
         EXPECT_TRUE(done) << done.error().message;
     }
     /// Returns the ops by signature. Ops that write over a tensor are omitted, because some of them first
-    /// copy it.
+    /// copy that tensor.
     std::map<std::string, std::vector<OpId>> alike() const {
         std::map<std::string, std::vector<OpId>> groups;
         for (OpId op : graph.ops.ids())

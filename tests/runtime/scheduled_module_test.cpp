@@ -1,4 +1,4 @@
-// Tests the module of runtime/training from C++: an ordinary loop with autograd and an optimizer's step.
+// Tests ScheduledModule (runtime/training) from C++: an ordinary loop with autograd and an optimizer's step.
 #include "runtime/training/scheduled_module.h"
 
 #include <ATen/core/grad_mode.h>
@@ -94,7 +94,8 @@ TEST_F(ScheduledModules, TrainAsTheOriginalWithWhatOpsMakeOnTheHost) {
     }
 }
 
-/// In training, the caller's optimizer, checkpoints and evaluation may read parameters at any time.
+/// In training, the caller's optimizer, checkpoints and evaluation may read parameters at any time. So a plan
+/// that offloads parameters is refused.
 TEST_F(ScheduledModules, SayWhatCannotLeaveTheDeviceWhenTheyAreLoaded) {
     const Model model = load_model(test::model_path("gpt_scripted")).take();
     const Graph& graph = test::captured("gpt_scripted");

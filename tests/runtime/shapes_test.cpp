@@ -1,4 +1,4 @@
-// Compares captures from shapes with captures on the device: they must have the same ops on the same tensors.
+// Compares captures from shapes with captures on the device. Both must have the same ops on the same tensors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const std::string& group) {
     return names;
 }
 
-/// Returns a line for each tensor and each op with the facts on which both captures must agree.
+/// Returns a line for each tensor and each op, with the facts that must be equal in both captures.
 std::vector<std::string> lines_of(const Graph& graph, nlohmann::json tape) {
     std::vector<std::string> lines;
     for (const Tensor& tensor : graph.tensors)
@@ -136,7 +136,7 @@ TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
     }
 }
 
-/// The step has never run as a whole before; it first runs by the plan.
+/// The capture never runs the step as a whole. The step first runs by the plan.
 TEST(ShapesProfiled, OpByOpGiveAPlanThatTrainsAsTheOriginal) {
     for (const char* name :
          {"gpt_scripted", "resnet_traced", "lstm_traced", "inplace_scripted", "unet_scripted"}) {
@@ -201,7 +201,8 @@ TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
     EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
 }
 
-/// In a capture on the host, position ids and mask lie on the host and need no copy.
+/// The traced model makes its position ids and its mask on the host. A graph for a GPU takes them as tensors
+/// of the GPU, and its provenance says so; a graph for the CPU need not do that.
 TEST(StandIn, TensorsThatATraceMakesOnTheHostAreTakenAsTheDevices) {
     const std::string name = "positions_traced";
     const Result<Graph> graph =

@@ -1,4 +1,5 @@
-// Tests the arena behind libtorch's allocator: planned addresses, deviations, and results that are held.
+// Tests the arena behind libtorch's allocator: planned addresses, steps that deviate, and results that are
+// still held.
 #include "runtime/allocator/step_memory.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -22,8 +23,8 @@ c10::DataPtr allocate(std::size_t bytes) {
     return c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes);
 }
 
-/// Makes two requests, the second of which is planned at the place of the first, and then a third whose
-/// memory is returned.
+/// Makes two requests, of which the second is planned at the place of the first, and a third one. Returns the
+/// memory of the third request.
 c10::DataPtr small_step(StepMemory& memory, std::size_t second = 3000, bool finish = true) {
     memory.begin_step(1);
     c10::DataPtr result;
@@ -92,7 +93,7 @@ TEST(StepMemory, AStepWithoutRoomForItsArenaIsServedByTheSystem) {
     EXPECT_GT(memory.report().arena_bytes, 0);
 }
 
-/// Host memory that claims to be on `device`. `reserved` counts the pieces that are reserved now.
+/// Returns host memory that claims to be on `device`. `reserved` counts the pieces that are reserved now.
 ArenaMemory counted_memory(int& reserved, int device = 7) {
     ArenaMemory counted = host_memory();
     counted.device = device;
@@ -108,7 +109,7 @@ std::shared_ptr<Arena> arena_of_one(std::int64_t bytes, const ArenaMemory& memor
     return Arena::create(requests, plan_requests(requests), memory);
 }
 
-/// Runs a step whose only request stays held. Returns its memory.
+/// Runs a step whose only request is not given back. Returns its memory.
 void* step_of(const std::shared_ptr<Arena>& arena, std::size_t bytes) {
     EXPECT_TRUE(arena->begin_step());
     void* taken = arena->take(bytes);
@@ -205,7 +206,7 @@ TEST(StepMemory, WhatIsHeldIsNotHandedOutAgain) {
     memory.begin_step(1);
     {
         const StepMemory::Scope scope(&memory);
-        // All three are held at once, although the plan puts the second at the place of the first.
+        // All three requests are held at once, although the plan puts the second at the place of the first.
         const c10::DataPtr one = allocate(2000), two = allocate(3000), three = allocate(500);
         std::memset(one.get(), 1, 2000);
         std::memset(two.get(), 2, 3000);
@@ -282,7 +283,7 @@ class ArenaReplay : public ::testing::TestWithParam<const char*> {
     Replayed replay() { return replay(*bound_, true); }
     Replayed plain() { return replay(*plain_, false); }
 
-    std::optional<BoundStep> bound_, plain_;  ///< two models, because buffers change with each step
+    std::optional<BoundStep> bound_, plain_;  ///< each with its own model, because a step changes the buffers
     std::vector<Step> steps_;
     std::vector<at::Tensor> inputs_;
 };

@@ -26,8 +26,8 @@ std::optional<Schedule> scheduled(const Graph& graph, Bytes budget) {
 }
 
 /// Returns a plan that recomputes some tensors. The first budget that is tried leaves 60 % of the bytes that
-/// are not resident in the step without recomputation. If its schedule recomputes nothing, or if there is
-/// none, bisection finds a budget.
+/// tensors other than residents take without recomputation. If the schedule for it recomputes nothing, or if
+/// no schedule is found, bisection finds another budget.
 Plan solved(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Bytes residents(flat.resident_bytes), activations = keep_all_peak(flat) - residents;

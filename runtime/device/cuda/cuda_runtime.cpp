@@ -80,7 +80,7 @@ class CudaMarks final : public Marks {
     std::size_t placed_ = 0;
 };
 
-/// Returns the reason if the allocator rounds blocks to sizes that its model does not predict.
+/// Returns the reason if Rematlas cannot predict to which sizes the allocator rounds blocks.
 std::optional<std::string> unknown_allocator() {
     if (caching::name() != "native")
         return "the allocator " + caching::name() +
@@ -103,7 +103,7 @@ class CudaRuntime final : public DeviceRuntime {
         : index_(index), own_process_(options.own_process), host_(std::move(host)) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
         // Expandable segments split every block. So a request takes its bytes rounded up to 512, and the peak
-        // predicted from sizes is exact. A setting of the user stays.
+        // that is predicted from sizes is exact. Settings of the user are not changed.
         if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
         at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
         if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
@@ -111,15 +111,15 @@ class CudaRuntime final : public DeviceRuntime {
         if (own_process_) {
             KernelSettings::strict().put_in_force();
             c10::cuda::set_device(index_);
-            // Graphs cannot be captured on the default stream, and libraries keep a workspace for each
-            // stream.
+            // Everything runs on one stream of the pool: graphs cannot be captured on the default stream, and
+            // one stream means one workspace for each library.
             c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_));
         }
         try {
             prepare();
         } catch (const c10::OutOfMemoryError&) {
             throw;
-        } catch (const c10::Error&) {  // drivers of some virtual machines cannot map memory piece by piece
+        } catch (const c10::Error&) {  // some virtual machines cannot expand segments
             if (!ours) throw;
             c10::CachingAllocator::setAllocatorSettings("expandable_segments:False");
             prepare();
@@ -127,7 +127,7 @@ class CudaRuntime final : public DeviceRuntime {
         std::size_t free = 0, total = 0;
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-        // This number includes memory of other processes. Memory that they give back later is not noticed.
+        // This number includes memory of other processes. It stays the same if they give memory back later.
         context_bytes_ =
             std::max<std::int64_t>(0, static_cast<std::int64_t>(total - free) - reserved_bytes());
     }
@@ -155,8 +155,8 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
-    /// Of an expandable segment only the active bytes count, because its gaps are filled before it grows.
-    /// Gaps of other segments may be too small for later requests.
+    /// An expandable segment counts only its active bytes, because its gaps are filled before it grows. Other
+    /// segments count whole, because their gaps may be too small for later requests.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
@@ -166,7 +166,8 @@ class CudaRuntime final : public DeviceRuntime {
         return bytes;
     }
     void trim() override { caching::emptyCache(); }
-    /// Asks the driver, because code that evicts or shares memory hides the allocator's deleter.
+    /// Asks the driver where the memory is, because code that evicts or shares memory hides the allocator's
+    /// deleter.
     bool counts(const c10::DataPtr& memory) const override {
         if (!memory) return true;
         cudaPointerAttributes attributes{};
@@ -198,7 +199,7 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // other libraries keep smaller workspaces
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // cuBLAS keeps more, others less
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";
@@ -292,7 +293,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>> parts) override {
         const c10::cuda::CUDAGuard guard(index_);
         synchronize();
-        caching::emptyCache();  // the graphs have a separate pool
+        caching::emptyCache();  // gives back free memory, because graphs take theirs from a separate pool
         const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
         const bool is_default = current == c10::cuda::getDefaultCUDAStream(index_);
         const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
@@ -341,7 +342,7 @@ class CudaRuntime final : public DeviceRuntime {
     bool own_process_;
     std::unique_ptr<DeviceRuntime> host_;  ///< random ops on host tensors draw from the host's generator
     mutable std::mutex prepares_;
-    std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes by stream
+    std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes of the libraries' workspaces, by stream
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
     CudaGraphs* capturing_ = nullptr;

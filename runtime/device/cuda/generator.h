@@ -25,8 +25,8 @@ struct CudaGeneratorState final : GeneratorState {
 
     bool equals(const GeneratorState& other) const override;
     std::uint64_t digest() const override;
-    /// Returns the draws between the states; a negative number counts draws of the host's generator. Returns
-    /// nullopt if both generators have moved.
+    /// Returns the number of draws from this state to `later`. The number is negative if the host's generator
+    /// made the draws. Returns nullopt if both generators have moved.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override;
     void advance(std::int64_t draws) override;
 };
@@ -34,8 +34,8 @@ struct CudaGeneratorState final : GeneratorState {
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
 void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
 
-/// While an object of this class lives, the device's generator draws from a separate state, whose position
-/// within graphs Rematlas sets.
+/// While an object of this class lives, the device's generator draws from a separate state. Within graphs,
+/// Rematlas sets the position of this state.
 class GeneratorForCapture {
   public:
     explicit GeneratorForCapture(c10::DeviceIndex index);

@@ -26,7 +26,7 @@ CudaGraphs::~CudaGraphs() {
     state_ = nullptr;
     try {
         place_->leave(0);
-    } catch (const std::exception&) {  // only if the device has failed
+    } catch (const std::exception&) {  // thrown only if the device has failed
     }
 }
 

@@ -12,9 +12,9 @@
 
 namespace rematlas {
 
-/// Keeps memory for the seeds and offsets of captured graphs, which are pairs of tensors that libtorch makes
-/// when it captures. While libtorch has no such pairs, tensors of this class take the same bytes. So a step
-/// takes the same memory with and without graphs.
+/// Keeps memory for the seeds and offsets of captured graphs. libtorch makes a pair of tensors for them when
+/// it captures. As long as libtorch has not made these pairs, tensors of this class take the same bytes. So a
+/// step takes the same memory with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { leave(0); }

@@ -287,8 +287,8 @@ class StepAllocator final : public ForwardingAllocator {
     }
 
     /// Takes memory from the driver for a large request of a step that is logged. libtorch's allocator might
-    /// hand out a larger block whole, and the step would count more bytes than its plan. Returns null if the
-    /// allocator splits all blocks, if a graph is being captured, or if the driver has no memory left.
+    /// hand out a larger block whole, and then the step would count more bytes than its plan. Returns null if
+    /// the allocator splits all blocks, if a graph is being captured, or if the driver has no memory left.
     void* single_block(c10::DeviceIndex device, std::size_t bytes) {
         constexpr std::size_t always_split = std::size_t{1} << 20;
         if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||
@@ -309,7 +309,7 @@ class StepAllocator final : public ForwardingAllocator {
         const auto bytes = calls_.give_back(data);
         if (!bytes) return false;
         const std::lock_guard lock(mutex_);
-        // The arena is gone if no other part of its memory was held.
+        // If the arena was retired and this was the last memory that was held of it, the arena is gone.
         if (OneArena* arena = arena_of(data)) arena->handed_out -= *bytes;
         return true;
     }
@@ -321,10 +321,10 @@ class StepAllocator final : public ForwardingAllocator {
             maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
     }
 
-    /// Allocates through libtorch's allocator. If that fails, first arenas between their steps release their
-    /// memory, then everything that can be evicted is evicted. The evictor is called here and not in
-    /// libtorch's callback, which runs under the allocator's lock, because the evictor holds its own lock
-    /// while it frees.
+    /// Allocates through libtorch's allocator. If that fails, arenas that are between steps release their
+    /// memory; if it fails again, everything that can be evicted is evicted. The evictor is called here and
+    /// not in libtorch's callback, which runs under the allocator's lock, because the evictor holds its own
+    /// lock while it frees.
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
@@ -344,9 +344,9 @@ class StepAllocator final : public ForwardingAllocator {
         }
     }
 
-    /// Returns the statistics, arenas included. If there are arenas, each request calls this function, so
-    /// that peaks of the sum are seen. libtorch's own peaks count from their last reset, by Rematlas or the
-    /// caller.
+    /// Returns the statistics, including arenas. If there are arenas, each request calls this function, so
+    /// that no peak of the sum is missed. libtorch's own peaks count from their last reset, by Rematlas or
+    /// the caller.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
         const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;

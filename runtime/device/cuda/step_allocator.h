@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// Installs this allocator before libtorch's for the rest of the process; further calls do nothing.
+/// Puts this allocator in front of libtorch's for the rest of the process; further calls do nothing.
 /// Statistics and snapshots include the arenas. If a request fails, arenas release their memory. If a stream
 /// is recorded on memory of an arena, a later step waits for the stream before it uses the arena. Sizes are
 /// rounded to `granularity`, as in libtorch.

@@ -32,8 +32,9 @@ class ExpectedInput {
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
 
-    /// Does the same for sizes that follow from named sizes, such as `2*s`. May only be called when all names
-    /// have been found. Only sums and products of names and numbers are checked, no other expressions.
+    /// Checks the sizes that follow from named sizes, such as `2*s`, and throws as `check` does. May only be
+    /// called when all names have been found. Only sums and products of names and numbers are checked, no
+    /// other expressions.
     void check_derived(const at::Tensor& tensor, std::size_t position,
                        const std::map<std::string, std::int64_t>& found) const;
 

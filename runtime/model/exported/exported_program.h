@@ -14,8 +14,8 @@
 
 namespace rematlas::exported {
 
-/// A torch.export archive as a program. The export has fixed whether ops such as dropout and batch
-/// normalization work as in training; this cannot be changed afterwards.
+/// A torch.export archive as a program. Whether ops such as dropout and batch normalization work as in
+/// training was fixed by the export; this cannot be changed afterwards.
 class ExportedProgram final : public Program {
   public:
     /// An input of the graph is a tensor of the archive, an argument of the caller, or a constant argument.
@@ -27,8 +27,8 @@ class ExportedProgram final : public Program {
     };
     using Input = std::variant<at::Tensor, FromCaller, Constant>;
 
-    /// A tensor that is given the value of an output each time the program has run. `tensor` is a tensor of
-    /// the archive; if it is undefined, `argument` is the position of the caller's tensor among all
+    /// A tensor to which the value of an output is copied each time the program has run. `tensor` is a tensor
+    /// of the archive; if it is undefined, `argument` is the position of the caller's tensor among all
     /// arguments.
     struct Mutation {
         std::size_t output;

@@ -61,8 +61,8 @@ struct Node {
     std::string name;  ///< name of the op, for messages
     std::variant<ConditionCall, TypeCall, NumberCall, RegionCall, DispatchedCall> call = {};
     std::vector<NodeInput> arguments = {};
-    /// One entry for each result of the call. It has one value, or one value for each element if the result
-    /// is a list.
+    /// One entry for each result of the call. The entry has one value, or one value for each element if the
+    /// result is a list.
     std::vector<std::vector<int>> results = {};
     std::vector<int> last_used = {};  ///< values that no later node reads
     ModuleName module = {};           ///< the innermost module from which the node comes

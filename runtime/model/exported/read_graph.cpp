@@ -222,8 +222,8 @@ class GraphReader {
         return inputs.at(position).at("arg");
     }
 
-    /// Reads only the check of the dtype. Of the properties that the op checks, only the dtype depends on the
-    /// program's inputs.
+    /// Reads a node that checks properties of a tensor. Keeps only the check of the dtype, because no other
+    /// property depends on the program's inputs.
     void read_type_call(Node& node, const json& inputs) {
         node.arguments = {argument_of(argument(inputs, 0))};
         node.call = ConditionCall{};

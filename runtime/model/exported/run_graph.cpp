@@ -87,7 +87,7 @@ IValue fit(IValue value, const c10::Type& type) {
     }
 }
 
-/// Sets autocast as the region demands, and restores the former settings in the destructor.
+/// Sets autocast as the region demands. The destructor restores the previous settings.
 class AutocastRegion {
   public:
     explicit AutocastRegion(const RegionCall::Autocast& region)
@@ -157,7 +157,7 @@ class Run {
         const auto list = type->cast<c10::ListType>();
         if (!argument.elements) {
             const IValue value = single(argument);
-            // If the value is a list already, it is the schema's default.
+            // If the value is a list already, it is the default of the schema and stays as it is.
             if (!list || value.isList()) return list ? value : fit(value, *type);
             if (value.isNone() && optional) return value;
             // `int[2] size` accepts one integer for both elements.

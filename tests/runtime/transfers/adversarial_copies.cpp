@@ -69,7 +69,7 @@ void AdversarialCopies::synchronize(CopyQueue queue) {
         clocks_[0][i] = std::max(clocks_[0][i], clocks_[index(queue)][i]);
 }
 
-/// Runs the queue's work up to number `work`, after all work that this work waits for.
+/// Runs the queue's jobs up to number `work`, and before each job all jobs that it waits for.
 void AdversarialCopies::run_until(CopyQueue queue, long work) {
     while (queue != CopyQueue::compute && done_[index(queue)] < work) {
         const Job job = jobs_[index(queue)].front();

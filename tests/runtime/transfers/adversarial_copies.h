@@ -1,5 +1,5 @@
-// Queues of copies and of host work that run as early, as late or as randomly as their orders allow. Vector
-// clocks over bytes find accesses that nothing orders, in whatever order the work really ran.
+// Queues of copies and of host work that run as early, as late or as randomly as their waits allow. Vector
+// clocks for each byte find accesses that no wait orders, in whatever order the work really ran.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ class AdversarialCopies final : public CopyQueues {
     void release(Mark mark) override;
     void synchronize(CopyQueue queue) override;
 
-    /// The accesses of the next op of the host.
+    /// An access to memory by the op that the next call of `run` submits. Fill `of_next_run` before that
+    /// call.
     struct Access {
         const void* data;
         std::size_t bytes;
@@ -38,21 +39,21 @@ class AdversarialCopies final : public CopyQueues {
     };
     std::vector<Access> of_next_run;
 
-    /// Must be called when compute touches memory now.
+    /// Must be called when the compute queue accesses memory.
     void reads(const void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, false); }
     void writes(void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, true); }
 
     int races() const { return races_; }
     const std::string& first_race() const { return first_race_; }
-    int waits() const { return waits_; }                                         ///< so far
-    int held() const { return static_cast<int>(marks_.size() - free_.size()); }  ///< marks not released
-    int drop_wait = -1;  ///< this wait, counted from 0, does nothing; -1: none
+    int waits() const { return waits_; }                                         ///< number of waits so far
+    int held() const { return static_cast<int>(marks_.size() - free_.size()); }  ///< number of marks in use
+    int drop_wait = -1;  ///< index of the wait that does nothing; -1 if every wait works
 
   private:
-    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work is ordered before
+    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work comes earlier
     struct Moment {
         Clock clock;
-        Clock work;  ///< by queue: how much of its work must really be done
+        Clock work;  ///< by queue: how many of its jobs must have run
     };
     struct Job {
         void* to;

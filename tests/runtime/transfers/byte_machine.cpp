@@ -29,7 +29,7 @@ Bytestring at_start(const Graph& graph, TensorId t) {
                 static_cast<std::size_t>(graph.tensors[t].bytes.value));
 }
 
-/// Returns a digest of all inputs of an op, except those that it only reads to update them.
+/// Returns a digest of all inputs of an op, except those that the op updates.
 template <class Value>
 std::uint64_t digest_of_inputs(const Op& op, OpId id, Value&& value) {
     std::uint64_t hash = mix(11, static_cast<std::uint64_t>(id.value));
@@ -105,8 +105,8 @@ void ByteMachine::hand_out(const TransferPause& pause) {
         if (at_[t] >= 0) writes(t, value_of(t));
 }
 
-/// Reads everything that the caller gets: results, and residents unless they keep moving from step to step. A
-/// resident that an op of the host has updated is read on the host.
+/// Reads all tensors that the caller gets after a step: results, and residents unless they keep moving from
+/// step to step. If an op of the host has updated a resident, reads it on the host.
 void ByteMachine::look() {
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0 && !(homes_.cyclic && !producer_[t].valid())) reads(t);
@@ -117,8 +117,8 @@ void ByteMachine::look() {
     }
 }
 
-/// Frees the tensors of the last repetition. Between steps that are not cyclic, the caller may do anything
-/// with memory and residents.
+/// Frees the tensors of the previous repetition. If steps are not cyclic, also changes all other memory, as a
+/// caller may between steps.
 void ByteMachine::begin() {
     std::fill(ran_.begin(), ran_.end(), 0);
     for (TensorId t : graph_.tensors.ids())
@@ -130,7 +130,7 @@ void ByteMachine::begin() {
     callers_homes();
 }
 
-/// Tensors that live on the host are written there by the caller.
+/// Notes that the caller writes the tensors that live on the host, where they live.
 void ByteMachine::callers_homes() {
     for (std::size_t i = 0; watch_ && i < plan_.places.size() && plan_.places[i].taken < 0; ++i)
         watch_->writes(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));
@@ -171,7 +171,7 @@ void ByteMachine::run_op(OpId id, bool in_place) {
         writes(t, fill(mix(hash, static_cast<std::uint64_t>(t.value)), bytes_of(t)));
         if (old >= 0) release_at(t, old);
     }
-    overwrite_what_is_free();  // the memory that workspaces may use
+    overwrite_what_is_free();  // workspaces may use all free memory
 }
 
 /// Does the same as `run_op`, but in the slab.
@@ -203,7 +203,7 @@ std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     };
 }
 
-/// Allocates the first place that is large enough, so that memory used last is reused first.
+/// Allocates at the lowest address with enough room, so that freed memory is reused soon.
 void ByteMachine::allocate(TensorId t) {
     std::size_t begin = 0;
     for (const auto& [taken, bytes] : taken_) {

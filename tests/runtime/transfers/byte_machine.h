@@ -21,9 +21,9 @@ class ByteMachine {
                 AdversarialCopies* watch);
 
     void run(LinkClock* clock = nullptr);
-    std::vector<TransferPause> pauses;  ///< of the plan: here the caller overwrites the tensors that it gets
-    /// Waits for all work, and compares results and residents, in all their places, with those of a run of
-    /// the ops in the graph's order. Returns an empty text or the name of a tensor that differs.
+    std::vector<TransferPause> pauses;  ///< of the plan; in a pause the caller overwrites tensors
+    /// Waits for all work. Then compares results and residents, in all places where they lie, with those of a
+    /// run of the ops in the graph's order. Returns an empty text or the name of a tensor that differs.
     std::string difference(int repetitions);
 
     const TransferPlayer& player() const { return player_; }
@@ -52,11 +52,11 @@ class ByteMachine {
     const TransferPlan& plan_;
     AdversarialCopies* watch_;
     IdVector<TensorId, OpId> producer_;
-    std::vector<unsigned char> device_, slab_;  ///< homes lie after the slab
+    std::vector<unsigned char> device_, slab_;  ///< tensors that live on the host lie behind the slab
     std::map<std::size_t, std::size_t> taken_;  ///< bytes in use on the device, by address
-    IdVector<TensorId, std::ptrdiff_t> at_;     ///< address on the device; -1 if not there
+    IdVector<TensorId, std::ptrdiff_t> at_;     ///< address on the device; -1 if the tensor is not there
     IdVector<OpId, std::uint8_t> ran_;
-    IdVector<TensorId, std::uint8_t> changed_there_;  ///< whether an op of the host has changed it
+    IdVector<TensorId, std::uint8_t> changed_there_;  ///< whether an op of the host has changed the tensor
     std::size_t held_ = 0, peak_ = 0;
     TransferPlayer player_;
 };

@@ -1,5 +1,5 @@
-// Runs schedules with copies on a machine of bytes. However late or early the links copy, the results must
-// equal those of the ops without a schedule; and every wait must be necessary.
+// Runs schedules with copies on a machine that computes bytes (byte_machine.h). However late or early the
+// links copy, the results must equal those of the ops without a schedule; and every wait must be necessary.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ Graph graph_of(std::uint64_t seed) {
     return graph;
 }
 
-/// Calls `look` for schedules that would be valid if copies took no time. With the graph's own links, a
-/// runtime just waits in cases in which the checker, by its predicted times, would refuse.
+/// Calls `look` for schedules that would be valid if copies took no time. With the real times of the graph's
+/// links, the checker would refuse some of them, but a runtime just waits for the copies.
 template <class Look>
 int for_each_case(int seeds, Look&& look) {
     int cases = 0;
@@ -86,7 +86,7 @@ TEST(Transfers, WaitForNothingInVain) {
             ByteMachine machine(one.graph, one.schedule, one.plan, copies, &copies);
             for (int repetition = 0; repetition < 3; ++repetition) machine.run();
             if (wait >= copies.waits()) break;
-            machine.run();  // finds a missing wait at the end of the last step
+            machine.run();  // one more step shows a missing wait at the end of the third
             ASSERT_GT(copies.races(), 0) << one.name << ": wait " << wait << " is not needed";
             ++left_out;
         }
@@ -94,7 +94,8 @@ TEST(Transfers, WaitForNothingInVain) {
     EXPECT_GT(left_out, 1500);
 }
 
-/// Drops waits on links that are as late as possible: most missing waits show in wrong values.
+/// Drops each wait, one at a time, on links that copy as late as possible. More than a quarter of the missing
+/// waits show in wrong values.
 TEST(Transfers, MostWaitsShowInValues) {
     int left_out = 0, seen = 0;
     for_each_case(120, [&](const Case& one) {
@@ -115,7 +116,7 @@ TEST(Transfers, TakeTheTimeAndTheBytesThatAreSimulated) {
     int cyclic = 0;
     const int cases = for_each_case(800, [&](const Case& one) {
         const Result<Simulation> simulated = simulate(one.graph, one.schedule);
-        if (!simulated) return;  // the simulator refuses because of the times
+        if (!simulated) return;  // with the links' real times the schedule is not valid
         AdversarialCopies copies(Haste::at_once);
         ByteMachine machine(one.graph, one.schedule, one.plan, copies, nullptr);
         LinkClock clock(one.graph, one.plan, one.graph.device->links);
@@ -157,7 +158,7 @@ TEST(Transfers, OverThreadsLeaveTheSame) {
     EXPECT_GT(cases, 40);
 }
 
-/// In the middle of a step, the caller writes to tensors.
+/// Within a step there are pauses, in which the caller writes to tensors.
 TEST(Transfers, ArePausedForTheCaller) {
     int waits = 0;
     for_each_case(300, [&](const Case& one) {
