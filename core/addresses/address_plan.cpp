@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Plays the steps, which must be possible, and notes the lifetimes. Lifetimes that share an address are
-/// linked.
+/// Goes through the steps, which must be valid, and records the lifetimes of tensors. If one tensor takes
+/// over another one's memory in a run in place, their two lifetimes are linked.
 class LifetimePlayer {
   public:
     LifetimePlayer(const Graph& graph, const AddressOptions& options)
@@ -128,8 +128,8 @@ class LifetimePlayer {
             const Placement& life = lives_[at];
             const std::int64_t width = round_up(life.bytes.value, alignment);
             const std::int32_t by = taken_over_by_[at];
-            // A tensor that exists at the start needs a place beside all others, even if the first step frees
-            // it.
+            // All tensors that exist at the start need separate places, even a tensor that the first step
+            // frees.
             std::int32_t last = life.first < 0 ? std::max(life.end - 1, 0) : life.end - 1;
             if (by != kNone && lives_[by].bytes < life.bytes) last = lives_[by].first;
             if (from > last) continue;
@@ -149,7 +149,8 @@ class LifetimePlayer {
     const AddressOptions& options_;
     IdVector<TensorId, std::int32_t> current_;  ///< per tensor: index of its current lifetime
     std::vector<Placement> lives_;
-    /// Per lifetime: the lifetime that had the memory before, or that gets it next; kNone if there is none.
+    /// Per lifetime: the lifetime that had its memory before, and the lifetime that takes its memory over;
+    /// kNone if there is none.
     std::vector<std::int32_t> taken_over_from_, taken_over_by_;
     std::int32_t now_ = 0;
 };

@@ -21,13 +21,13 @@
 namespace rematlas {
 
 struct AddressOptions {
-    /// In bytes, positive. Offsets, and the room of each tensor, are multiples of the alignment.
-    /// `alignment_for` returns the alignment for a graph.
+    /// Positive number of bytes. All offsets are multiples of it, and so are the bytes that are reserved for
+    /// a tensor. `alignment_for` returns the alignment for a graph.
     std::int64_t alignment = 64;
     Homes homes = {};                 ///< homes of tensors in the schedule
     std::optional<Links> links = {};  ///< links of the schedule, if it names any
-    /// true: residents have addresses, too. false: residents live with the model, and only copies of
-    /// residents that are fetched later have addresses.
+    /// If true, residents have addresses, too. If false, the model itself holds the residents, and only
+    /// copies of residents that are fetched later have addresses.
     bool residents = true;
     /// How many comparisons may be spent on improving greedy fits; each takes about 1 ns.
     std::int64_t effort = 100'000'000;
@@ -53,9 +53,9 @@ struct AddressPlan {
     std::vector<Placement> placements;
 };
 
-/// Errors: those of `simulate` (the steps are not possible on the graph), an alignment below 1, and tensors
-/// whose sizes add up to more than 2e18 bytes. Equal arguments give equal plans on every machine. Cost: that
-/// of `pack`.
+/// Fails if `simulate` fails (the steps are not valid for the graph), if the alignment is below 1, or if the
+/// sizes of the tensors add up to more than 2e18 bytes. Equal arguments give equal plans on every machine.
+/// Cost: that of `pack`.
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kLargestSmall = MiB;
 constexpr std::int64_t kSmallSegment = 2 * MiB;
 constexpr std::int64_t kSmallestOwnSegment = 10 * MiB;
 constexpr std::int64_t kOwnSegmentGranularity = 2 * MiB;
-/// The address space that is reserved for a segment that can grow.
+/// Bytes of address space that are reserved for a segment that can grow.
 constexpr std::int64_t kExpandableRange = std::int64_t{1} << 61;
 constexpr std::int64_t kMostReserved = std::int64_t{1} << 60;
 
@@ -130,7 +130,7 @@ std::int64_t CachingAllocator::size_at(std::int64_t address) const {
 
 namespace {
 
-/// Plays the steps, which must be possible, on the allocator.
+/// Goes through the steps, which must be valid, and makes their requests to the allocator.
 class Requests {
   public:
     Requests(const Graph& graph, const CachingAllocatorOptions& options, const Homes& homes)
@@ -149,7 +149,8 @@ class Requests {
             make(step.tensor());
     }
 
-    /// Says whether more is reserved than any device has; further requests could make addresses overflow.
+    /// Says whether more bytes are reserved than any device has. No further request is made then, because
+    /// addresses could overflow.
     bool too_large() const { return allocator_.reserved() > kMostReserved; }
     CachingAllocatorPeaks peaks() const { return peaks_; }
 

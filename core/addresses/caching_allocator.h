@@ -2,17 +2,17 @@
 // bytes that the allocator hands out and the bytes that it reserves.
 //
 //     Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(graph, schedule.steps, {});
-//     peaks->allocated;  // what tensors and workspaces take, rounding and unsplit remainders included
-//     peaks->reserved;   // what the process holds of the device, fragmentation included
+//     peaks->allocated;  // bytes of tensors and workspaces, with rounding and unsplit remainders
+//     peaks->reserved;   // bytes that the process reserves on the device, with fragmentation
 //
 // Source: the rules that PyTorch documents for its CUDA memory management ("CUDA semantics",
 // torch.cuda.memory) and the constants in c10/core/AllocatorConfig.h. Requests are rounded up to 512 bytes.
 // Requests of at most 1 MiB come from segments of 2 MiB, larger requests from segments of 20 MiB, and
 // requests of 10 MiB or more from a segment of their own, rounded up to 2 MiB. The smallest free block that
-// The smallest free block that is large enough is used. The rest of that block becomes a free block if it has
-// at least 512 bytes (small requests), or more than 1 MiB (large requests). Freed blocks merge with free
-// neighbours in their segment. Segments are kept. With expandable segments there is one segment per pool,
-// which grows by multiples of 2 MiB or 20 MiB, and every block is split.
+// is large enough is used. The rest of that block becomes a free block if it has at least 512 bytes (small
+// requests), or more than 1 MiB (large requests). Freed blocks merge with free neighbours in their segment.
+// Segments are kept. With expandable segments there is one segment per pool, which grows by multiples of 2
+// MiB or 20 MiB, and every block is split.
 //
 // Not modelled: running out of memory (the real allocator then returns segments and tries again), several
 // streams, and other settings. If two free blocks are equally large, the one at the lower address is used.
@@ -85,9 +85,9 @@ struct CachingAllocatorPeaks {
     Bytes reserved;   ///< peak of the bytes reserved; at least `allocated`
 };
 
-/// Residents are allocated first, one by one. A run allocates its outputs in the op's order, then its
-/// workspace as one block. Errors: those of `simulate`. Cost: that of `simulate`, and a logarithmic search
-/// for each tensor made.
+/// Returns the peaks of the allocator while the steps run. Residents are allocated first, one by one. A run
+/// allocates its outputs in the op's order, then its workspace as one block. Fails if `simulate` fails. Cost:
+/// that of `simulate`, and a logarithmic search for each tensor that is made.
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
                                                       const CachingAllocatorOptions& options,
                                                       const Homes& homes = {},

@@ -35,8 +35,8 @@ class EjectionSearch {
     std::int64_t work() const { return work_; }
 
   private:
-    /// The order in which blocks are put back matters. The next block is the widest of this many random draws
-    /// from the waiting blocks.
+    /// The next block to put back is the widest of this many waiting blocks, which are drawn at random. So
+    /// wide blocks mostly come first, but the order varies.
     static constexpr int kDrawn = 6;
     static constexpr double kDearest = 100'000;
 
@@ -46,7 +46,8 @@ class EjectionSearch {
         std::int32_t first, last;
         std::int32_t block;
     };
-    /// An offset from which on the price of displacing a block is paid, or is no longer paid.
+    /// An offset at which another block begins to be in the way, or ceases to be, and the price of displacing
+    /// that block.
     struct Edge {
         std::int64_t at;
         std::int64_t price;

@@ -3,8 +3,8 @@
 // The arena is made a little smaller than the best packing so far, and the blocks that reach above its end
 // are taken out. Then the blocks that were taken out are put back one after another, mostly the widest first.
 // Each is put at the offset where displacing other blocks costs least: on top of another block, below
-// another, at 0 or at the ceiling. Displaced blocks wait to be put back, too. A block that displaced others
-// becomes dearer to displace, so that the search does not run in circles.
+// another, at 0 or at the end of the arena. Displaced blocks wait to be put back, too. A block that displaced
+// others becomes dearer to displace, so that the search does not run in circles.
 //
 // Source: Nagata and Braysy 2009, "A powerful route minimization heuristic for the vehicle routing problem
 // with time windows". Here ranges of addresses take the place of routes.
@@ -15,8 +15,9 @@
 namespace rematlas {
 
 /// `packing` must be valid; it stays valid and its top never rises. The search stops when the top is `floor`
-/// (a lower bound on the top), or when effort or patience are spent. The spent effort is added to `spent`.
-/// Cost of a move: one comparison with every placed block. Equal arguments give equal packings.
+/// (a lower bound on the top), or when the effort or the patience of `limits` is spent. The spent effort is
+/// added to `spent`. Cost of a move: one comparison with every placed block. Equal arguments give equal
+/// packings.
 void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
                        Packing& packing, std::int64_t& spent);
 

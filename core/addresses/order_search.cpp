@@ -16,7 +16,8 @@ enum class Fit : std::uint8_t { lowest, tightest, highest, touching };
 /// The blocks that are placed before all others.
 enum class Before : std::uint8_t { nobody, long_lived, held_at_the_end, wide };
 
-/// The fits for blocks that are held at the end, for other long-lived blocks, and for the rest.
+/// The kinds of fit for blocks that are held at the end, for other long-lived blocks, and for all other
+/// blocks.
 struct Fits {
     Fit at_the_end, long_lived, rest;
 };
@@ -239,7 +240,7 @@ class OrderSearch {
     static bool meet(const Placed& p, const BlockSegment& s) {
         return p.last >= s.first && p.first <= s.last;
     }
-    /// Returns the number of moments that the two share.
+    /// Returns the number of moments at which both the placed block and the segment live.
     static std::int64_t together(const Placed& p, const BlockSegment& s) {
         return std::min(p.last, s.last) - std::max(p.first, s.first) + 1;
     }
@@ -268,8 +269,8 @@ class OrderSearch {
         return best >= 0 ? best : free_from;
     }
 
-    /// Returns the lower or the upper end of a gap, so that the block touches other blocks, 0 or the ceiling
-    /// for the most moments.
+    /// Returns an offset at the lower or the upper end of a gap. There the block touches other blocks, offset
+    /// 0 or the ceiling for more moments than at the end of any other gap.
     std::int64_t touching_offset_for(const BlockSegment& s) {
         const std::int64_t always = s.last - s.first + 1;
         std::int64_t free_from = 0, below = always, most = -1, best = 0;
@@ -298,7 +299,7 @@ class OrderSearch {
         return best;
     }
 
-    /// Returns the lowest offset outside of all forbidden ranges, for a block of several widths.
+    /// Returns the lowest offset at which a block of several widths overlaps no placed block.
     std::int64_t lowest_offset_for(std::span<const BlockSegment> segments) {
         forbidden_.clear();
         for (const Placed& p : placed_) {

@@ -5,7 +5,8 @@
 //
 // Two searches alternate: order_search.h finds an order in which the blocks are placed one after another, and
 // ejection_search.h improves the packing by moves that no such order leads to. The starting packing decides
-// where the second search gets stuck, so both are repeated from other starts while effort is left.
+// where the second search gets stuck, so both searches are repeated from other starting packings while effort
+// is left.
 #pragma once
 
 #include <cstdint>

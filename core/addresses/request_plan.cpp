@@ -39,7 +39,7 @@ class Occupants {
         std::int64_t high;
         std::int32_t request;
     };
-    std::map<std::int64_t, Piece> pieces_;  ///< by lowest byte
+    std::map<std::int64_t, Piece> pieces_;  ///< the key is the lowest byte of the piece
 };
 
 }  // namespace

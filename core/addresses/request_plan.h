@@ -16,7 +16,7 @@
 
 namespace rematlas {
 
-/// Moments count all requests and returns, from 0. No two of them share a moment.
+/// All requests and returns are numbered in their order, from 0. These numbers are the moments.
 struct Request {
     std::int64_t bytes = 0;      ///< positive number of bytes
     std::int32_t taken = 0;      ///< moment of the request
@@ -25,7 +25,8 @@ struct Request {
 };
 
 struct RequestOptions {
-    std::int64_t alignment = 64;       ///< in bytes, positive; for offsets and for the room of each request
+    std::int64_t alignment = 64;       ///< positive; offsets and the bytes reserved for each request are
+                                       ///< multiples of it
     std::int64_t effort = 60'000'000;  ///< most comparisons, as in AddressOptions
 };
 
@@ -34,9 +35,9 @@ struct RequestPlan {
     std::int64_t arena = 0;             ///< bytes of the arena that holds all requests
     std::int64_t live_peak = 0;         ///< most bytes held at once, with sizes rounded up; `arena` is at
                                         ///< least this
-    /// Per request: the earlier requests that were the last to have some of its bytes. All of them must be
-    /// returned before this request is served. Still earlier owners of these bytes were returned before those
-    /// requests were taken.
+    /// Per request: the earlier requests that had some of its bytes last. All of them must be returned before
+    /// this request is served. Requests that had these bytes even earlier need no check, because they were
+    /// returned before the listed requests were taken.
     Lists before;
 };
 
@@ -44,9 +45,9 @@ struct RequestPlan {
 /// machine. Cost: that of `pack`.
 RequestPlan plan_requests(const std::vector<Request>& requests, const RequestOptions& options = {});
 
-/// Compares every place with all others held at the same time. Fails if two requests overlap (the message
-/// names the first two), if an offset is not aligned, or if a place reaches outside the arena. Cost: the
-/// number of requests times the number held at once.
+/// Compares the place of each request with the places of all requests that are held at the same time. Fails
+/// if two requests overlap (the message names the first two), if an offset is not aligned, or if a place
+/// reaches outside the arena. Cost: the number of requests times the number held at once.
 Result<void> check_requests(const std::vector<Request>& requests, const RequestPlan& plan,
                             std::int64_t alignment);
 

@@ -49,7 +49,7 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view b
     return {};
 }
 
-/// Follows symbolic links to the path behind them, whether or not a file exists there.
+/// Returns the path to which the symbolic links lead, whether or not a file exists there.
 std::filesystem::path behind_links(std::filesystem::path path) {
     std::error_code failed;
     for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)

@@ -10,11 +10,11 @@
 
 namespace rematlas {
 
-/// Errors name the path and the system's reason. Files may have at most 4 GiB.
+/// Reads a file of at most 4 GiB. Errors name the path and the system's reason.
 Result<std::string> read_file(const std::filesystem::path& path);
 
-/// Writes a temporary file next to `path`, syncs it and renames it. Writes directly into a device, a pipe or
-/// a socket.
+/// Writes a temporary file next to `path`, syncs it and renames it. If `path` is a device, a pipe or a
+/// socket, writes into it directly.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Checks before long work whether a file can be written at `path`. Fails if the folder is missing or not

@@ -17,8 +17,8 @@ struct Unit {
     double factor;
 };
 
-// A unit without B or i has the smaller meaning. So a user who meant the larger unit gets a budget that is
-// kept as well.
+// A unit without B or i, such as "G", stands for the smaller of its two meanings. If the user meant the
+// larger one, a schedule within the budget is within the meant budget, too.
 constexpr std::array kSizeUnits = {
     Unit{"", 1},         Unit{"B", 1},        Unit{"K", 1e3},      Unit{"KB", 1e3},     Unit{"M", 1e6},
     Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},     Unit{"T", 1e12},     Unit{"TB", 1e12},
@@ -54,7 +54,8 @@ std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
-/// Returns "1.5 GiB" for "1,5 GiB"; empty if more than one comma is wrong.
+/// Returns "1.5 GiB" for "1,5 GiB". Returns an empty text unless exactly one comma is in the text and a digit
+/// follows the comma.
 std::string with_a_point(std::string_view text) {
     std::string point(text.substr(0, 60));
     const std::size_t comma = point.find(',');
@@ -171,7 +172,7 @@ std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step) {
     const double first = std::max(1.0, std::floor(tenths));
     Budget budget;
     budget.of = of;
-    // Rounding may make the first candidate a byte too small.
+    // Rounding may make the first candidate a byte too small, so up to three are tried.
     for (double candidate = first; candidate < first + 3; ++candidate) {
         budget.percent = candidate / 10;
         const Result<Bytes> meant = bytes_of(budget, step);

@@ -18,7 +18,8 @@ struct Budget {
     enum class Of {
         nothing,  ///< no share: the budget is `bytes`
         peak,     ///< share of the peak without recomputation
-        /// Share of that peak minus the resident bytes; the resident bytes are added to it.
+        /// Share of the peak without recomputation minus the resident bytes. The budget is this share plus
+        /// the resident bytes.
         activations,
     };
     Budget() = default;
@@ -29,7 +30,7 @@ struct Budget {
     Of of = Of::nothing;
 };
 
-/// The bytes of a step to which shares refer.
+/// The bytes of a step from which a share is computed.
 struct StepBytes {
     Bytes peak;      ///< peak without recomputation
     Bytes resident;  ///< bytes that are held during the whole step

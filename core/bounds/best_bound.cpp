@@ -64,8 +64,8 @@ class BestBound {
         if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
     }
 
-    /// Returns the moments to try, in order: first the fullest of the chain, then alternately the next
-    /// fullest of the step and the next of an even spread over the step.
+    /// Returns the moments to try, in order. First comes the moment of the chain with the most memory. Then
+    /// moments of the whole step follow, by turns the next one by memory and the next one of an even spread.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;
@@ -87,8 +87,8 @@ class BestBound {
         return once;
     }
 
-    /// Raises the bound by the relaxation of no, one or a few moments. A library solves it if the build has
-    /// one, because the multipliers of a library are optimal.
+    /// Raises the bound by a relaxation with no, one or a few moments. A library solves the relaxation if the
+    /// build has one, because the multipliers of a library are optimal.
     std::int64_t try_two_sided(MomentChain chain) {
         const bool library = limits_.whole && !milp_libraries().empty();
         const TwoSidedMoments relaxation(graph_, budget_.value, std::move(chain), *limits_.host,
@@ -124,7 +124,8 @@ class BestBound {
         return graph_.base_time < kExactDouble / 16 && bytes < kExactDouble;
     }
 
-    /// `time` can be above the time of the known schedule only by an error, which the caller must detect.
+    /// Raises the bound to `time`, even above the time of the known schedule. A bound above that time can
+    /// only be an error, which the caller must detect.
     void raise(std::int64_t time, ProvenBound::By by) {
         if (time <= bound_.time) return;
         bound_.time = time;
@@ -175,7 +176,7 @@ class BestBound {
     const BestBoundLimits& limits_;
     const Clock::time_point start_ = Clock::now();
     std::int64_t required_ = 0;
-    DualValue relaxed_;  ///< value of the last relaxation of a chain
+    DualValue relaxed_;  ///< value of the most recent relaxation of a chain
     ProvenBound bound_;
 };
 

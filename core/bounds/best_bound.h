@@ -7,10 +7,10 @@
 //
 // The function tries several relaxations, one after another: single moments (one_moment.h: milliseconds, any
 // size); the linear relaxation of a chain of moments (chain_moments.h: all moments up to 200 ops, 16 moments
-// up to 2,500 ops); the same with whole variables (whole_moments.h) if this build has HiGHS or GLPK. It ends
-// when the bound reaches the time of the known schedule. With copies it solves two_sided_moments.h for single
-// moments, up to 2,500 ops, and then, up to 200 ops, for 16 moments together. If ops may run on the host, it
-// first solves the relaxation without moments, which is fast at any size.
+// up to 2,500 ops); this relaxation with integer variables (whole_moments.h) if this build has HiGHS or GLPK.
+// It ends when the bound reaches the time of the known schedule. With copies it solves the relaxation of
+// two_sided_moments.h for single moments, up to 2,500 ops, and then, up to 200 ops, for 16 moments together.
+// If ops may run on the host, it first solves the relaxation without moments, which is fast at any size.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< a stop request is seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of the best known schedule
                                                                     ///< within the budget
-    /// false: only bounds that are exact in whole numbers and need no library.
+    /// If false, only bounds are computed that are exact in integer arithmetic and need no library.
     bool whole = true;
     /// The links, for schedules that may also copy tensors to the host and back. The class of the bound is
     /// then `with_copies`.
@@ -47,7 +47,7 @@ struct BestBoundLimits {
 };
 
 struct ProvenBound {
-    /// Nanoseconds: no schedule takes less. The largest number if no schedule fits the budget.
+    /// No schedule takes fewer nanoseconds. The largest number if no schedule fits the budget.
     std::int64_t time = 0;
     /// `time` divided by the time of the step without recomputation; infinite if no schedule fits.
     double overhead = 0;
@@ -55,8 +55,8 @@ struct ProvenBound {
     By by = By::required_runs;               ///< the weakest relaxation that gave the bound
     double seconds = 0;                      ///< wall clock of the call
     std::optional<std::int64_t> nodes = {};  ///< nodes of the branch and bound, if one ran
-    /// The schedule of the best whole solution: executable, but perhaps over the budget. Empty if there is
-    /// none.
+    /// The schedule of the best integer solution: executable, but perhaps over the budget. Empty if no
+    /// integer solution was found.
     RunSequence runs;
 };
 

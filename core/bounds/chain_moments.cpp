@@ -111,9 +111,9 @@ void ChainMoments::add_memory_row(int moment) {
     programme_.add_row(-largest_subset_sum(std::move(sizes), room), entries);
 }
 
-// The tree of intervals covers the windows from the fullest moment on. Its largest interval begins with the
-// fullest moment, so the program proves at least the bound of this moment alone. The windows before the
-// fullest moment are then joined to that interval one by one.
+// The tree of intervals covers the windows from the fullest moment (the one with the most memory) on. Its
+// largest interval begins with the fullest moment, so the program proves at least the bound of this moment
+// alone. The windows before the fullest moment are then joined to that interval one by one.
 void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
     std::vector<Interval> level;
     for (int k = chain_.fullest + 1; k <= moments(); ++k) level.push_back({k, k, runs_[k]});
@@ -164,8 +164,8 @@ ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const
     return joined;
 }
 
-// The reruns of a late op have no input rows in the windows. So its runs in the interval have input rows only
-// if these runs cannot be reruns, or if the first run is among them.
+// The reruns of a late op (see `late_`) have no input rows in the windows. So its runs in the interval have
+// input rows only if these runs cannot be reruns, or if the first run is among them.
 void ChainMoments::add_interval_rows(const Interval& interval) {
     for (int op = 0; op < graph_.op_count; ++op) {
         const bool with_first =

@@ -3,10 +3,10 @@
 //
 //     const ChainMoments relaxation(flat, budget, {.moments = 16});
 //     solve_relaxation(relaxation.programme(), ...);        // a bound on the time of every schedule
-//     RunSequence runs = relaxation.decode(values);         // of a whole solution: perhaps a schedule
+//     RunSequence runs = relaxation.decode(values);         // of an integer solution: perhaps a schedule
 //
 // Moment k is the first run of the chain's k-th op b_k. Window k holds the runs between moments k and k + 1.
-// The variables are whole: x[k,o] = 1 if o runs in window k, and a[k,t] = 1 if t is on the device during
+// The variables are 0 or 1: x[k,o] = 1 if o runs in window k, and a[k,t] = 1 if t is on the device during
 // moment k. In every schedule
 //     x[k,o] <= a[k,u] + x[k,maker of u]         for each input u of o
 //     a[k+1,t] <= a[k,t] + x[k,maker of t]       also after the last window, if t is a result
@@ -14,16 +14,17 @@
 //     sum of bytes(t) a[k,t] + workspace(b_k) - saved by running b_k in place <= budget
 // with a[k,t] = 1 for the inputs and outputs of b_k. The time is at least the sum of time(o) x[k,o]. Let I be
 // the windows i .. j, and let X[I,o] = 1 if o runs in some window of I. The rows also hold with I in place of
-// a window. The rows with I exclude no whole solution, but they exclude fractional solutions that make half a
-// tensor twice.
+// a window. The rows with I exclude no integer solution, but they exclude fractional solutions that make half
+// a tensor twice.
 //
 // The rows hold for any order and any number of reruns. They count ops with several outputs, runs in place,
 // workspaces, results and residents in the same way as the checker.
 //
 // Two things are left out, and the bound stays valid: variables that no row needs, and the input rows of
-// reruns of ops that descend from the fullest moment. Such reruns then get their inputs for free, and the
-// program does not repeat the backward in every window. The room in a memory row is lowered to the largest
-// subset sum of the bytes of its tensors.
+// reruns of ops that descend from the op of the fullest moment (the moment with the most memory). Such reruns
+// then get their inputs for free, and the program does not repeat the backward in every window. The bytes
+// that a memory row leaves for kept tensors are lowered to the largest sum that some of these tensors can
+// have.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
 // the order of the moments is fixed, not the order of the graph.
@@ -51,17 +52,17 @@ class ChainMoments {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
-    /// The program minimizes nanoseconds. All columns are whole and in [0, 1], all rows have only a lower
-    /// limit, and all coefficients are whole. The offset is the time of the runs that every solution has.
-    /// Columns and rows of intervals come last.
+    /// The program minimizes nanoseconds. All columns are 0 or 1, all rows have only a lower limit, and all
+    /// coefficients are integers. The offset is the time of the runs that every solution has. Columns and
+    /// rows of intervals come last.
     const MilpModel& programme() const { return programme_.model; }
 
-    /// Says whether some row cannot be kept; then no schedule fits the budget.
+    /// Says whether some row cannot be satisfied; then no schedule fits the budget.
     bool impossible() const { return programme_.impossible(); }
 
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
-    /// Returns the runs of a whole solution, window by window, and in the graph's order within a window. A
+    /// Returns the runs of an integer solution, window by window, and in the graph's order within a window. A
     /// missing input is made right before the run that reads it. The sequence is executable, but may be over
     /// the budget. It is empty if an op that may run only once would run twice.
     RunSequence decode(std::span<const double> values) const;

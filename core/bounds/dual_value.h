@@ -1,5 +1,5 @@
-// The bound that multipliers prove for a linear program, in whole numbers. The bound is valid for any
-// multipliers.
+// The bound that multipliers prove for a linear program, computed in integer arithmetic. The bound is valid
+// for any multipliers.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace rematlas {
 
-/// For programs of the form that `ChainMoments` makes: columns in [0, 1], rows with only a lower limit, and
-/// whole numbers below 2^53.
+/// The result for a program of the form that `ChainMoments` makes: columns in [0, 1], rows with only a lower
+/// limit, and integers below 2^53.
 struct DualValue {
-    /// No point of the program or of its linear relaxation has a smaller objective.
+    /// No feasible point of the program or of its linear relaxation has a smaller objective.
     std::int64_t bound = 0;
-    /// The dual value is above the objective with all columns at 1, so the program has no point.
+    /// The dual value is above the objective with all columns at 1, so the program has no feasible point.
     bool infeasible = false;
 
-    /// The reduced cost of each column, rounded towards 0. If it is positive, each point with the column at 1
-    /// has an objective of more than `bound` - 1 + the reduced cost. If it is negative, each point with the
-    /// column at 0 has an objective of more than `bound` - 1 - the reduced cost.
+    /// The reduced cost of each column, rounded towards 0. If it is positive, each feasible point with the
+    /// column at 1 has an objective of more than `bound` - 1 + the reduced cost. If it is negative, each
+    /// feasible point with the column at 0 has an objective of more than `bound` - 1 - the reduced cost.
     std::vector<std::int64_t> reduced_cost;
 };
 

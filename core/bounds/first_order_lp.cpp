@@ -173,7 +173,8 @@ class Iteration {
     }
 
     /// Makes one step of the hybrid gradient method to `image_`. Then reflects the point at `image_` and
-    /// pulls it towards the start of the run; the pull gets weaker as the run gets longer.
+    /// pulls it towards the point of the last restart. The pull gets weaker with each step since that
+    /// restart.
     void step() {
         const double primal = step_ / weight_, dual = step_ * weight_;
         double moved_x = 0, moved_y = 0;

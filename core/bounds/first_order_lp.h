@@ -1,5 +1,5 @@
-// Solves linear programs by a first-order method. It has a bound at any time, factorizes nothing, and needs
-// memory linear in the entries.
+// Solves linear programs by a first-order method. The method has a valid bound at any time, factorizes
+// nothing, and needs memory linear in the entries.
 //
 //     const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 5000});
 //     use(best.value.bound);                     // proven, however far the method got
@@ -24,7 +24,8 @@ struct FirstOrderLimits {
     int iterations = 20'000;
     std::function<bool()> stop = [] { return false; };               ///< called in every iteration; returns
                                                                      ///< true to end
-    std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< the search ends at a bound this high
+    std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< the search ends when the bound
+                                                                     ///< reaches this
     /// The search ends if the bound gains less than this share in 2,000 iterations.
     double least_gain = 1e-6;
     /// Called before multipliers are evaluated. The caller may improve them by what it knows about the

@@ -24,8 +24,8 @@ StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& fl
     StepWithoutHostOps host{.device = flat, .ops = {}};
     FlatGraph& device = host.device;
     const auto on_host = [&](std::int32_t op) { return graph.ops[OpId(op)].host_time.has_value(); };
-    IdVector<TensorId, char> touched(graph.tensors.size(), 0);  // read or updated by an op that must run on
-                                                                // the device
+    IdVector<TensorId, char> touched(graph.tensors.size(), 0);  // per tensor: whether an op that must run on
+                                                                // the device reads or updates it
     for (const OpId id : graph.ops.ids()) {
         if (!flat.required[id.index()] || on_host(id.value)) continue;
         for (const auto* list : {&graph.ops[id].inputs, &graph.ops[id].mutates})

@@ -21,9 +21,8 @@ struct HostOp {
     std::vector<std::int32_t> inputs;
     /// The residents that this op updates and that an op which must run on the device reads or updates. If
     /// this op runs on the host, each of these residents is copied to the device at least once in each step:
-    /// after the update the resident is only on the host, so without such a copy the next step would begin
-    /// without it on the device and could never use it there. A resident that several ops update is only in
-    /// the list of the first of these ops.
+    /// after the update only the host has the current values, and the other op needs them on the device in
+    /// the next step. A resident that several ops update is only in the list of the first of these ops.
     std::vector<std::int32_t> back;
 };
 
@@ -35,7 +34,7 @@ struct StepWithoutHostOps {
     std::vector<HostOp> ops;
 };
 
-/// Cost: linear in the graph.
+/// Returns the step without the ops that may run on the host, and these ops. Cost: linear in the graph.
 StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& flat);
 
 }  // namespace rematlas

@@ -10,10 +10,11 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // most ops that are said to run after the set: a reader and its
+constexpr std::size_t kMostLater = 6;        // most ops that are known to run after the set: a reader and its
                                              // postdominators
 constexpr std::int64_t kPrecision = 10'000;  // the search ends when the bound is known to 1 / kPrecision
-constexpr std::int64_t kFirstStep = 64;      // the first aim is 1 / kFirstStep above the proven bytes
+constexpr std::int64_t kFirstStep = 64;      // after its first trial, the search goes up by 1 / kFirstStep of
+                                             // the proven bytes, and doubles this step after each success
 
 using OpLists = std::vector<std::vector<int>>;
 
@@ -22,7 +23,7 @@ struct Uses {
     OpLists readers, makers;         ///< per op: the ops that read its outputs; the ops that make its inputs
     std::vector<std::uint8_t> ends;  ///< per op: whether it makes a result or no op reads it
     std::vector<int> next;           ///< per op: its nearest postdominator; -1: the end of the step
-    OpLists dominated;               ///< per op: the ops for which it is `next`
+    OpLists dominated;               ///< per op: the ops whose `next` is this op
 };
 
 /// Uses the algorithm of Cooper, Harvey and Kennedy (A simple, fast dominance algorithm, 2001) on a graph
@@ -104,7 +105,7 @@ class LastOfSet {
         if (below_[op] == 0) leave(op);
     }
 
-    /// Tells the minimum cut which ops were removed. Returns whether any op was removed since the last call.
+    /// Passes the removed ops to the minimum cut. Returns whether any op was removed since the last call.
     bool settle() {
         if (taken_.empty()) return false;
         cut_.allow(taken_);
@@ -232,7 +233,7 @@ class Search {
             return std::move(best_);
         std::int64_t proven = best_.bytes.value, step = std::max<std::int64_t>(1, proven / kFirstStep);
         std::int64_t first = std::max(proven + 1, limits_.budget ? limits_.budget->value + 1 : 0);
-        std::optional<std::int64_t> most;  // no set proves more than this
+        std::optional<std::int64_t> most;  // no set proves more bytes than this
         while (!most || *most - proven > proven / kPrecision) {
             const std::int64_t between = proven + (most ? (*most - proven + 1) / 2 : step);
             const std::int64_t aim = first > 0 ? std::exchange(first, 0) : between;

@@ -20,9 +20,9 @@
 //   descendant runs later.
 // - If o runs in place, the inputs that it overwrites are gone after the run.
 //
-// With fewer ops in S, the terms can only fall, and more ops can be the last. So the search starts with all
-// required ops and removes the ops whose term is too small, in any order. It finds every bound that some set
-// S proves.
+// If an op is removed from S, the terms of the other ops do not rise, and more ops can be the last. So the
+// search starts with all required ops and removes the ops whose term is too small, in any order. It finds
+// every bound that some set S proves.
 #pragma once
 
 #include <chrono>
@@ -36,15 +36,16 @@ namespace rematlas {
 struct LeastMemoryLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(1);  ///< wall clock
     std::stop_token stop = {};                                ///< a stop request is seen within 50 ms
-    /// Bytes that are tried first: is more memory needed?
+    /// The search first tries to prove that more bytes than these are needed.
     std::optional<Bytes> budget = {};
     bool only_budget = false;  ///< ends the search after the trial of `budget`
 };
 
-/// Returns the best bound that such sets prove, to within one byte or a relative 1e-4, whichever is more, and
-/// at least `least_peak`. When the time is over, it returns the bound proven so far. `op` is the op that runs
-/// last of its set, where the bytes are needed. `tensors` are the residents, the inputs and outputs of `op`,
-/// and the tensors of the cut. Schedules that copy tensors to the host may need less.
+/// Returns the best bound that sets S (see above) prove, to within one byte or a relative 1e-4, whichever is
+/// more, and at least `least_peak`. When the time is over, it returns the bound proven so far. In the result,
+/// `op` is the op of S that runs last, and the bytes are needed during its run. `tensors` are the residents,
+/// the inputs and outputs of `op`, and the tensors of the cut. Schedules that copy tensors to the host may
+/// need less.
 PeakBound least_memory(const FlatGraph& graph, const LeastMemoryLimits& limits = {});
 
 }  // namespace rematlas

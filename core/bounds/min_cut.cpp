@@ -71,7 +71,7 @@ void MinCut::raise(int node) {
     work_ += arc_begin_[node + 1] - arc_begin_[node] + 12;
     --count_[old];
     if (count_[old] == 0) {
-        // There is a gap: nodes above it cannot reach the sink any more.
+        // No node is left at height `old`, so nodes above that height cannot reach the sink any more.
         for (int v = 0; v < nodes_; ++v) {
             if (height_[v] <= old || height_[v] >= nodes_) continue;
             --count_[height_[v]];

@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// A network with whole capacities. It is built once; then capacities are set and the minimum cut is
+/// A network with integer capacities. It is built once; then capacities are set and the minimum cut is
 /// computed, as often as needed.
 ///
 /// Push-relabel with the highest label first, global relabelling and the gap heuristic (Goldberg and Tarjan
@@ -50,8 +50,8 @@ class MinCut {
     std::vector<int> arc_begin_, arc_list_, current_;
     std::vector<std::int64_t> residual_, excess_;
     std::vector<int> height_;
-    std::vector<std::vector<int>> active_;  ///< nodes by height; entries may be out of date
-    std::vector<int> count_;                ///< number of nodes by height
+    std::vector<std::vector<int>> active_;  ///< per height: the active nodes; entries may be out of date
+    std::vector<int> count_;                ///< per height: the number of nodes
     std::vector<int> queue_;
     int highest_ = 0;
     std::int64_t work_ = 0;

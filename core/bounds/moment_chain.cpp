@@ -79,9 +79,9 @@ MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most) 
                                 chain.ops.begin());
     };
     if (chain.ops.empty()) return chain;
-    // While memory still rises, a tensor that is not kept at a moment is not kept at the fullest moment
-    // either. So moments before the fullest would double the size of relaxations without a better bound. Only
-    // the moment right before the fullest sometimes helps.
+    // While memory still rises, a tensor that is not kept at a moment is not kept at the fullest moment (the
+    // one with the most memory) either. So moments before the fullest would double the size of relaxations
+    // without a better bound. Only the moment right before the fullest sometimes helps.
     if (const int before = fullest() - 1; before > 0)
         chain.ops.erase(chain.ops.begin(), chain.ops.begin() + before);
     const int count = static_cast<int>(chain.ops.size());

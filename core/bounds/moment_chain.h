@@ -28,8 +28,8 @@ MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most =
 /// The windows of a chain. Window k holds the runs after the first run of moment k (counted from 1) up to and
 /// including the first run of moment k + 1. Window 0 starts with the step; the last window ends with it.
 struct MomentWindows {
-    std::vector<int> first;  ///< per op: it never runs in an earlier window
-    std::vector<int> last;   ///< per required op: its first run is not in a later window
+    std::vector<int> first;  ///< per op: the first window in which it can run
+    std::vector<int> last;   ///< per required op: the last window in which its first run can be
 };
 MomentWindows moment_windows(const FlatGraph& graph, const MomentChain& chain);
 

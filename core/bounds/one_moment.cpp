@@ -26,7 +26,8 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 /// a price for each byte kept, the cheapest choice is a minimum cut of a network with three kinds of edges:
 /// from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op runs" to the
 /// sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut minus price *
-/// room is a bound for every price, and the best of these bounds is the optimum of the relaxation.
+/// (bytes of the budget that b leaves) is a bound for every price, and the best of these bounds is the
+/// optimum of the relaxation.
 class MomentProgramme {
   public:
     MomentProgramme(const FlatGraph& flat, int moment)
@@ -47,7 +48,7 @@ class MomentProgramme {
         for (const FlatGraph::Pair& pair : flat.inplace_pairs(moment)) held_ -= pair.saved;
     }
 
-    /// Returns the bytes that the run of b takes.
+    /// Returns the bytes that the run of the moment's op takes.
     std::int64_t held() const { return held_; }
 
     /// Returns a lower bound in nanoseconds on the extra time after the moment; infinite if the budget cannot
@@ -79,9 +80,10 @@ class MomentProgramme {
     };
     struct Tensor {
         int id;
-        /// A result, or read by an op that runs after the moment. Otherwise only reruns need the tensor.
+        /// Whether the tensor is a result or is read by an op that runs after the moment. If not, only reruns
+        /// need the tensor.
         bool needed;
-        int maker;  ///< index in `ops_`; -1 if it cannot run again
+        int maker;  ///< index of the maker in `ops_`; -1 if the maker cannot run again
         int edge = -1;
     };
 
@@ -211,9 +213,10 @@ class MomentProgramme {
         return network;
     }
 
-    /// Capacities are rounded down, so that the cut in whole numbers is not above the true cut. A tensor's
-    /// capacity is at most `most`: the cost of running every op that can run again and of keeping every
-    /// tensor that cannot be made again. A larger capacity would not change the minimum cut.
+    /// Returns the minimum cut at this price. Capacities are rounded down, so that the integer cut is not
+    /// above the true cut. A tensor's capacity is at most `most`: the cost of running every op that can run
+    /// again and of keeping every tensor that cannot be made again. A larger capacity would not change the
+    /// minimum cut.
     MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) {
         double most = all_time_;
         for (const Tensor& t : tensors_)
@@ -247,9 +250,9 @@ class MomentProgramme {
 
     const FlatGraph& flat_;
     int moment_;
-    /// Per op. Ops that nothing requires stay free and are never read.
+    /// Per op. Ops that nothing requires keep Role::free and are never read.
     std::vector<Role> role_;
-    std::vector<std::uint8_t> at_moment_;  ///< per tensor: whether b reads or makes it
+    std::vector<std::uint8_t> at_moment_;  ///< per tensor: whether the op of the moment reads or makes it
     std::vector<int> tensor_index_, op_index_;
     std::vector<Tensor> tensors_;
     std::vector<int> ops_;
@@ -259,7 +262,8 @@ class MomentProgramme {
     double scale_ = 1;     ///< capacity for each nanosecond
 };
 
-/// Tries moments at which the step without reruns is over the budget, the fullest first.
+/// Chooses moments to try, among those at which the step without reruns is over the budget. The moment with
+/// the most memory comes first.
 class Moments {
   public:
     Moments(const FlatGraph& flat, std::int64_t budget) {
@@ -336,7 +340,8 @@ OverheadBound bound_of_moments(const FlatGraph& graph, Bytes budget, int at_most
         ++bound.moments;
         MomentProgramme programme(graph, moments.op(index));
         if (programme.held() > budget.value) return {.overhead = kImpossible, .moments = bound.moments};
-        // The best price so far shows at little cost whether a moment is promising.
+        // The best price so far shows at little cost whether a moment is promising. Only a promising moment
+        // gets a search for its own best price.
         double value = price > 0 ? programme.extra_time(budget.value, price, stop) : 0;
         if (price <= 0 || value > 0.97 * extra) {
             double own_price = 0;

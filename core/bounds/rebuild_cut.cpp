@@ -50,8 +50,8 @@ void RebuildCut::add_arcs() {
     }
 }
 
-/// Computes the distances from the starts, up to the nearest nodes with room to the sink. Returns whether any
-/// such node was found.
+/// Computes how far each node is from the starts. Ends at the nearest nodes whose arc to the sink has
+/// capacity left. Returns whether there is such a node.
 bool RebuildCut::find_levels(const Amounts& starts) {
     ++search_;
     queue_.clear();
@@ -78,8 +78,8 @@ bool RebuildCut::find_levels(const Amounts& starts) {
     return last < std::numeric_limits<int>::max();
 }
 
-/// Writes a path to the sink, along growing distances, into `path_`. A node that leads nowhere is not tried
-/// again.
+/// Writes a path to the sink, along growing distances, into `path_`. Returns whether there is a path. A node
+/// that leads nowhere is not tried again.
 bool RebuildCut::find_path(int start) {
     path_.assign(1, start);
     while (!has_room_to_sink(path_.back())) {

@@ -1,9 +1,9 @@
 // The fewest bytes from which the results of a step can still be made if some ops may not run again.
 //
 //     RebuildCut cut(flat);            // no op runs again: all results are held
-//     cut.allow({{op}});               // from now on this one may
-//     cut.value();                     // bytes that any way to make the results starts from
-//     cut.value_at({b}, {{c}});        // the same beside the inputs and outputs of b, with c to run as well
+//     cut.allow({{op}});               // from now on this op may run again
+//     cut.value();                     // the fewest bytes from which the results can be made
+//     cut.value_at({b}, {{c}});        // during b: besides b's inputs and outputs, if c must run, too
 //
 // A way to make the results is a set of tensors that are held and a set of ops that run. Each result, and
 // each input of these ops, must be held or be made by one of these ops. The cheapest way is a minimum cut. A
@@ -96,8 +96,8 @@ class RebuildCut {
 
     const FlatGraph* graph_;
     std::vector<std::uint8_t> allowed_;  ///< per op: whether it may run again
-    std::vector<int> live_inputs_;       ///< per op: number of inputs whose makers are live
-    /// Per op: whether it may not run again or has an input with a live maker.
+    std::vector<int> live_inputs_;       ///< per op: number of inputs whose makers are live (see `live_`)
+    /// Per op: whether the op is live, that is, may not run again or has an input with a live maker.
     std::vector<std::uint8_t> live_;
 
     std::vector<int> arc_begin_;  ///< per node: index in `arcs_`
@@ -113,7 +113,7 @@ class RebuildCut {
     std::int64_t value_ = 0;
 
     std::vector<std::uint32_t> seen_;  ///< per node: the last search that reached it
-    std::vector<int> level_;           ///< per node: distance from the starts of that search
+    std::vector<int> level_;           ///< per node: distance from the starts of the last search
     std::vector<int> next_arc_;        ///< per node: the first arc that may still lead to the sink
     std::uint32_t search_ = 0;
     std::vector<int> queue_;

@@ -79,7 +79,8 @@ class ResidentTraffic {
         return least_copy_time(flat_.bytes[t], links_.to_device, most_time());
     }
 
-    /// Returns the bytes of a run of the op: its workspace and the tensors that ops make, without residents.
+    /// Returns the bytes that a run of the op takes without residents: its workspace, and the inputs and
+    /// outputs that ops make.
     std::int64_t footprint(std::int32_t op) const {
         std::int64_t bytes = flat_.workspace[op];
         for (const std::int32_t t : flat_.inputs[op]) bytes += flat_.bytes[t];

@@ -18,7 +18,7 @@
 //       Some op that reads or updates t must run on the device, and descends from b. That op has not run yet,
 //       so a resident that is not on the device during b is fetched after b.
 //   f[t] >= z[t] - h[i]
-//       The same, but only update i uses t after b, and i may run on the host instead.
+//       As in the row before, but only update i uses t after b, and i may run on the host instead.
 //   o[t] >= z[t] - h[i]
 //       Update i changes t on the device (h[i] = 0 if i cannot run on the host). If t has its home on the
 //       device, t was copied out in this step: a resident that is freed needs a copy on the host, and at the
@@ -57,8 +57,8 @@ struct MovingResidents {
     HostLinks links;
 };
 
-/// Returns a lower bound in nanoseconds on the time of schedules within the budget that copy no other
-/// residents; 0 if nothing can be proven. `flat` must be the flat graph of `graph`, as
+/// Returns a lower bound in nanoseconds on the time of schedules within the budget that copy only the
+/// residents of `moving`; 0 if nothing can be proven. `flat` must be the flat graph of `graph`, as
 /// `with_results_from_host` returns it.
 std::int64_t resident_traffic(const Graph& graph, const FlatGraph& flat, MovingResidents moving, Bytes budget,
                               const ResidentTrafficLimits& limits = {});

@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Computes bits |= bits << by; bits beyond the end are lost.
+/// Sets bits to bits | (bits << by); bits beyond the end are lost.
 void add_shifted(std::vector<std::uint64_t>& bits, std::int64_t by) {
     const std::size_t words = static_cast<std::size_t>(by / 64), rest = static_cast<std::size_t>(by % 64);
     for (std::size_t i = bits.size(); i-- > words;) {

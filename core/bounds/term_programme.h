@@ -1,5 +1,5 @@
-// Programs of 0/1 variables, some of which are known from the start. The relaxations over moments have this
-// form.
+// Integer programs with 0/1 variables, some of which have a known value from the start. The relaxations over
+// moments have this form.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@ class TermProgramme {
         add_row(0, {{demand, -1}, {kept, 1}, {run, 1}, {copied, 1}});
     }
 
-    /// Says whether some row cannot be kept.
+    /// Says whether some row cannot be satisfied.
     bool impossible() const { return impossible_; }
     void declare_impossible() { impossible_ = true; }
 
-    /// To be minimized. Rows have only a lower limit, and all coefficients are whole.
+    /// The program, to be minimized. Rows have only a lower limit, and all coefficients are integers.
     MilpModel model;
 
   private:

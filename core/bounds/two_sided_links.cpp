@@ -26,7 +26,7 @@ void TwoSidedMoments::add_link_rows() {
     }
 }
 
-/// Adds the row: the time W of the windows `first` .. `last` is at least `least` - `entries`. Entries with
+/// Adds the row: the time W of the windows `first` .. `last` is at least `least` - `entries`. So entries with
 /// negative factors raise that time.
 void TwoSidedMoments::add_time_row(int first, int last, std::int64_t least, Entries& entries) {
     for (int k = first; k <= last; ++k) {

@@ -42,8 +42,7 @@ std::int64_t TwoSidedMoments::most_time() const {
     return 16 * std::max<std::int64_t>(graph_.base_time, 1);
 }
 
-// The program has no point for schedules that take longer than `most_time`, so no bound can be above that
-// time.
+// The program does not cover schedules that take longer than `most_time`, so no bound can be above that time.
 std::int64_t TwoSidedMoments::bound(const DualValue& value) const {
     return value.infeasible ? most_time() : std::min(value.bound, most_time());
 }
@@ -152,8 +151,8 @@ void TwoSidedMoments::add_window_rows(int k) {
     }
 }
 
-// The reruns of a late op have no input rows in the windows. So its runs from a moment on have input rows
-// only if these runs cannot be reruns, or if the first run is among them.
+// The reruns of a late op (see `late_`) have no input rows in the windows. So its runs from a moment on have
+// input rows only if these runs cannot be reruns, or if the first run is among them.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];

@@ -118,7 +118,7 @@ class TwoSidedMoments {
 
     /// One job of a machine that does one job at a time: a copy on a link, or an op on the host.
     struct Copy {
-        std::int64_t margin;  ///< time before its start is possible, or time needed after its end
+        std::int64_t margin;  ///< time before the job can start, or time needed after its end
         std::int64_t time;
         Term term;
     };

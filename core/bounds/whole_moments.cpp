@@ -58,8 +58,8 @@ class WholeSearch {
                (!found_.runs.empty() && cost_.peak <= budget_ && proves_optimal(found_.bound, cost_.time));
     }
 
-    /// Fixes columns by their reduced costs. `relaxed` may also have columns of intervals. These come last,
-    /// so equal indices mean equal columns.
+    /// Fixes columns by their reduced costs. `relaxed` may also have columns of intervals. The columns of
+    /// intervals come last, so columns with equal indices are the same in both programs.
     void fix_columns(const DualValue& relaxed) {
         if (limits_.known == std::numeric_limits<std::int64_t>::max()) return;
         const std::int64_t room = limits_.known - (relaxed.bound - 1);

@@ -1,5 +1,5 @@
-// The chain-moment relaxation with whole variables, solved by a library for mixed-integer programs. Often its
-// value is the optimum and its solution is a schedule with that time.
+// The relaxation of chain_moments.h with integer variables, solved by a library for mixed-integer programs.
+// Often the optimal value is the least possible time, and the solution is a schedule that takes this time.
 #pragma once
 
 #include <chrono>
@@ -27,13 +27,14 @@ struct WholeMomentsLimits {
 struct WholeMoments {
     std::int64_t bound = 0;  ///< nanoseconds: no schedule takes less; at most `known`
     std::int64_t nodes = 0;  ///< number of nodes of the branch and bound
-    /// The runs of the best solution, within the budget if any solution was. May be empty.
+    /// The runs of the best solution: the fastest one within the budget, or else the one with the least peak.
+    /// Empty if no solution was found.
     RunSequence runs;
 };
 
 /// `relaxed` must be the value of the linear relaxation with the same moments, with or without intervals. It
 /// shows that some columns can be only 0 or only 1 in a schedule as good as `known`; these columns are fixed
-/// first. The bound is proven to the tolerances of the library (1e-9 for rows and for whole numbers), minus a
+/// first. The bound is proven to the tolerances of the library (1e-9 for rows and for integrality), minus a
 /// margin of 1e-9 of the time of the step without reruns. If the library ends without a solution, the bound
 /// is that of `relaxed`. Using all moments is only practical for graphs of up to about 200 ops. Fails if this
 /// build lacks the library.

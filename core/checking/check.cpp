@@ -12,9 +12,11 @@ namespace rematlas {
 namespace {
 
 constexpr double kGapRounding = 1e-6;     ///< relative error of the overheads from which a gap is computed
-constexpr double kMostOptimalGap = 1e-6;  ///< largest gap of a schedule that is called optimal: only rounding
+constexpr double kMostOptimalGap = 1e-6;  ///< largest gap of a schedule that may be called optimal; allows
+                                          ///< for rounding only
 
-/// Compares the schedule's own figures and the budgets with the results of playing the schedule.
+/// Compares the schedule's own figures and the budgets with the figures of the checker's simulation in
+/// `report`.
 void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport& report) {
     const auto violation = [&](const std::string& what) {
         report.violations.push_back("at the end: " + what);
@@ -32,8 +34,8 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         violation("the overhead is " + std::to_string(report.overhead) + ", the schedule predicts " +
                   std::to_string(schedule.overhead));
     }
-    // Both players count whole nanoseconds by the same rules (docs/concepts/schedules.md), so there is no
-    // rounding error.
+    // The simulator and the checker both count whole nanoseconds by the same rules
+    // (docs/concepts/schedules.md). There is no rounding error, so the times must be equal.
     if (predicts && schedule.time.value > 0 && schedule.time != report.time) {
         violation("the time is " + std::to_string(report.time.value) + " ns, the schedule predicts " +
                   std::to_string(schedule.time.value));

@@ -38,10 +38,10 @@ struct CheckBudgets {
     std::optional<Bytes> host = {};  ///< if not set: `schedule.host_budget`
 };
 
-/// Plays the schedule on the graph. Compares the outcome with the schedule's predictions (if `schedule.peak`
-/// is set; the time only if `schedule.time` is set, too), with its bound and its gap, and with the budgets.
-/// Also checks the pins and the planned addresses of the schedule, and compares the arena of the addresses
-/// with the budget. Collects at most 20 violations.
+/// Simulates the schedule on the graph, with the checker's own code. Compares the outcome with the schedule's
+/// predictions (if `schedule.peak` is set; the time only if `schedule.time` is set, too), with its bound and
+/// its gap, and with the budgets. Also checks the pins and the planned addresses of the schedule, and
+/// compares the arena of the addresses with the budget. Collects at most 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, const CheckBudgets& budgets);
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 

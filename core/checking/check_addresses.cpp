@@ -68,8 +68,8 @@ class AddressChecker {
         Range workspace;
         if (op.workspace.value > 0)
             workspace = claim("the workspace of op " + std::to_string(id.value), op.workspace.value, 0);
-        // Old copies of the outputs are held while the op runs, beside the new outputs and the workspace.
-        // `claim` has compared all other ranges.
+        // Old copies of the outputs are held while the op runs, so they must not overlap the new outputs or
+        // the workspace. `claim` has compared all other ranges.
         for (const Range& old : old_copies) {
             for (TensorId t : op.outputs) compare(old, held_.at(t));
             compare(old, workspace);

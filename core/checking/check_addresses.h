@@ -15,7 +15,7 @@ namespace rematlas {
 /// elsewhere. Residents that `homes` keeps on the host get an offset with each fetch. Fails at the first step
 /// at which two ranges overlap, an output of a run in place does not start where its input starts, an offset
 /// is not aligned, or a range reaches outside the arena. Also fails if the number of offsets is not the
-/// number of lifetimes. The steps must be possible (`check`). Cost: the number of runs times the number of
+/// number of lifetimes. The steps must be valid (see `check`). Cost: the number of runs times the number of
 /// live tensors.
 Result<void> check_addresses(const Graph& graph, const std::vector<Step>& steps, const Addresses& addresses,
                              bool residents = true, const Homes& homes = {});

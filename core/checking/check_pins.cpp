@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kMostBroken = 20;
 
-/// Plays the schedule for one pin, following the text of pin.h literally. Deliberately simple and slow.
+/// Goes through the schedule step by step and checks one pin by the rules in pin.h. Deliberately simple and
+/// slow.
 class PinCheck {
   public:
     PinCheck(const Graph& graph, const Pin& pin) : graph_(graph), pin_(pin) {
@@ -86,7 +87,7 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Notes the tensors of a matched module that another module or the loss reads in the forward.
+    /// Records which tensors of a matched module are read by another module or by the loss in the forward.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;

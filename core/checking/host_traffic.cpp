@@ -23,7 +23,7 @@ HostTraffic::TaskId HostTraffic::copy(Way way, int tensor, std::int64_t alone, s
     return add({way, tensor, alone, contended, latency, std::move(first)});
 }
 
-/// Nothing slows an op on the host down, so its two times are equal.
+/// Nothing slows an op on the host down, so it takes the same time alone and contended.
 HostTraffic::TaskId HostTraffic::run_on_host(int op, std::int64_t time, std::set<TaskId> first) {
     return add({Way::host, op, time, time, 0, std::move(first)});
 }
@@ -54,7 +54,7 @@ HostTraffic::Task* HostTraffic::front(Way way) {
     return line.empty() ? nullptr : &tasks_[line.front()];
 }
 
-/// Says whether bytes are moving in the other direction.
+/// Says whether bytes are moving in the direction opposite to `way`.
 bool HostTraffic::contended(Way way) {
     if (way == Way::host) return false;
     const Task* other = front(way == Way::out ? Way::in : Way::out);

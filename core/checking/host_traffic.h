@@ -23,8 +23,9 @@ class HostTraffic {
     void compute(std::int64_t time);
     void await(TaskId task);
 
-    /// Adds a copy at the end of the queue of its direction. It begins when all copies before it in the queue
-    /// and all tasks of `first` are done.
+    /// Adds a copy at the end of the queue of its direction. The copy begins when all copies before it in the
+    /// queue and all tasks of `first` are done. `alone` and `contended` are its nanoseconds while the other
+    /// direction is idle and while it is busy.
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
@@ -45,8 +46,8 @@ class HostTraffic {
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
-        /// Returns the share that has been moved, as a part of alone * contended. A nanosecond alone adds
-        /// `contended` to the share; a nanosecond in which the other direction also moves bytes adds `alone`.
+        /// Returns how much has been moved; alone * contended stands for all bytes. A nanosecond alone adds
+        /// `contended`, and a nanosecond in which the other direction also moves bytes adds `alone`.
         unsigned __int128 moved() const;
         unsigned __int128 whole() const;
         bool moving() const { return begun && !done && latency == 0; }
@@ -61,7 +62,7 @@ class HostTraffic {
 
     std::int64_t clock_ = 0;
     std::vector<Task> tasks_;
-    /// By way. The first task of each queue has begun or begins next.
+    /// For each way, the queue of its tasks. The first task of a queue has begun or begins next.
     std::array<std::deque<TaskId>, 3> waiting_;
     std::array<std::int64_t, 3> busy_{};
 };

@@ -88,7 +88,7 @@ class Player {
             tell_use(busy, 1);
             if (!sound() || !schedule_.homes.cyclic || traffic_.under_way() == before) return;
         }
-        // No repetition ended in the state in which it began, so the time is the mean.
+        // No repetition ended in the state in which it began, so the time is the mean over all repetitions.
         for (const auto& [t, copy] : to_host_) traffic_.await(copy);
         for (const auto& [t, copy] : to_device_) traffic_.await(copy);
         const std::int64_t all = traffic_.clock();
@@ -224,8 +224,8 @@ class Player {
         traffic_.compute(op.time.value);
     }
 
-    /// Checks that the op finds the residents as in the graph's order: all other ops that come before it and
-    /// update them have run, and those that come after it have not.
+    /// Checks that the op finds the residents as in the graph's order: ops before it that update these
+    /// residents have run, and ops after it that update them have not.
     void see_values(OpId id, const std::vector<TensorId>& tensors) {
         for (TensorId t : tensors) {
             for (OpId other : updated_by_[t]) {
@@ -239,8 +239,8 @@ class Player {
         }
     }
 
-    /// Plays the updates of residents by an op's first run. The copies of these residents on the host become
-    /// invalid.
+    /// Simulates the updates of residents by an op's first run. The copies of these residents on the host
+    /// become invalid.
     void play_updates(OpId id) {
         see_values(id, graph_.ops[id].mutates);
         for (TensorId t : graph_.ops[id].mutates) {
@@ -416,7 +416,8 @@ class Player {
     std::set<TensorId> home_on_host_, stays_;
     std::set<TensorId> on_device_, on_host_;
     Latest to_host_, to_device_;  ///< per tensor: its latest copy
-    /// Per tensor: the latest op on the host that names it, and the latest one that mutates or makes it.
+    /// Per tensor: the latest op on the host that reads, mutates or makes the tensor, and the latest op on
+    /// the host that mutates or makes it.
     Latest host_ops_, host_writes_;
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
@@ -425,7 +426,7 @@ class Player {
     bool is_behind_boundary_ = false;
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
-    bool counts_ = true;  ///< true in the first repetition; only that one is counted
+    bool counts_ = true;  ///< true in the first repetition; only its steps are counted
     double step_time_ = 0;
     HostTraffic traffic_;
     CheckReport report_;

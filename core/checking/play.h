@@ -1,12 +1,12 @@
-// The checker's player. It follows docs/concepts/schedules.md with sets and maps, and is deliberately simple
-// and slow.
+// The checker's own simulation. It follows docs/concepts/schedules.md with sets and maps, and is deliberately
+// simple and slow.
 #pragma once
 
 #include "core/checking/check.h"
 
 namespace rematlas {
 
-/// Plays the schedule and fills the report. Makes no comparison with the schedule's own figures or with
+/// Simulates the schedule and fills the report. Makes no comparison with the schedule's own figures or with
 /// budgets.
 CheckReport play_schedule(const Graph& graph, const Schedule& schedule);
 

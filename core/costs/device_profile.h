@@ -1,7 +1,7 @@
 // The speeds and sizes of a device, from which the times of ops are predicted without the device.
 //
-//     Result<DeviceProfile> h200 = device_profile("h200");         // one that comes with the program
-//     Result<DeviceProfile> mine = device_profile("mine.json");    // or a file
+//     Result<DeviceProfile> h200 = device_profile("h200");         // comes with the program
+//     Result<DeviceProfile> mine = device_profile("mine.json");    // a file of the user
 //
 // Format, with a source for each figure under "sources":
 //
@@ -33,8 +33,8 @@ struct DeviceProfile {
     std::string name = {};
     std::string kind = {};                                 ///< "cpu" or "cuda"
     Bytes memory = {};                                     ///< memory of the device
-    std::map<std::string, double> matmul_flops = {};       ///< peak, per second, by type: "f32", "bf16", ...
-    std::map<std::string, double> convolution_flops = {};  ///< by type; the default is `matmul_flops`
+    std::map<std::string, double> matmul_flops = {};       ///< peak flops per second, by type (such as "f32")
+    std::map<std::string, double> convolution_flops = {};  ///< as `matmul_flops`, which is the default
     std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
     /// Added to the time of every op.
@@ -48,7 +48,7 @@ struct DeviceProfile {
     Links links = {};              ///< links to the memory of the host
     /// The host that such devices usually have. In the file it is a name or a path.
     HostProfile host = {};
-    Bytes matmul_workspace = {};  ///< held permanently by the library of matrix products
+    Bytes matmul_workspace = {};  ///< bytes that the library of matrix products holds permanently
     double capability = 0;        ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources = {};
 };

@@ -1,7 +1,7 @@
 // The speeds of copies to the host and back, by name, for questions such as "what if the link were PCIe 5?"
 //
 //     Result<Links> faster = links_named("pcie5");       // of resources/links, built into the program
-//     Result<Links> own = links_named("h200");           // those of a device (device_profile.h)
+//     Result<Links> own = links_named("h200");           // the links of a device (device_profile.h)
 //     Result<Links> mine = links_named("mine.json");     // a file of either kind
 //
 // Format of resources/links. It has the fields of core/base/links.h, and a source for each figure under
@@ -37,7 +37,7 @@ struct LinkProfile {
 /// Returns the names of the links that come with the program, without the links of devices.
 const std::vector<std::string>& link_profile_names();
 
-/// Errors are one line that names the file and the field.
+/// Reads the links from the text of a file. Errors are one line that names the file and the field.
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name);
 
 /// Returns the text of a file that `parse_link_profile` reads as this profile.

@@ -32,7 +32,7 @@ class TracePlayer final : public EvictionHost {
         return std::move(outcome_);
     }
 
-    // The functions of EvictionHost.
+    // Functions that EvictionHost declares.
 
     bool run_again(int op, bool in_place) override {
         note(DtrEvent::Kind::rerun, op_names_[op]);
@@ -43,7 +43,7 @@ class TracePlayer final : public EvictionHost {
     bool goes_on() override {
         if (static_cast<double>(eviction_.counts().rerun_time) > rerun_limit_)
             outcome_.status = Status::thrash;
-        // It is often enough to ask `go_on` once in 16 evictions and once in 64 runs.
+        // `go_on` is asked only at every 16th eviction and at every 64th run, which is often enough.
         const std::int64_t evictions = eviction_.counts().evictions;
         const bool due =
             evictions != asked_at_eviction_ ? evictions % 16 == 0 : outcome_.runs.size() % 64 == 0;

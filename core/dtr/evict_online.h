@@ -35,7 +35,7 @@ struct DtrOutcome {
         stopped,  ///< `go_on` returned false
     };
     Status status = Status::ok;
-    std::int64_t time = 0;       ///< time of all runs, up to the end or until it gave up
+    std::int64_t time = 0;       ///< time of all runs, until the end or until eviction gave up
     std::int64_t base_time = 0;  ///< time of all calls, each once
     Bytes peak;
     std::int64_t evictions = 0;           ///< evictions to make room; deallocations do not count
@@ -50,7 +50,7 @@ struct DtrOutcome {
 /// One event of the simulation. Lists of events allow comparing simulations.
 struct DtrEvent {
     enum class Kind { call, rerun, drop } kind = Kind::call;
-    int id = 0;  ///< id in the trace: the op, or the storage that is dropped (also by deallocation)
+    int id = 0;  ///< id in the trace: the op, or the storage that is dropped (evicted or deallocated)
 
     bool operator==(const DtrEvent&) const = default;
 };

@@ -137,8 +137,8 @@ std::int64_t EvictedNeighbourhood::class_cost(int storage) {
     return sum;
 }
 
-/// Lowers the bounds that contain the cost of a class which falls by `share`. No bound falls by more than
-/// `share`.
+/// Must be called when the cost of the class of `root` falls by `share`. Lowers the bounds that contain this
+/// cost, each by at most `share`.
 void EvictedNeighbourhood::lower_watchers(int root, std::int64_t share) {
     ++stamp_;
     std::erase_if(watchers_[root], [&](int s) {
@@ -197,9 +197,9 @@ void EvictedNeighbourhood::invalidate(int storage, Change change) {
     if (change == shrinks) lower(storage, known_[storage]);
 }
 
-/// Forgets the costs of all storages whose neighbourhoods can contain this storage. These are the storages
-/// from which a walk in one direction through evicted storages reaches it, so one walk up and one walk down
-/// find all of them. A cost from before a neighbourhood grew remains a lower bound.
+/// Forgets the costs of all storages whose neighbourhoods can contain this storage. From each of them, a walk
+/// in one direction through evicted storages reaches this storage, so one walk up and one walk down find all
+/// of them. A cost that was computed before a neighbourhood grew remains a lower bound.
 void EvictedNeighbourhood::invalidate_around(int storage, Change change) {
     if (kind_ == Kind::none) return;
     invalidate(storage, change);

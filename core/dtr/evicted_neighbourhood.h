@@ -19,7 +19,7 @@ class EvictedNeighbourhood {
         /// class is not split.
         classes,
         ancestors,                  ///< evicted ancestors that are reached through evicted storages only
-        ancestors_and_descendants,  ///< such ancestors, and such descendants
+        ancestors_and_descendants,  ///< these ancestors, and descendants that are reached in the same way
     };
 
     EvictedNeighbourhood(const StorageGraph& graph, Kind kind);

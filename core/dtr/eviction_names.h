@@ -24,7 +24,7 @@ inline constexpr std::array<std::pair<const char*, DtrDeallocation>, 3> kDealloc
      {"ignore", DtrDeallocation::ignore},
      {"banish", DtrDeallocation::banish}}};
 
-/// Returns the names in such a table, in its order.
+/// Returns the names in a table of pairs (name, value), in the order of the table.
 template <class Names>
 std::vector<std::string> words_of(const Names& names) {
     std::vector<std::string> words;

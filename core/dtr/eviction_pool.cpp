@@ -109,7 +109,7 @@ EvictionCandidate EvictionPool::candidate(Entry entry, std::int64_t neighbours) 
             .order = entry.order};
 }
 
-/// Updates the index if the storage is in the pool.
+/// Updates the storage's score in the index, if the storage is in the pool.
 void EvictionPool::update(int storage) {
     if (!indexed_ || place_[storage] < 0) return;
     const int place = place_[storage];

@@ -83,7 +83,7 @@ class EvictionPool {
     std::vector<Entry> entries_;
     std::vector<int> place_;  // per storage: its index in entries_, or -1
     bool indexed_;            // whether the tournament is used; if not, it is empty
-    // places are indices in entries_; costs are lower bounds
+    // The index of the scores. Its places are indices in entries_; its costs are lower bounds.
     EvictionTournament tournament_;
     std::vector<std::int64_t> last_use_;
     std::vector<std::uint8_t> small_;  // per storage: 0 unknown, 1 not small, 2 small

@@ -57,7 +57,7 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     const Match left = play(2 * match, now), right = play(2 * match + 1, now);
     Match& played = matches_[match];
     played = {left.winner, std::min(left.until, right.until)};
-    if (right.winner < 0) return played;  // places are filled from the left
+    if (right.winner < 0) return played;  // places fill from the left, so the right is empty
     const EvictionCandidate &a = candidates_[left.winner], &b = candidates_[right.winner];
     const bool left_wins = a.goes_before(b, now, staleness_);
     if (!left_wins) played.winner = right.winner;
@@ -65,10 +65,10 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     return played;
 }
 
-/// Returns a time until which `first`, which goes before `second` now, certainly still does; returns `now` if
-/// the scores are close. In real numbers `first` goes before `second` while r1 (t - l2) < r2 (t - l1), with
-/// r: cost / bytes, l: last use. Scores are rounded, so the order is certain only if the inequality holds by
-/// a margin far above the rounding errors.
+/// `first` goes before `second` now. Returns a time until which this certainly remains so, or `now` if the
+/// scores are close. In real numbers `first` goes before `second` while r1 (t - l2) < r2 (t - l1), with r:
+/// cost / bytes, l: last use. Scores are rounded, so the order is certain only if the inequality holds by a
+/// margin far above the rounding errors.
 std::int64_t EvictionTournament::sure_until(const EvictionCandidate& first, const EvictionCandidate& second,
                                             std::int64_t now) const {
     if (!staleness_ || second.bytes == 0) return kForever;

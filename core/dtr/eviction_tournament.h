@@ -25,8 +25,8 @@ struct EvictionCandidate {
 
     /// Returns the score; infinite if the divisor is 0.
     double score(std::int64_t now, bool staleness) const;
-    /// Says whether this candidate goes before the other one. Among equal scores the candidate with the
-    /// highest `order` goes first; among scores of 0, the one with the lowest.
+    /// Says whether this candidate goes before the other one, that is, is evicted first. Among equal scores
+    /// the candidate with the highest `order` goes first; among scores of 0, the one with the lowest.
     bool goes_before(const EvictionCandidate& other, std::int64_t now, bool staleness) const;
 };
 

@@ -31,7 +31,7 @@ int OnlineEviction::declare(const Trace::Op& called, const std::vector<Trace::Ou
 bool OnlineEviction::begin(const std::vector<int>& tensors) {
     const Frame first = enter(-1, tensors);
     if (!materialize(first)) return false;
-    locked_.resize(first.locks);  // the locks now belong to the program
+    locked_.resize(first.locks);  // the storages stay locked until `end` or `made`
     return true;
 }
 
@@ -153,7 +153,7 @@ OnlineEviction::Stuck OnlineEviction::stuck() const {
 
 // Reruns.
 
-/// Makes the inputs of `first` that are gone again, and locks all inputs; inputs that exist are locked first.
+/// Makes inputs of `first` again if they are gone, and locks all inputs. Inputs that exist are locked first.
 /// Then runs the op of the frame's tensor, if the frame has a tensor. The stack is explicit, because chains
 /// of evicted tensors can be as long as the program.
 bool OnlineEviction::materialize(Frame first) {
@@ -223,7 +223,7 @@ bool OnlineEviction::execute(const Frame& frame) {
         locked_.resize(frame.locks);
         has_run(id, frame.tensor);
     }
-    if (in_place) {  // also if the run failed half way
+    if (in_place) {  // evicts the inputs that were written over, also if the run failed half way
         for (const Trace::InPlace& pair : op.in_place) {
             const int storage = graph_.tensor(pair.input).storage;
             if (storages_[storage].on_device) evict(storage);
@@ -245,7 +245,7 @@ void OnlineEviction::has_run(int id, int first) {
     end(graph_.op(id).inputs);
 }
 
-/// Notes that the outputs are on the device. `first` is the output that was requested: it becomes evictable
+/// Records that the outputs are on the device. `first` is the output that was requested: it becomes evictable
 /// last.
 void OnlineEviction::appear(int id, int first) {
     const auto appears = [&](int t) {
@@ -269,8 +269,8 @@ bool OnlineEviction::runs_in_place(int op, const std::function<int(int)>& releas
 }
 
 /// Says whether the op may write over all inputs that it can write over, because none of them will be read
-/// again. `references(storage)` returns how many references of the storage are about to be dropped; these
-/// must be all. (A storage without references is on the device only by chance.)
+/// again. `references(storage)` returns how many references of the storage are about to be dropped. The op
+/// may not write over a storage that has more references than these.
 bool OnlineEviction::writes_over(int id, const std::function<int(int)>& references) const {
     const StorageGraph::Op& op = graph_.op(id);
     if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;

@@ -2,20 +2,20 @@
 // Used by the simulation (`evict_online`) and by the system that interposes on a real program.
 //
 //     OnlineEviction eviction(host, {.pool = {.heuristic = DtrHeuristic::dtr}});
-//     if (!eviction.begin(op.inputs)) return false;    // made again where they were gone, and locked
-//     eviction.make_room(bytes);                       // for what the op takes; then it runs
-//     eviction.made(eviction.declare(op, outputs));    // its outputs are there
-//     eviction.release(tensor);                        // the program drops it
+//     if (!eviction.begin(op.inputs)) return false;    // makes inputs that are gone again; locks all
+//     eviction.make_room(bytes);                       // for the bytes that the op takes; then run it
+//     eviction.made(eviction.declare(op, outputs));    // the outputs are on the device
+//     eviction.release(tensor);                        // the program drops the tensor
 //
 // When bytes are short, the evictable storage with the least score is dropped. When an op needs a tensor that
 // is gone, the op that made the tensor runs again, recursively. The tensors that a running op reads are
 // locked. An op that runs again takes the bytes of all its outputs while it runs, even if an earlier copy
 // still exists. Evicting a storage also drops its views: each view is made again by its own op.
 //
-// Beyond the paper, there are workspaces; ops that run only once (with eager deallocation their outputs are
-// freed when no rerun can need them; otherwise they stay); runs in place (with eager deallocation, if nothing
-// else needs the input any more); contents that change after ops have read them (`lose`); and forgetting
-// (`settle`), so that a program can run for ever.
+// Beyond the paper, this class supports workspaces; ops that run only once (with eager deallocation their
+// outputs are freed when no rerun can need them; otherwise they stay); runs in place (with eager
+// deallocation, if nothing else needs the input any more); contents that change after ops have read them
+// (`lose`); and forgetting (`settle`), so that a program can run for ever.
 //
 // Cost: the walks through neighbourhoods, and about log(storages on the device) for each storage that
 // changes.
@@ -31,7 +31,7 @@
 
 namespace rematlas {
 
-/// What happens when the last reference to a storage is dropped (appendix C.3).
+/// Decides what happens when the last reference to a storage is dropped (appendix C.3).
 enum class DtrDeallocation {
     eager,   ///< the storage is evicted at once, and may be made again
     ignore,  ///< nothing happens
@@ -79,9 +79,9 @@ class OnlineEviction {
 
     /// Declares an op that the program calls. Returns its id. Each output has one reference.
     int declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
-    /// Makes the tensors that are gone again, and locks all of them.
+    /// Makes tensors again if they are gone, and locks all of `tensors`.
     bool begin(const std::vector<int>& tensors);
-    /// Unlocks what `begin` locked.
+    /// Unlocks the tensors that `begin` locked.
     void end(const std::vector<int>& tensors);
     /// Must be called when the declared op has run for the first time, after a `begin` of its inputs. Unlocks
     /// the inputs. The first of the op's outputs becomes evictable last.
@@ -130,8 +130,8 @@ class OnlineEviction {
         bool frozen = false;  // pinned until no rerun can need the storage
         bool banished = false;
         int locks = 0;
-        int references = 0;    // references of the program to all its tensors
-        int open_readers = 0;  // known ops that read it and may still run (again)
+        int references = 0;    // number of the program's references to tensors of this storage
+        int open_readers = 0;  // number of known ops that read the storage and may still run (again)
     };
     /// An op that is about to run. `absent` counts the inputs that are still to be made. They are on
     /// `absent_`, the next one on top. The locks for this run begin at index `locks` of `locked_`.

@@ -4,8 +4,8 @@
 
 namespace rematlas {
 
-/// Returns an unused id for an item. Forgotten items keep the memory of their lists, because a program
-/// repeats itself.
+/// Returns an unused id for an item. Forgotten items keep the memory of their lists, because later items of a
+/// program that repeats itself need as much.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     if (free.empty()) {

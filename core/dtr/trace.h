@@ -14,7 +14,7 @@ namespace rematlas {
 
 /// Ids are positions in the lists. A tensor has its own storage or is a view of another tensor's storage. A
 /// storage exists once its first tensor is made; its views are made again by their own ops. Times and bytes
-/// must not be negative, and neither may have a sum above 2^60.
+/// must not be negative. Neither the sum of all times nor the sum of all bytes may be above 2^60.
 struct Trace {
     /// The op can write `bytes` of its outputs over this input, so that they take no new memory.
     struct InPlace {
@@ -28,8 +28,8 @@ struct Trace {
         bool recomputable = true;
         std::vector<int> inputs{};  ///< ids of the input tensors
         std::vector<InPlace> in_place{};
-        /// The call itself writes over the inputs in `in_place`, whose contents are then gone. A rerun may or
-        /// may not.
+        /// The call itself writes over the inputs in `in_place`, whose contents are then gone. A rerun may
+        /// write over them or leave them.
         bool writes_over = false;
         std::vector<int> outputs{};  ///< tensors, at least one; filled by `call`
     };
@@ -49,7 +49,7 @@ struct Trace {
         release,  ///< drops a reference
         /// The tensor must be on the device, and its storage is not evicted from now on.
         pin,
-        freeze,  ///< like `pin`, until it has no reference and no rerun can need it
+        freeze,  ///< like `pin`, until the storage has no reference and no rerun can need it
         thaw,    ///< undoes a pin or a freeze
         /// The contents of the tensor's storage are about to change after ops have read them. These ops
         /// cannot run again, so their outputs that the program still holds must be on the device.

@@ -25,9 +25,9 @@ void append_op(FlatGraph& flat, const Op& op) {
     flat.base_time += op.time.value;
 }
 
-/// An op runs in place with all of its pairs or with none, so one input that must not be overwritten excludes
-/// all pairs. A result may be overwritten, because its maker may run again afterwards, or, with `from_host`,
-/// because a copy of it may be fetched.
+/// Appends the in-place pairs of the op. An op runs in place with all of its pairs or with none, so no pair
+/// is appended if one input must not be overwritten. A result may be overwritten if its maker may run again
+/// afterwards, or with `from_host`, because then a copy of the result may be fetched.
 void append_inplace(FlatGraph& flat, const Op& op, bool from_host) {
     const bool possible = std::all_of(op.inplace.begin(), op.inplace.end(), [&](const InplacePair& pair) {
         const std::int32_t maker = flat.producer[pair.in.index()];

@@ -75,8 +75,8 @@ FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
 /// residents + results if these are more.
 struct PeakBound {
     Bytes bytes;
-    /// The op with the largest footprint. If the results set the bound: the last op, after which they are
-    /// held.
+    /// The op with the largest footprint. If the results decide the bound: the last op, after which the
+    /// results are held.
     OpId op;
     std::vector<TensorId> tensors;  ///< tensors held at that op, residents included, largest first
 };

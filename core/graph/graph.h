@@ -59,7 +59,7 @@ struct Op {
     std::string name;      ///< operator name, e.g. aten::convolution
     Nanoseconds time;      ///< time of one run, compute only
     Bytes workspace = {};  ///< held only while the op runs
-    /// All must be on the device when the op runs. Without duplicates once the file has been read.
+    /// Tensors that must be on the device when the op runs. The reader of files removes duplicates.
     std::vector<TensorId> inputs;
     std::vector<TensorId> outputs;
     Phase phase = Phase::forward;
@@ -67,7 +67,7 @@ struct Op {
     /// Each `out` is one of `outputs`, each `in` one of `inputs`. No tensor occurs twice.
     std::vector<InplacePair> inplace = {};
     std::optional<OpId> of = {};  ///< the forward op that a backward op belongs to
-    bool random = false;          ///< draws from a random generator
+    bool random = false;          ///< whether it uses a random generator
     /// Residents that the first run updates (for example running statistics).
     std::vector<TensorId> mutates = {};
     bool recomputable = true;  ///< false: runs exactly once

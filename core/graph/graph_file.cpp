@@ -39,7 +39,7 @@ std::vector<IdType> ids_if_any(const Fields& place, const char* key, std::size_t
     return place.has(key) ? ids_of<IdType>(place, key, count) : std::vector<IdType>{};
 }
 
-/// An op that reads a tensor twice needs it only once.
+/// Removes repeated ids, because an op that reads a tensor twice needs it only once.
 void drop_repeats(std::vector<TensorId>& ids) {
     std::vector<TensorId> kept;
     for (TensorId id : ids) {

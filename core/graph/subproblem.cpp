@@ -66,8 +66,8 @@ class SubproblemBuilder {
                            [&](int user) { return local_op_[user] >= 0 && local_op_[user] < part_.outside; });
     }
 
-    /// Notes the tensors that other ops read: tensors of the first part (and whether they are still read
-    /// after the second part begins), and tensors of the second part.
+    /// Records which tensors of the two parts other ops read. For tensors of the first part, also records
+    /// whether other ops still read them after the second part begins.
     void mark_passed() {
         const std::int32_t begin = second_.empty() ? -1 : rank_[second_.front()];
         for (int t = 0; t < flat_.tensor_count; ++t) {
@@ -135,7 +135,8 @@ class SubproblemBuilder {
         lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
     }
 
-    /// An op runs in place with all of its pairs or with none. A result that is overwritten must be made
+    /// Adds the in-place pairs of each op. An op runs in place with all of its pairs or with none, so all are
+    /// left out if one input must not be overwritten: a tensor from outside, or a result that cannot be made
     /// again.
     void add_inplace() {
         for (const std::int32_t op : part_.op_of) {

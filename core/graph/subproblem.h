@@ -7,8 +7,8 @@
 // A block of a training step runs in two parts: its forward ops, and later its backward ops. All other ops
 // that run between the two parts are one op of the subproblem, `outside`. It reads the tensors that the first
 // part makes for other ops, and makes the tensors that other ops make for the second part, which runs after
-// it. The bytes that the block holds while `outside` runs are the bytes that the block saves. A workspace of
-// `outside` limits them.
+// `outside`. The bytes that the block holds while `outside` runs are the bytes that the block saves. To limit
+// these bytes, give `outside` a workspace.
 #pragma once
 
 #include <cstdint>

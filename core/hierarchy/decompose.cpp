@@ -41,8 +41,8 @@ class Decomposition {
 
     IdVector<BlockId, Block> run(const TrainingTree& tree) {
         for (std::size_t i = 0; i < graph_.ops.size(); ++i) path_of_.push_back({});
-        std::vector<BlockId> ours, theirs;  // by block of the tree; theirs: invalid if the block has no
-                                            // backward ops
+        std::vector<BlockId> ours, theirs;  // per block of the tree: its forward and backward block; theirs:
+                                            // invalid if there are no backward ops
         for (std::size_t b = 0; b < tree.blocks.size(); ++b) {
             const TrainingBlock& block = tree.blocks[b];
             ours.push_back(b == 0 ? root(Phase::forward) : part_of(ours[block.parent], b));

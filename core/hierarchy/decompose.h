@@ -18,8 +18,9 @@ namespace rematlas {
 /// - Blocks with equal structure (ops, bytes, inner edges, workspaces; not times) get the same repeat_class.
 IdVector<BlockId, Block> decompose(const Graph& graph);
 
-/// Returns such a forest from the nested blocks of `training_tree`, whatever blocks the graph has. Ops that
-/// need not run, and forward ops that wait for the backward part, belong to the roots.
+/// Returns a forest of the same form, made from the nested blocks of `training_tree`. Ignores blocks that the
+/// graph already has. Ops that need not run, and forward ops that wait for the backward part, belong to the
+/// roots.
 IdVector<BlockId, Block> decompose(const Graph& graph, const PartitionOptions& options);
 
 }  // namespace rematlas

@@ -17,7 +17,7 @@
 
 namespace rematlas {
 
-/// How the limits of blocks are chosen.
+/// The method that chooses where blocks begin and end.
 enum class Partition : std::uint8_t {
     /// At points that at most one tensor crosses (Rockmate: Zhao et al., ICML 2023).
     articulation,
@@ -48,7 +48,7 @@ struct TrainingBlock {
 };
 
 struct TrainingTree {
-    /// The required forward ops that read only from such ops, in order.
+    /// The required forward ops that read only from other ops in this list, in order.
     std::vector<std::int32_t> forward;
     /// By op: its place if all forward parts run in order and then all backward parts in reverse order; -1
     /// for ops that need not run.

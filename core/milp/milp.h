@@ -72,7 +72,7 @@ struct MilpLimits {
     std::stop_token stop{};
     double relative_gap = 1e-5;       ///< the search ends when (objective - bound) / objective is at most
                                       ///< this
-    bool relaxed = false;             ///< solves as if no column were integer
+    bool relaxed = false;             ///< solves the linear relaxation, as if no column were integer
     int threads = 1;                  ///< HiGHS only
     std::uint64_t seed = 0;           ///< HiGHS only
     std::span<const double> start{};  ///< a feasible point, one value per column; or empty

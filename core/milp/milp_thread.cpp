@@ -28,7 +28,7 @@ Abandoned& abandoned() {
 
 }  // namespace
 
-/// Guarded by the mutex of `Abandoned`.
+/// The state of a thread, guarded by the mutex of `Abandoned`.
 struct MilpThread::Life {
     pid_t thread = 0;
     bool ended = false, abandoned = false;

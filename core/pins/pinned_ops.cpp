@@ -31,7 +31,7 @@ std::optional<OpId> numbered_op(std::string_view pattern) {
     return OpId(id);
 }
 
-/// What one pin matches.
+/// The ops and tensors that one pin matches.
 struct Match {
     bool any = false;               ///< the pattern matches something that the pin can affect
     std::vector<OpId> ops;          ///< ops that a keep pin matches, or makers of `tensors`; ascending
@@ -188,7 +188,8 @@ std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
                : "";
 }
 
-/// Notes the idle pins. Fails if a pin would need a second run of an op that may run only once.
+/// Records the idle pins (see IdlePin). Fails if a pin would need a second run of an op that may run only
+/// once.
 Result<void> look_at_needs(const Graph& graph, const Matching& matching, const Pins& pins,
                            const std::vector<Match>& matches, PinnedOps& pinned) {
     const auto needed = matching.needed(pinned.made_again);

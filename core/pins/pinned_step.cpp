@@ -14,7 +14,7 @@ class CopyBuilder {
         step_.pinned = std::move(pinned);
         step_.graph = original;
         step_.graph.ops = {};
-        step_.graph.blocks = {};  // solvers decompose the graph with copies again
+        step_.graph.blocks = {};  // solvers make new blocks for the graph with copies
         step_.graph.replay.reset();
         step_.graph.sha256.clear();
         for (TensorId t : original.tensors.ids()) step_.tensor_of.push_back(t);
@@ -95,8 +95,8 @@ class CopyBuilder {
     PinnedStep step_;
 };
 
-/// Says whether the op also makes a tensor that is not pinned. Its run after the loss may then serve either
-/// tensor.
+/// Says whether an op that makes a pinned tensor also makes a tensor that is not pinned. A run of such an op
+/// after the loss may serve either tensor.
 bool serves_both(const PinnedStep& step, const FlatGraph& original, OpId op) {
     const auto outputs = original.outputs[op.index()];
     return std::any_of(outputs.begin(), outputs.end(), [&](std::int32_t t) {
@@ -116,12 +116,12 @@ std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
     return needed;
 }
 
-/// Returns a graph of which every schedule under the pins is a schedule. A run before the end of the loss is
-/// a run of the op. A later run is a run of the copy, and also of the op if the op makes a tensor that is not
-/// pinned, too. This must not make any schedule dearer. So the copy of an op that serves both takes no time,
-/// and neither does an op whose first run could come after the loss. The bytes of a tensor that both make
-/// count once. If an op that serves both has several in-place pairs, its copy takes no bytes and no workspace
-/// either.
+/// Returns a relaxation of the step: every schedule that obeys the pins is also a schedule of the returned
+/// graph. A run before the end of the loss is a run of the op. A later run is a run of the copy, and also of
+/// the op if the op makes a tensor that is not pinned, too. In this form no schedule may become dearer. So
+/// the copy of an op that serves both takes no time, and neither does an op whose first run could come after
+/// the loss. The bytes of a tensor that the op and its copy make count once. If an op that serves both has
+/// several in-place pairs, its copy takes no bytes and no workspace either.
 FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
                   const std::vector<std::uint8_t>& is_copy) {
     FlatGraph flat = step.flat;
@@ -252,7 +252,8 @@ RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::
     RunSequence made;
     Freshness fresh(step.pinned, original);
     for (const std::int32_t run : runs) append_with_makers(original, step.op_of[run].value, fresh, made);
-    // If the loss runs twice, its first run may only be useful as the beginning of the backward.
+    // Useless runs are left out only if the pins are still obeyed: if the loss runs twice, its first run may
+    // be needed only to mark where the backward begins.
     if (RunSequence useful = without_useless(original, made); makes_again(step.pinned, original, useful))
         made = std::move(useful);
     return without_spare(step, original, std::move(made), budget);

@@ -4,14 +4,14 @@
 //     Answer answer = solver->solve({step->graph, step->flat}, budget, limits, {});
 //     RunSequence runs = on_original(*step, flatten(graph), runs_of_the_answer, budget);
 //
-// keep: the op is marked as an op that runs once.
+// For a keep pin, the op is marked as an op that runs once.
 //
-// recompute: each op whose outputs must be made again gets a copy after the loss. Ops after the loss read the
-// outputs of the copies; ops before it read the outputs of the ops themselves. A copy reads pinned tensors
-// from other copies. The copies must wait for the loss: the last op of the loss makes a tensor of 0 bytes
-// that each copy reads. An op that is not pinned and runs again after the loss reads from the ops, not from
-// the copies, so the graph allows slightly fewer schedules than the pins do. `on_original` compensates for
-// most of this. Bounds are proven on `relaxed`, which allows slightly more.
+// For a recompute pin, each op whose outputs must be made again gets a copy after the loss. Ops after the
+// loss read the outputs of the copies; ops before it read the outputs of the ops themselves. A copy reads
+// pinned tensors from other copies. The copies must wait for the loss: the last op of the loss makes a tensor
+// of 0 bytes that each copy reads. An op that is not pinned and runs again after the loss reads from the ops,
+// not from the copies, so the graph allows slightly fewer schedules than the pins do. `on_original`
+// compensates for most of this. Bounds are proven on `relaxed`, which allows slightly more.
 #pragma once
 
 #include <span>
@@ -34,7 +34,8 @@ struct PinnedStep {
     /// schedule of this graph. Without a recompute pin it equals `flat`. Pinned tensors that the forward
     /// makes have no bytes here, so it makes no difference whether an op reads from an op or from its copy.
     FlatGraph relaxed;
-    /// There is no recompute pin, so the schedules of `graph` are exactly the schedules that obey the pins.
+    /// Whether there is no recompute pin. If so, the schedules of `graph` are exactly the schedules that obey
+    /// the pins.
     bool exact = false;
 };
 

@@ -3,7 +3,7 @@
 //     BatchFamily family;
 //     family.add(2, graph_of_2);
 //     family.add(4, graph_of_4);
-//     std::optional<Graph> of_64 = family.graph_at(64);   // nothing where the ops differ by batch
+//     std::optional<Graph> of_64 = family.graph_at(64);   // nothing if the ops differ by batch
 //
 // Bytes, workspaces and times lie on straight lines through the two members nearest to the batch, rounded up.
 // This is exact for tensors, because their sizes are proportional to the batch or do not depend on it.

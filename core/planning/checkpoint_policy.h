@@ -20,16 +20,16 @@ struct CheckpointPolicy {
     Bytes budget = {};
 };
 
-/// Chooses the tensors to save. Errors: the graph was not captured, or ends with the optimizer's updates; no
-/// choice fits the budget.
+/// Chooses the tensors to save. Fails if the graph was not captured, if it ends with the optimizer's updates,
+/// or if no choice fits the budget.
 Result<CheckpointPolicy> checkpoint_policy(const Graph& graph, Bytes budget, const Limits& limits,
                                            const SaveClass& of = {});
 
 /// Returns the budget of the schedule; its peak if it has no budget.
 Bytes budget_of(const Schedule& schedule);
 
-/// As above, within the budget of the schedule (`budget_of`). Errors: as above; the schedule was made under
-/// pins.
+/// As `checkpoint_policy`, within the budget of the schedule (`budget_of`). Also fails if the schedule was
+/// made under pins.
 Result<CheckpointPolicy> checkpoint_policy_for(const Graph& graph, const Schedule& schedule,
                                                const Limits& limits, const SaveClass& of = {});
 

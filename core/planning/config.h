@@ -5,7 +5,7 @@
 //     Result<Config> config = read_config("c.json");
 //     solve(graph, {.solver = config->solver, .options = config->options, .budget = budget});
 //
-// core/solvers/published_options.md lists the names that the published tools' options have here.
+// core/solvers/published_options.md lists, for each option of the published tools, its name in these files.
 #pragma once
 
 #include <filesystem>

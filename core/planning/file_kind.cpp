@@ -13,7 +13,8 @@ constexpr std::size_t kLooksAt = 4096;  ///< bytes that are read at the start of
 
 std::string start_of(const std::filesystem::path& path) {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // reading a pipe would wait
+    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe is not read, because that
+                                                                      // could wait for ever
     std::ifstream file(path, std::ios::binary);
     std::string start(kLooksAt, '\0');
     file.read(start.data(), static_cast<std::streamsize>(start.size()));
@@ -64,7 +65,7 @@ FileKind file_kind(const std::filesystem::path& path) {
         {".torchscript", FileKind::model}};
     for (const auto& [ending, kind] : endings)
         if (name.ends_with(ending)) return kind;
-    // The file of a training run may still be empty.
+    // The file of a training run may still be empty, so its name is enough.
     std::error_code ignored;
     if (name.ends_with(".jsonl") && start.empty() && std::filesystem::is_regular_file(path, ignored))
         return FileKind::run;

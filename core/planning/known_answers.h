@@ -1,5 +1,6 @@
-// The peaks found and the bounds proven for the schedules of one graph, for each question. All code that
-// shows or writes a bound gets it here, so that one question has one answer everywhere.
+// The peaks found and the bounds proven for the schedules of one graph, for each question (a budget, the
+// allowed copies and the pins). All code that shows or writes a bound takes the bound from here, so that one
+// question has one answer everywhere.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
@@ -27,8 +28,9 @@ struct Question {
     bool operator==(const Question&) const = default;
 };
 
-/// Returns the narrowest `Copies` that allow the schedule. Their links are those of the schedule, or else of
-/// the graph. They allow nothing if the schedule copies nothing. Cost: linear in the steps.
+/// Returns the `Copies` setting that allows the schedule and as little else as possible. Its links are those
+/// of the schedule, or else of the graph. If the schedule copies nothing, the setting allows no copies. Cost:
+/// linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
 /// Returns the question that the schedule was made for. If the schedule has no budget, its peak counts as the
@@ -47,12 +49,12 @@ class KnownAnswers {
 
     /// Adds a schedule, with its bound if it has one. The schedule must have passed the check.
     void add(const Schedule& schedule);
-    /// Notes that some schedule that may answer the question has this peak.
+    /// Records that some schedule that may answer the question has this peak.
     void add_peak(Question question, Bytes peak);
-    /// Notes that no schedule of `over` that may answer the question has a smaller overhead.
+    /// Records that no schedule of `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Notes that every schedule of `over` that may answer the question at any budget has a peak of at least
-    /// `needed`.
+    /// Records that every schedule of `over` that may answer the question at any budget has a peak of at
+    /// least `needed`.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
     /// Returns the largest known lower bound on the overhead of schedules that may answer the question;

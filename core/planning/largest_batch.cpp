@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// The result of judging one graph.
 struct Verdict {
-    std::optional<Schedule> schedule;  ///< keeps the budget and the overhead limit
-    bool proven = false;               ///< whether it is proven that no such schedule exists
+    std::optional<Schedule> schedule;  ///< within the budget and the overhead limit, if one was found
+    bool proven = false;               ///< whether it is proven that no schedule is within both limits
     std::optional<Bytes> needs;        ///< bytes that every schedule needs, if more than the budget
     std::optional<double> overhead;  ///< least overhead proven or found within the budget, if above the limit
     /// The bytes that every schedule of Checkmate's class within the overhead limit needs, if they are more
@@ -164,9 +164,9 @@ class BatchSearch {
         return good;
     }
 
-    /// As `forecast`, by Dinkelbach's method. At the first batch that the current runs do not fit, the search
-    /// for the least peak gives other runs. If these do not fit either, the prediction for this batch is not
-    /// repeated, and its capture decides.
+    /// As `forecast`, by Dinkelbach's method. At the first batch at which `runs_` no longer fits the budget,
+    /// a search for the least peak gives other runs. If these do not fit either, the prediction for this
+    /// batch is not repeated, and its capture decides.
     std::optional<std::int64_t> forecast_by_least_peak(std::int64_t low, std::int64_t high) {
         std::optional<std::int64_t> good = largest_for(runs_, low, high);
         while (good && *good + 1 < high && *good + 1 != hopeless_ && !stopped()) {
@@ -206,7 +206,7 @@ class BatchSearch {
         return Nanoseconds(static_cast<std::int64_t>(std::min(most, 0x1p62)));
     }
 
-    /// Searches for the least peak. If `first`, the search ends with the first schedule that fits.
+    /// Searches for the least peak. If `first` is set, the search ends with the first schedule that fits.
     Result<LeastPeak> least_peak_of(const Problem& problem, bool first) {
         Limits limits = options_.limits;
         limits.time = std::max<std::chrono::nanoseconds>(std::min(share(6), left_ / 3), share(600));
@@ -335,7 +335,7 @@ class BatchSearch {
     const bool by_least_peak_;
     /// Time left for the search before `polish`; negative if solvers took longer.
     std::chrono::nanoseconds left_;
-    RunSequence runs_;           ///< the last runs of least peak that fitted the budget
+    RunSequence runs_;           ///< the most recent runs with the least peak that fit the budget
     std::int64_t hopeless_ = 0;  ///< batch at which the least peak of the predicted graph is too large
     BatchFamily family_;
     LargestBatch best_;

@@ -42,8 +42,9 @@ struct LargestBatchOptions {
 struct LargestBatch {
     std::int64_t batch = 0;            ///< 0 if not even a batch of 1 fits
     Graph graph;                       ///< captured at `batch`; at a batch of 1 if `batch` is 0
-    std::optional<Schedule> schedule;  ///< keeps the budget and the overhead limit; absent if `batch` is 0
-    bool proven = false;               ///< whether it is proven that no such schedule exists for `batch` + 1
+    std::optional<Schedule> schedule;  ///< within the budget and the overhead limit; absent if `batch` is 0
+    bool proven = false;               ///< whether it is proven that no schedule for `batch` + 1 is within
+                                       ///< both limits
     /// Bytes that every schedule for `batch` + 1 needs, if they are more than the budget.
     std::optional<Bytes> next_needs;
     /// The bytes that every schedule of the class `staged` within the overhead limit needs for `batch` + 1,
@@ -64,9 +65,9 @@ enum class BatchEvent { capturing, fits, too_large };
 using BatchProgress = std::function<void(std::int64_t batch, BatchEvent event)>;
 
 /// Finds the largest batch. `capture` is called at most about 2 log2(largest batch) times, rarely more than
-/// six times. If the search is stopped, the function returns the best batch so far, not proven. Errors: those
-/// of `capture` and of the solver, an unknown solver, `max_overhead` or `most` below 1, copies that the
-/// solver does not plan.
+/// six times. If the search is stopped, the function returns the best batch so far, not proven. Fails if
+/// `capture` or the solver fails, if the solver is unknown, if `max_overhead` or `most` is below 1, or if the
+/// solver cannot plan the copies.
 Result<LargestBatch> largest_batch(const std::function<Result<Graph>(std::int64_t)>& capture,
                                    const LargestBatchOptions& options, const BatchProgress& progress = {});
 

@@ -2,7 +2,7 @@
 //
 //     Result<LeastBudget> found = least_budget({graph, flat}, {.limits = {.time = 60s}}, 1.10);
 //     use(found->schedule.peak);     // the least peak found at +10 %
-//     use(found->proven);            // bytes that every such schedule needs
+//     use(found->proven);            // bytes that every schedule at +10 % needs
 //
 // The search bisects over budgets, because the overhead that a solver finds falls as the budget rises. If the
 // bound at a budget is above the overhead limit, the budget is proven to be too small.
@@ -19,7 +19,7 @@ struct LeastBudget {
 
 /// `max_overhead` must be at least 1; it is the limit on the time, as a multiple of the time of the step
 /// without recomputation. The budget of the request is ignored. The time limit of the request is for all
-/// solving together. Errors: those of `solve`; no schedule keeps `max_overhead`.
+/// solving together. Fails if `solve` fails, or if no schedule is within `max_overhead`.
 Result<LeastBudget> least_budget(const Problem& problem, SolveRequest request, double max_overhead,
                                  const Progress& progress = {});
 

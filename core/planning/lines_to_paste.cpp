@@ -105,8 +105,8 @@ std::string apply_lines(const ExportedFile& exported) {
     return text + ")\n";
 }
 
-/// Returns the path of the model's file if it lies beside the graph's file, else the file's name. Returns an
-/// empty text if the model does not come from a file.
+/// Returns the path of the model's file if it is in the folder of the graph's file, else only the name of the
+/// model's file. Returns an empty text if the model does not come from a file.
 std::string model_beside(const ExportedFile& exported) {
     const std::string name = fs::path(told_by(*exported.graph, "model")).filename().string();
     if (name.empty() || exported.graph_file.empty()) return name;
@@ -176,7 +176,7 @@ std::string csv_lines(const ExportedFile& exported) {
            ", newline=\"\") as file:\n    rows = list(csv.DictReader(file))\n";
 }
 
-/// Returns the name of the picture's file: the same name with the ending .svg.
+/// Returns the path of the picture: `file`, but with the ending .svg.
 std::string picture_of(const std::string& file) {
     const fs::path path(file);
     return (path.parent_path() / (path.stem().string() + ".svg")).string();

@@ -39,7 +39,7 @@ struct LinesToPaste {
     std::string text;  ///< complete lines
 };
 
-/// Returns the word in the output of `rematlas export --json`: program, forward or shell.
+/// Returns the word for the place, as in the output of `rematlas export --json`: program, forward or shell.
 std::string_view to_string(LinesToPaste::Place place);
 
 /// Returns the lines, the most useful first. Returns nothing if files of this form have no lines to paste, or

@@ -143,8 +143,8 @@ class PinnedSolver : public Solver {
         return solution;
     }
 
-    /// Makes the answer if no schedule was found. Its needed bytes are a proven bound for every schedule
-    /// under the pins.
+    /// Makes the answer if no schedule was found. The needed bytes of the answer are proven for every
+    /// schedule under the pins.
     Infeasible infeasible(const Problem& problem, Bytes budget, const Limits& limits,
                           Infeasible found) const {
         PeakBound needed = least_memory(step_.relaxed, {.time = std::min<std::chrono::nanoseconds>(

@@ -19,7 +19,7 @@ struct SolveRequest {
     /// Options of the solver, as in a Config; null: defaults.
     std::shared_ptr<const nlohmann::json> options = {};
     Budget budget = {};
-    bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
+    bool arena = false;  ///< whether the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
     Pins pins = {};  ///< pins that the schedule must obey (core/schedule/pin.h)
     /// The copies to the host that are allowed. If the links do not copy in both directions, the links of the
@@ -29,7 +29,7 @@ struct SolveRequest {
 };
 
 /// Returns `copies`; missing links and a missing host budget are taken from the graph's device and its host.
-/// Errors: no links are known, or the solver does not plan such copies.
+/// Fails if no links are known, or if the solver cannot plan the copies.
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 
 /// Sets the gap at which the search ends, in the limits and, if the solver has an option for the gap, in its
@@ -37,7 +37,7 @@ Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies co
 void set_gap(SolveRequest& request, double gap);
 
 /// Sets the library that solves mixed-integer programs: highs or glpk. The options of the request must be set
-/// before this call. Errors: the solver uses no such library, at all or with these options.
+/// before this call. Fails if the solver never uses such a library, or does not use one with these options.
 Result<void> set_milp(SolveRequest& request, std::string_view library);
 
 /// Returns the peak without recomputation and the bytes of residents. Shares in a budget refer to these

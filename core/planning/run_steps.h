@@ -2,7 +2,7 @@
 // header, and a line of JSON for each finished step. The file grows while training continues.
 //
 //     RunReader reader("run.jsonl");
-//     reader.add(bytes_so_far);       // and again with what has come since
+//     reader.add(bytes_so_far);       // and again with the bytes that came later
 //     const RunSteps& run = reader.run();
 #pragma once
 
@@ -30,7 +30,8 @@ struct RunStep {
     StepRunner by = StepRunner::original;
     double seconds = 0;  ///< from the start of its forward to the start of the next forward
     Bytes peak = {};     ///< most bytes of all tensors of the process on the device, during the step
-    /// With the bytes that other tensors held on the device when the step was planned.
+    /// The peak that the plan predicts, plus the bytes that other tensors held on the device when the plan
+    /// was made.
     std::optional<Bytes> planned_peak = {};
     /// 1.1 means ten percent more time than without recomputation.
     std::optional<double> planned_overhead = {};

@@ -5,8 +5,8 @@
 namespace rematlas {
 
 void RunTotaller::Halves::add(double seconds) {
-    // Each value goes through the other half: the greatest value of `lower` moves up, or the least value of
-    // `upper` moves down.
+    // Each value is first put into the half that must not grow. Then the greatest value of `lower` moves up,
+    // or the least value of `upper` moves down.
     if (lower.size() == upper.size()) {
         lower.push(seconds);
         upper.push(lower.top());

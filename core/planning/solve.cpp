@@ -39,7 +39,7 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
 }
 
 /// Raises the needed bytes to the bound of `least_memory` for schedules without copies to the host. If copies
-/// are allowed, uses a bound on the bytes for which the host has no room.
+/// are allowed, uses the bound for schedules that put at most as many bytes on the host as it has room for.
 void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
     const bool copies = problem.copies.what != Offload::none;
     const Bytes on_host =
@@ -87,8 +87,8 @@ Links links_of(const Problem& problem, const Schedule& schedule) {
     return problem.graph.device ? problem.graph.device->links : Links{};
 }
 
-/// Sets a bound on all schedules of the class `over`. The bound of a solver without copies would hold for a
-/// smaller class only.
+/// Sets a bound on all schedules of the class `over`. A bound from a solver that does not know copies would
+/// hold for a smaller class only.
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                        Schedule& schedule) {
     const bool activations_only = over == ScheduleClass::with_activation_copies;
@@ -237,8 +237,9 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
-        // If `smallest_found` is within the budget that the solver refused, its schedule breaks another rule.
-        // So this peak is not a budget that is known to work.
+        // `smallest_found` is the peak of some schedule. If the solver refused a budget that is not below
+        // this peak, the schedule must be invalid for a reason other than memory. So it does not prove that
+        // the peak is enough.
         if (infeasible->smallest_found && *infeasible->smallest_found <= budget)
             infeasible->smallest_found.reset();
         const bool copies = problem.copies.what != Offload::none;

@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 constexpr int kMostTries = 16;
 constexpr std::int64_t kEfforts[] = {100'000'000, 300'000'000};
 constexpr std::int64_t kNanosecondsPerComparison = 2;
-/// Live budgets that differ by at most budget / kFinest count as equal.
+/// Live budgets (budgets for the live peak) that differ by at most budget / kFinest count as equal.
 constexpr std::int64_t kFinest = 2000;
 
 class ArenaSearch {
@@ -151,7 +151,7 @@ class ArenaSearch {
     bool scheduled_ = false;          ///< some attempt found a schedule
     std::optional<Bytes> smallest_;   ///< the smallest arena of all attempts
     std::optional<Bytes> too_small_;  ///< a live budget for which no schedule was found
-    Bytes too_large_;                 ///< the last live budget whose arena did not fit
+    Bytes too_large_;                 ///< the most recent live budget whose arena did not fit
 };
 
 }  // namespace

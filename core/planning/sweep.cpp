@@ -106,7 +106,8 @@ std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks
     return order;
 }
 
-/// Returns the distinct copies of the tasks. Those that allow least come first.
+/// Returns the different `Copies` settings of the tasks. Settings that allow fewer kinds of tensors to be
+/// copied come first.
 std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     std::vector<Copies> kinds;
     for (const SweepTask& task : tasks)
@@ -117,7 +118,7 @@ std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
     return kinds;
 }
 
-/// Says whether a schedule that was solved with the copies `found` may be used in a curve with the copies
+/// Says whether a schedule that was found under the setting `found` may be used in a curve with the setting
 /// `asked`.
 bool may_serve(const Copies& found, const Copies& asked) {
     return found == asked || found.what == Offload::none ||
@@ -310,8 +311,8 @@ class SweepRun {
         return std::nullopt;
     }
 
-    /// Returns the samples of all solvers with these copies. A bound counts only if it holds for all
-    /// schedules with these copies.
+    /// Returns the samples of all curves whose `Copies` setting is `kind`. A bound counts only if it holds
+    /// for all schedules that this setting allows.
     std::vector<CurveSample> samples(const Copies& kind) const {
         const ScheduleClass over = class_within(first_problem().graph, kind.what);
         std::vector<CurveSample> all;

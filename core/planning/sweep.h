@@ -39,7 +39,7 @@ struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
-    Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that do
+    Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
 /// How budgets are chosen if the options do not name them. They lie between the smallest one that was found
@@ -51,7 +51,8 @@ enum class Spacing {
 
 struct SweepOptions {
     std::vector<std::string> solvers;
-    std::vector<Bytes> budgets = {};  ///< exactly these; if empty, `count` budgets by `spacing`
+    std::vector<Bytes> budgets = {};  ///< the budgets to solve; if empty, `count` budgets are chosen by
+                                      ///< `spacing`
     int count = 16;
     Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
@@ -70,9 +71,9 @@ using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 /// allows its copies, and if the curve's solver is the same or is an anytime solver that finds schedules in
 /// any order, as atlas does. So a curve with copies is nowhere above the solver's curve without copies. A
 /// bound counts at every point for which it holds (known_answers.h). The budgets are solved one after the
-/// other, each for all curves. So when the time is over, the sweep has few points, but each is solved well in
-/// all curves. If weights may be offloaded, the budgets start at the bytes that every schedule needs. At the
-/// end, the smallest budgets at which no curve has a schedule are removed, unless the options name the
+/// other, each for all curves. So if the time is short, the sweep has fewer points, but each is solved well
+/// in all curves. If weights may be offloaded, the budgets start at the bytes that every schedule needs. At
+/// the end, the smallest budgets at which no curve has a schedule are removed, unless the options name the
 /// budgets; `on_point` was called for them, too. Equal seeds give equal sweeps unless a solver was ended by
 /// its time limit. `on_point` is called after each point; the point may still improve later. Errors: an
 /// unknown solver, a solver that plans none of the copies, copies without links, pins that match nothing or
@@ -84,17 +85,17 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const O
 Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point,
                      Pins pins = {});
 
-/// Adds the peaks and bounds of the sweep's points.
+/// Adds the peaks and bounds of the sweep's points to `known`.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
 /// Gives each schedule of the sweep the largest bound that is known for its question. A point keeps its own
-/// bound if that is larger, which is possible if it holds for fewer schedules.
+/// bound if that is larger, which is possible if the own bound holds for fewer schedules.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
 /// Returns the points of a curve as samples, for example for `curve_area`.
 std::vector<CurveSample> curve_samples(const SweepCurve& curve);
 
-/// Returns the bytes that every schedule needs if it copies no more than the problem allows: those of
+/// Returns bytes that every schedule needs if it copies no more than the problem allows: the bound of
 /// `least_memory` if nothing may be copied, else a bound by the footprints of ops.
 Bytes least_needed(const Problem& problem);
 

@@ -82,7 +82,7 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
         sweep.pins = pins_from(file);
-        // Older files have one value for all curves. This value is used for each curve that has none of its
+        // Older files have one value for all curves. This value is used for each curve without a value of its
         // own.
         const Offload of_all = offload_of(file, Offload::none);
         const json& curves = file.array("curves");

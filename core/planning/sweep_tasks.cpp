@@ -14,8 +14,8 @@ bool plans(const std::string& solver, const Copies& copies) {
     return entry && is_within(copies.what, entry->traits.copies);
 }
 
-/// Returns the elements of `asked` that the solver plans. Errors: the solver plans none of them, or no links
-/// are known.
+/// Returns the elements of `asked` that the solver can plan. Fails if the solver can plan none of them, or if
+/// no links are known.
 Result<std::vector<Copies>> planned_by(const std::string& solver, const Graph& graph,
                                        const std::vector<Copies>& asked) {
     std::vector<Copies> planned;
@@ -29,7 +29,7 @@ Result<std::vector<Copies>> planned_by(const std::string& solver, const Graph& g
     return planned;
 }
 
-/// Checks that each of the copies in the options is planned by at least one of the solvers.
+/// Checks that for each `Copies` setting in the options at least one of the solvers can plan such copies.
 Result<void> can_be_planned(const Graph& graph, const SweepOptions& options) {
     for (const Copies& copies : options.copies) {
         const bool any = std::any_of(options.solvers.begin(), options.solvers.end(),

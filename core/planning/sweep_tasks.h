@@ -14,9 +14,9 @@ struct SweepTask {
     std::unique_ptr<Solver> solver;
 };
 
-/// Returns one task for each solver and each of the copies that the solver plans, in the order of the
-/// solvers. Errors: an unknown solver, copies that none of the solvers plans, a solver that plans none of the
-/// copies, copies without links, pins that match nothing or contradict each other.
+/// Returns one task for each solver and each `Copies` setting in the options that the solver can plan, in the
+/// order of the solvers. Errors: an unknown solver, a setting that no solver can plan, a solver that can plan
+/// none of the settings, copies without links, pins that match nothing or contradict each other.
 Result<std::vector<SweepTask>> sweep_tasks(const Graph& graph, const FlatGraph& flat,
                                            const SweepOptions& options);
 

@@ -23,7 +23,7 @@ class BoundarySides {
         is_behind_ = false;
     }
 
-    /// Notes a run, and returns whether the boundary allows it. After the boundary, the ops that made the
+    /// Records a run, and returns whether the boundary allows it. After the boundary, the ops that made the
     /// inputs of this op may not run any more. A graph without a boundary allows all runs.
     bool run(OpId id) {
         if (!graph_.boundary) return true;
@@ -43,8 +43,8 @@ class BoundarySides {
 
     const Graph& graph_;
     const IdVector<TensorId, OpId>& producer_;
-    /// Per op: number of the last side on which the op ran. A read of one of its outputs after the boundary
-    /// counts as a run.
+    /// Per op: number of the most recent side on which the op ran. A read of one of its outputs after the
+    /// boundary counts as a run.
     IdVector<OpId, int> made_on_side_;
     int side_ = 0;  ///< number of the current side; it keeps growing over all repetitions of the step
     bool is_behind_ = false;

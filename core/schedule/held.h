@@ -1,4 +1,4 @@
-// Which tensors are on the device while one step of a schedule runs.
+// Finds the tensors that are on the device while one step of a schedule runs.
 #pragma once
 
 #include <vector>

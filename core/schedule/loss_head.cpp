@@ -52,7 +52,8 @@ const Names kByTokens{"aten::_to_copy",
 /// Ops that compute a loss that is a sum over tokens.
 const Names kLosses{"aten::nll_loss_forward", "aten::nll_loss", "aten::cross_entropy_loss"};
 constexpr std::int64_t kLarge = 8;  // a tensor is large if it has at least 1/8 of the bytes of the logits
-constexpr std::int64_t kWorthAWord = 50;  // 8 chunks must save at least 1/50 of the peak without residents
+constexpr std::int64_t kWorthAWord = 50;  // the head is reported if 8 chunks save at least 1/50 of the peak
+                                          // without residents
 
 bool is_one_of(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -151,8 +152,8 @@ class Search {
         return reaches_operand;
     }
 
-    /// The op of the caller's loss makes the gradients of all outputs of the model. A gradient joins
-    /// `by_tokens_` if it has as many bytes as an input of the op in `by_tokens_`.
+    /// Adds outputs of the caller's loss op to `by_tokens_`. The op makes the gradients of all outputs of the
+    /// model. A gradient is added if it has as many bytes as an input of the op that is in `by_tokens_`.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
@@ -174,15 +175,15 @@ class Search {
 
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
-    IdVector<TensorId, char> is_weight_;  ///< contains no data of the step
+    IdVector<TensorId, char> is_weight_;  ///< whether the tensor contains no data of the step
     IdVector<TensorId, char> by_tokens_;
     IdVector<TensorId, char> is_result_;
     LossHead found_;
     Bytes logits_;
 };
 
-/// Returns the step as if the head's tensors and workspaces had only the size of one chunk; if `chunks` is 0,
-/// no bytes at all.
+/// Returns the step as if the head's tensors and workspaces had only the size of one of `chunks` chunks. If
+/// `chunks` is 0, they have no bytes at all.
 FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t chunks) {
     const auto share = [chunks](std::int64_t bytes) {
         return chunks == 0 ? 0 : (bytes + chunks - 1) / chunks;

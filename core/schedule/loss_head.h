@@ -18,8 +18,9 @@ namespace rematlas {
 
 struct LossHead {
     OpId product;                     ///< op that makes the logits from hidden states and weights
-    std::vector<TensorId> by_tokens;  ///< logits, tensors made from them, and gradients; by id
-    std::vector<OpId> backward;       ///< ops of loss and backward that only work on `by_tokens`; by id
+    std::vector<TensorId> by_tokens;  ///< logits, tensors made from them, and gradients; sorted by id
+    std::vector<OpId> backward;       ///< ops of loss and backward that only work on `by_tokens`; sorted by
+                                      ///< id
     std::vector<TensorId> sums;       ///< gradients of weights and hidden states; each is a sum over chunks
     bool loss_is_inside = false;  ///< false: the caller computes the loss, which may not be a sum over tokens
 };
@@ -44,8 +45,9 @@ struct LossHeadMemory {
     std::array<ChunkedLossHead, 3> in_chunks;  ///< for 2, 4 and 8 chunks
 };
 
-/// Returns nothing if the graph has no loss head, or if 8 chunks would lower the peak by less than 1/50 of
-/// its bytes that are not resident. `flat` must be the flat graph of `graph`. Cost: linear.
+/// Returns the bytes of the loss head at the peak. Returns nothing if the graph has no loss head, or if 8
+/// chunks would lower the peak by less than 1/50 of its bytes that are not resident. `flat` must be the flat
+/// graph of `graph`. Cost: linear.
 std::optional<LossHeadMemory> loss_head_at_peak(const Graph& graph, const FlatGraph& flat);
 
 /// Returns a text such as "the loss head needs 3.43 GiB of the peak; in 8 chunks of tokens it would need 438

@@ -1,4 +1,4 @@
-// A pin: a decision that the user takes away from the solver.
+// A pin: a decision about ops or tensors that the user makes in place of the solver.
 //
 //     Result<Pin> pin = parse_pin("blocks.*.attn=recompute");
 //     solve(graph, {.budget = budget, .pins = {*pin}});

@@ -85,7 +85,8 @@ SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs)
 
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs) {
     if (graph.boundary < 0) return runs;
-    std::vector<std::uint8_t> made(graph.op_count, 0);  // made on this side of the boundary, or read after it
+    std::vector<std::uint8_t> made(graph.op_count, 0);  // per op: whether it ran, or its output was read, on
+                                                        // this side of the boundary
     bool is_behind = false;
     RunSequence kept;
     for (const std::int32_t op : runs) {

@@ -29,8 +29,8 @@ struct SequenceCost {
 /// `is_executable`).
 SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// Returns the bytes held during each run, with the same lifetimes and at the same cost. None is above the
-/// peak.
+/// Returns the bytes held during each run, with the lifetimes and the cost of `cost_of`. No entry is above
+/// the peak.
 std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// Returns the sequence without useless runs. A run is useless if none of its outputs is read before the op
@@ -43,7 +43,7 @@ RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 
 /// Says whether the inputs of each run are made before it, every required op runs, ops that may run only once
-/// do so, the boundary forbids no run, and all results are made.
+/// do not run twice, the boundary forbids no run, and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// Returns the sequence as steps: run or run_inplace, and a free of each tensor right after the last use of

@@ -50,7 +50,7 @@ enum class ScheduleClass : std::uint8_t {
     with_host_ops,           ///< also ops that run on the host
 };
 
-/// Returns the text in files, `bound.class`.
+/// Returns the word for the class in files (field `bound.class`).
 std::string_view to_string(ScheduleClass of);
 std::optional<ScheduleClass> schedule_class_from(std::string_view text);
 
@@ -85,10 +85,10 @@ struct Addresses {
     bool operator==(const Addresses&) const = default;
 };
 
-/// Where residents are when the step starts, and where they must be when it ends.
+/// The places of residents when the step starts, to which they must return before the step ends.
 struct Homes {
     std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that end there
-    /// Those of `on_host` that are also on the device at the start and at the end.
+    /// Residents of `on_host` that are also on the device at the start and at the end.
     std::vector<TensorId> stays = {};
     bool cyclic = false;  ///< whether the next step may start while copies of these residents are under way
     bool operator==(const Homes&) const = default;

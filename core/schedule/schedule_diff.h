@@ -16,7 +16,7 @@ namespace rematlas {
 /// or host), or other bytes of its outputs are held at the peak.
 struct OpDifference {
     OpId op;
-    int runs_a = 0, runs_b = 0;                 ///< on the device
+    int runs_a = 0, runs_b = 0;                 ///< number of runs on the device
     bool on_host_a = false, on_host_b = false;  ///< whether it runs on the host
     Nanoseconds time;                           ///< time of its runs on the device in b, minus those in a
     Bytes at_peak_a, at_peak_b;                 ///< bytes of its outputs that are held at the schedule's peak
@@ -40,10 +40,10 @@ struct ScheduleDiff {
     /// The number of runs that only b has, and that only a has. Ops that run on the host in only one schedule
     /// are not counted here.
     int more_runs = 0, fewer_runs = 0;
-    Nanoseconds more_time, fewer_time;  ///< time of these runs
-    /// Number of runs on the device in a of ops that run on the host in b, and the reverse.
+    Nanoseconds more_time, fewer_time;  ///< time of the runs in `more_runs` and `fewer_runs`
+    /// For the ops that run on the host in b, the number of their runs on the device in a; and the reverse.
     int left_device = 0, came_back = 0;
-    Nanoseconds left_time, came_time;  ///< time of these runs on the device
+    Nanoseconds left_time, came_time;  ///< time on the device of the runs in `left_device` and `came_back`
     HostUse host_a, host_b;
     /// For each step of a, the index of the equal step of b, and the reverse; -1 if there is none. The n-th
     /// run of an op matches the n-th run of the same op. The n-th copy or free of a tensor matches the n-th
@@ -67,7 +67,7 @@ Result<ScheduleDiff> compare(const Graph& graph, const std::vector<Step>& a, con
 /// An op that two lists of steps run a different number of times, or in different places (device or host).
 struct RunDifference {
     OpId op;
-    int a = 0, b = 0;  ///< on the device
+    int a = 0, b = 0;  ///< number of runs on the device
     bool on_host_a = false, on_host_b = false;
 };
 /// Returns the ops whose runs differ, ascending. Does not need the graph.

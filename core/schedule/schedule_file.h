@@ -42,8 +42,8 @@ struct Plan {
 Result<Plan> read_plan(const std::filesystem::path& path);
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name);
 
-/// Errors: the schedule belongs to another graph, or the graph cannot be replayed because it was not captured
-/// by the runtime.
+/// Writes a plan file. Fails if the schedule belongs to another graph, or if the graph cannot be replayed
+/// because it was not captured by the runtime.
 Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,
                         const std::filesystem::path& path);
 

@@ -49,8 +49,9 @@ class Simulator {
         bool lives_on_host = false;
         bool stays = false;
         int to_device = -1, to_host = -1;  ///< numbers of the latest copies; -1: none
-        int host_op = -1;                  ///< the latest op on the host that reads, mutates or makes it
-        int host_write = -1;               ///< the latest op on the host that mutates or makes it
+        int host_op = -1;                  ///< the latest op on the host that reads, mutates or makes the
+                                           ///< tensor
+        int host_write = -1;               ///< the latest op on the host that mutates or makes the tensor
     };
 
     void take_homes() {
@@ -132,8 +133,7 @@ class Simulator {
         return {};
     }
 
-    /// Simulates one more repetition, equal to the last, to find out when the last copies of that repetition
-    /// end.
+    /// Simulates the step once more, to find out when the last copies of the previous repetition end.
     Result<Simulation> steady(const std::vector<Step>& steps) {
         if (queues_.pending().empty()) return finish(now().value - started_.value);
         const Simulation measured = result_;
@@ -270,8 +270,8 @@ class Simulator {
         queues_.wait_for(places_[t].to_host);
     }
 
-    /// Checks that no copy of the tensor is under way, because its bytes are to be written or freed. Errors:
-    /// there is such a copy.
+    /// Fails if a copy of the tensor is under way. Must be called before the tensor's bytes are written or
+    /// freed.
     Result<void> is_not_copied(TensorId t) {
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         return is_over(places_[t].to_host, t, "to the host");
@@ -391,7 +391,7 @@ class Simulator {
         places_[t].on_device = false;
         alive_ -= graph_.tensors[t].bytes;
     }
-    /// Says whether the tensor always has its bytes on the host, as a resident that lives on the host does.
+    /// Says whether the tensor always takes its bytes on the host, as a resident that lives on the host does.
     bool has_slot(TensorId t) const { return places_[t].lives_on_host && !producer_[t].valid(); }
     void reach_host(TensorId t) {
         places_[t].on_host = true;

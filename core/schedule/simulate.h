@@ -12,9 +12,9 @@ namespace rematlas {
 /// Time and memory of one step of the schedule.
 struct StepTrace {
     Nanoseconds start, end;  ///< start == end if the step takes no compute time
-    Bytes during;  ///< bytes on the device while it runs: all live tensors, its outputs and its workspace
-    Bytes after;   ///< bytes on the device after it
-    Bytes host;    ///< bytes on the host after it
+    Bytes during;  ///< bytes on the device while the step runs: live tensors, outputs and workspace
+    Bytes after;   ///< bytes on the device after the step
+    Bytes host;    ///< bytes on the host after the step
 };
 
 /// A copy that an offload or a fetch started, or a run on the host.
@@ -30,13 +30,14 @@ struct Simulation {
     std::size_t peak_step = 0;  ///< the first step that reaches the peak
     Bytes host_peak;
     std::vector<StepTrace> steps;
-    std::vector<SideTrace> beside;  ///< in the order of the steps that started them
+    std::vector<SideTrace> beside;  ///< copies and host runs, in the order of the steps that started them
 };
 
 /// Simulates the steps by the rules of core/schedule/README.md. The rules for the end of the step are only
 /// checked for cyclic steps, so that a part of a schedule can be simulated. For cyclic steps, the traces are
-/// those of the repetition that determines the time, relative to its start. Copies use `links`; if `links` is
-/// absent, the links of the graph's device. Errors: the first step that is not possible, named by its index.
+/// those of the repetition that determines the time, relative to its start. Copies use `links`, or the links
+/// of the graph's device if `links` is absent. Fails at the first step that is not possible; the message
+/// names its index.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
                             const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);

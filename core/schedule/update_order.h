@@ -1,6 +1,6 @@
-// The order of updates. An op of the optimizer changes a parameter for all ops that read it later. So all
-// runs of ops that come before this op in the graph and read the parameter, including reruns, must run before
-// it.
+// The order of updates. An op of the optimizer changes a parameter for all ops that read it later. So ops
+// that read the parameter and come before the update in the graph must make all their runs, including reruns,
+// before the update.
 //
 //     const std::vector<Update> updates = updates_of(graph);
 //     RunSequence valid = behind_readers(updates, graph.ops.size(), runs);
@@ -31,7 +31,7 @@ std::vector<Update> updates_of(const Graph& graph);
 /// right behind the last run of its readers. The result is executable if `runs` is. Cost: linear.
 RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, RunSequence runs);
 
-/// As above, with the updates of a graph.
+/// As the function above, with all updates of the graph.
 RunSequence behind_readers(const Graph& graph, RunSequence runs);
 
 /// A graph with extra tensors of 0 bytes, which fix the order of updates. In every order of its ops, an op

@@ -5,7 +5,7 @@
 namespace rematlas {
 
 std::vector<Wait> waits_of(const std::vector<Step>& steps, const Simulation& simulation) {
-    // A wait ends when the awaited work ends. So this map finds the work by the time of its end.
+    // A wait ends when the awaited work ends. So this map finds the work by the time at which it ends.
     std::unordered_map<std::int64_t, int> ending;
     for (const SideTrace& beside : simulation.beside)
         ending.emplace(beside.end.value, static_cast<int>(beside.step));

@@ -22,7 +22,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the graph's order with random reruns of ops that have already run.
+/// Returns steps that run the ops in the graph's order, with random reruns of ops that have already run.
 std::vector<Step> steps_with_reruns(const Graph& graph, std::uint64_t seed) {
     const FlatGraph flat = flatten(graph);
     std::uint64_t state = seed * 2 + 1;
@@ -166,7 +166,8 @@ TEST(Addresses, a_schedule_with_damaged_ones_does_not_pass_the_check) {
     EXPECT_FALSE(passes(damaged));
 }
 
-/// Cuts a rectangle of moments and addresses again and again, so that a packing without any hole exists.
+/// Returns blocks made by cutting a rectangle of moments and addresses again and again. So a packing without
+/// any hole exists.
 MemoryBlocks cut_rectangle(std::int64_t height, std::int32_t moments, std::size_t pieces,
                            std::uint64_t seed) {
     const auto next = [&seed](std::int64_t n) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 constexpr CachingAllocatorOptions expandable{.expandable_segments = true};
 
-/// Implements the same rules on plain lists, which are searched from end to end.
+/// Implements the rules of CachingAllocator on plain lists, which are searched from end to end.
 class NaiveAllocator {
   public:
     explicit NaiveAllocator(CachingAllocatorOptions options) : options_(options) {}

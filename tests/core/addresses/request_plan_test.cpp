@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns requests and returns in random order; some requests are never returned.
+/// Makes requests that are taken and returned at random moments. Some of them are never returned.
 std::vector<Request> random_requests(std::uint64_t seed, int count) {
     std::uint64_t state = seed * 2 + 1;
     const auto next = [&state](std::uint64_t n) {

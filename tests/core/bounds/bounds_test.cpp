@@ -15,7 +15,8 @@
 namespace rematlas {
 namespace {
 
-/// Measures which share of the cost of recomputation was proven. Tests require almost the share proven today.
+/// Measures which share of the cost of recomputation the bounds prove. Tests require a share that is only a
+/// little below the share proven today.
 struct Proven {
     int cases = 0;     ///< budgets at which the optimum reruns some op
     double share = 0;  ///< sum of (bound - trivial) / (optimum - trivial)

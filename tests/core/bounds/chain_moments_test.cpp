@@ -57,8 +57,8 @@ int for_each_case(const Graph& graph, const Visit& visit) {
     return cases;
 }
 
-/// The share of the cost of recomputation that was proven. Tests require almost the share proven today, so
-/// that a relaxation that lost a row does not pass.
+/// The share of the cost of recomputation that the bounds prove. Tests require a share that is only a little
+/// below the share proven today, so that a relaxation that lost a row does not pass.
 struct ShareProven {
     int cases = 0;
     double share = 0;
@@ -229,7 +229,8 @@ TEST(DualValue, proves_that_there_is_no_point_also_where_nothing_costs) {
 }
 
 TEST(FirstOrderLp, comes_to_the_optimum_of_a_small_programme) {
-    // Three sets, each of which covers two of three elements. Covering all costs 3/2 of the cost of one set.
+    // Three sets, each of which covers two of three elements. In the relaxation, covering all elements costs
+    // 3/2 of the cost of one set.
     MilpModel programme;
     for (int i = 0; i < 3; ++i) programme.add_column({.lower = 0, .upper = 1, .cost = 1e9});
     for (int i = 0; i < 3; ++i)
@@ -245,7 +246,7 @@ TEST(FirstOrderLp, sees_that_there_is_no_point) {
     EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
 }
 
-/// Counts of whole solutions: solved, read back as sequences, and optimal.
+/// Counts of integer solutions: solved, read back as sequences, and optimal.
 struct WholeTally {
     ShareProven proven;
     int solved = 0, read_back = 0, optimal = 0;

@@ -30,8 +30,8 @@ class Draw {
     std::mt19937_64 random_;
 };
 
-/// Returns a step with one layer, or with two layers that share a parameter or have one each. The updates of
-/// the parameters may run on the host.
+/// Returns a step with one layer, or with two layers that share a parameter or have a parameter each. The
+/// updates of the parameters may run on the host.
 Graph tiny_step(std::uint64_t seed) {
     Draw draw(seed);
     Graph graph;
@@ -228,13 +228,13 @@ TEST(HostOps, AreDividedAmongTheDeviceTheHostAndTheLinks) {
                           .to_device_bytes_per_second = bytes_per_second};
         return bound_of(graph, Bytes(1000), links);
     };
-    // In the relaxation a part h of the update may run on the host. It begins after the product:
+    // In the relaxation a part h of the update may run on the host. This part begins after the product:
     EXPECT_EQ(bound_at(1e15), 32) << "80 (1 - h) = 30 h";
     EXPECT_EQ(bound_at(2e9), 41) << "80 (1 - h) = 50 h, which the copy of the gradient takes";
     EXPECT_EQ(bound_at(1e8), 85) << "80 (1 - h) = 1000 h";
 }
 
-/// A step of two products. Its parameter and its state take 300 bytes together.
+/// A step with a loss, a backward product and an update. The parameter and its state take 300 bytes together.
 TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
     Graph graph;
     graph.name = "two";
@@ -260,8 +260,8 @@ TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
     graph.device =
         Device{.name = "d", .links = {.to_host_bytes_per_second = 1e9, .to_device_bytes_per_second = 1e9}};
     EXPECT_EQ(traffic_of(graph, Bytes(400), Offload::all), 0) << "all has room";
-    // Beside the gradient and the loss at most 100 of the 300 bytes fit. The other 200 are fetched after that
-    // product.
+    // During the product, at most 100 of the 300 bytes fit beside the gradient and the loss. The other 200
+    // bytes are fetched after the product.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 20 + 200);
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::activations), 0) << "residents stay";
     graph.ops[OpId(2)].host_time = Nanoseconds(60);

@@ -1,5 +1,5 @@
-// Compares the bytes that are proven to be needed on the device, beside a host with few bytes, with all
-// schedules of tiny steps and with random schedules.
+// Compares the bytes that are proven to be needed on the device, if the host has room for few bytes, with the
+// peaks of all schedules of tiny steps and of random schedules.
 #include "core/bounds/least_footprint.h"
 
 #include <gtest/gtest.h>

@@ -41,8 +41,8 @@ class Enumeration {
         for (int t : needed_) add_maker(t);
     }
 
-    /// Returns the least extra time after the moment if ways may be mixed: the lower hull of all ways, at the
-    /// available room.
+    /// Returns the least extra time after the moment if ways may be mixed: the value of the lower hull of all
+    /// ways at the available bytes.
     double extra_time(std::int64_t budget) const {
         if (held_ > budget) return kImpossible;
         const std::vector<Way> ways = all_ways();
@@ -73,7 +73,7 @@ class Enumeration {
     bool runs_after(int op) const {
         return flat_.required[op] && op != moment_ && ancestors(op).contains(moment_);
     }
-    /// Returns those of the tensors that must have been kept or be made again.
+    /// Returns the tensors that must have been kept or be made again.
     std::set<int> left(std::set<int> tensors) const {
         std::erase_if(tensors,
                       [&](int t) { return at_moment_.contains(t) || runs_after(flat_.producer[t]); });
@@ -157,8 +157,8 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// How much of the best bound over all moments was found: the sum of one share per comparison with extra
-/// time.
+/// Sums up which share of the best bound over all moments was found. Each comparison with extra time adds its
+/// share.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;
@@ -202,7 +202,8 @@ TEST(OneMomentBound, of_the_fullest_moment_is_the_optimum_of_its_relaxation) {
     }
     EXPECT_GT(found.compared, 300);
     EXPECT_GT(found.impossible, 50);
-    // A moment that is not promising at the best price so far is not tried at its own best price.
+    // A moment that is not promising at the best price so far is not tried at its own best price. So some of
+    // the best bound is missed.
     EXPECT_GT(found.share / found.compared, 0.94);
 }
 

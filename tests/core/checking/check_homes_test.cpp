@@ -219,7 +219,8 @@ TEST_F(HostHomes, an_update_on_the_device_waits_for_the_op_on_the_host_that_read
     Schedule schedule = streamed();
     std::replace(schedule.steps.begin(), schedule.steps.end(), Step::run(update), Step::run(OpId(4)));
     schedule.steps.insert(schedule.steps.begin(), Step::run_host(update));
-    // w is fetched meanwhile. The update waits from 50 until 70, and w and s are copied back until 100.
+    // w is fetched while the op on the host runs. The update waits from 50 until 70, and w and s are copied
+    // back until 100.
     EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 
@@ -281,8 +282,8 @@ TEST_F(HostHomes, where_the_end_is_not_the_start_steps_cannot_follow_each_other)
     EXPECT_EQ(refusal(schedule), "at the end: tensor 2 (s), whose home is on the host, is not there");
 }
 
-/// A link that is a thousandth too slow for the step gets 1 ns later in each step, so no two of 64 steps are
-/// alike.
+/// The link is a thousandth too slow for the step, so its copies end 1 ns later in each step, and no two of
+/// 64 steps are alike.
 TEST_F(HostHomes, where_no_two_steps_are_alike_the_time_is_the_mean_of_64) {
     Graph graph;
     graph.name = "slow";

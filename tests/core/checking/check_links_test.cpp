@@ -74,8 +74,9 @@ TEST_F(CheckLinks, copies_both_ways_share_the_link) {
 TEST_F(CheckLinks, each_copy_has_a_latency_in_which_nothing_moves) {
     graph_.device->links.copy_latency = Nanoseconds(7);
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
-    // `a` is out at 27 (10 + 17), and its free waits until then. Both latencies are over at 34. Beside `a`,
-    // `b` takes 20 ns instead of 10. So half of `b` is left when `a` ends at 44; it takes 5 ns alone.
+    // The copy of `a` to the host ends at 27 (10 + 17), and the free of `a` waits until then. Both latencies
+    // are over at 34. Beside `a`, `b` takes 20 ns instead of 10. So half of `b` is left when `a` ends at 44;
+    // it takes 5 ns alone.
     std::vector<Step> steps = both_ways();
     EXPECT_EQ(played(steps).time, Nanoseconds(44 + 20));
     EXPECT_EQ(simulate(graph_, steps)->beside[1].end, Nanoseconds(49));
@@ -95,7 +96,7 @@ TEST_F(CheckLinks, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
     EXPECT_EQ(played(both_ways()).host_peak_step, 4u);
     std::vector<Step> steps = both_ways();
     steps.insert(steps.begin() + 4, {Step::fetch(a), Step::drop(a)});
-    steps.erase(steps.begin() + 7);  // the original fetch
+    steps.erase(steps.begin() + 7);  // removes the original fetch
     const CheckReport report = played(steps);
     EXPECT_EQ(report.host_peak, Bytes(100));
     EXPECT_EQ(report.time, Nanoseconds(60)) << "a drop waits for the copy back";

@@ -84,7 +84,8 @@ TEST(CheckPins, SeesTheSameTensorsAsWhoMakesSchedulesObey) {
     for (const std::string& pattern : patterns) {
         const Result<PinnedOps> pinned = pinned_ops(graph, {{pattern, PinKind::recompute}});
         if (!pinned) continue;
-        // Every op runs once, so each op after the loss that reads a tensor to be made again breaks the pin.
+        // Every op runs once, so each op after the loss breaks the pin if it reads a tensor that must be made
+        // again.
         std::size_t reads = 0;
         for (OpId op : graph.ops.ids()) {
             if (op < pinned->loss || op == pinned->loss) continue;

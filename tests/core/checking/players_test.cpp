@@ -24,7 +24,8 @@ bool of_residents(const std::string& violation) {
            violation.find("next step") != std::string::npos;
 }
 
-/// Says whether the simulator checks this, too. At the end it checks only cyclic steps, and only residents.
+/// Says whether the simulator must find this violation, too. At the end of a step, the simulator checks only
+/// cyclic steps, and only residents.
 bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
     return !at_the_end(violation) || (cyclic && of_residents(violation));
 }

@@ -186,8 +186,8 @@ TEST(OnlineEviction, keeps_outputs_of_ops_that_run_once_until_no_rerun_can_need_
     made(trace, 4, 1, {});
     const DtrOutcome outcome = evict_online(trace, Bytes(6));
     EXPECT_EQ(outcome.status, Status::ok);
-    EXPECT_EQ(outcome.peak, Bytes(6));  // 3 bytes of `once`, which a rerun of y still needs, 1 of y, and 2;
-                                        // the last op needs less
+    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of y still needs, y (1), and the
+                                        // tensor of 2 bytes; the last op needs less
     EXPECT_EQ(outcome.rematerializations, 0);
     EXPECT_EQ(evict_online(trace, Bytes(4)).status, Status::oom);
 }

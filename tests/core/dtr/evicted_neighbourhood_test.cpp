@@ -16,7 +16,7 @@ namespace {
 
 using Kind = EvictedNeighbourhood::Kind;
 
-/// The definitions on sets, computed only from the trace.
+/// The paper's definitions, computed on sets and only from the trace.
 class Plain {
   public:
     Plain(const Trace& trace, int ops) : trace_(trace), ops_(ops) {}
@@ -237,7 +237,7 @@ TEST(EvictionPool, samples_the_root_of_its_storages) {
     EvictedNeighbourhood neighbourhood(graph, Kind::none);
     EvictionPool pool(graph, neighbourhood, {.heuristic = DtrHeuristic::size, .sample = true});
     for (int storage = 0; storage < 100; ++storage) pool.insert(storage);
-    // In one of ten draws, the largest of 10 storages out of 100 is the largest of all.
+    // In one of ten draws, a random sample of 10 of the 100 storages contains the largest storage of all.
     int largest = 0;
     double sum = 0;
     for (int draw = 0; draw < 1000; ++draw) {

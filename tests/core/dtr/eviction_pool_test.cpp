@@ -33,7 +33,7 @@ class PoolProgram {
         } else if (what < 9) {
             use(any());
         } else if (what < 11) {
-            const int storage = any();  // an op starts or stops reading it
+            const int storage = any();  // an op starts or stops reading this storage
             if (!orders_.contains(storage)) {
                 insert(storage);
             } else {

@@ -34,8 +34,8 @@ std::vector<std::int32_t> forward_of(const TrainingTree& tree, const TrainingBlo
     return {tree.forward.begin() + block.begin, tree.forward.begin() + block.end};
 }
 
-// The step runs all forward ops, then the blocks' backward ops in reverse order. During an op of a block it
-// must hold what the block's subproblem holds and the tensors of others.
+// The step runs all forward ops, then the blocks' backward ops in reverse order. During an op of a block, the
+// step must hold the bytes that the block's subproblem holds, and the tensors of other blocks.
 TEST(Subproblem, TakesWhatItsOpsTakeInTheWholeStep) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {

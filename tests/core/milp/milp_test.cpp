@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Returns a random model: whole columns with lower limits from -2 to 0 and upper limits from 1 to 3, some of
-/// them fixed, and rows with one limit, two limits or an equality.
+/// Returns a random model: integer columns with lower limits from -2 to 0 and upper limits from 1 to 3, some
+/// of them fixed, and rows with one limit, two limits or an equality.
 MilpModel random_model(std::mt19937& random) {
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     MilpModel model;
@@ -65,7 +65,7 @@ double objective_of(const MilpModel& model, const std::vector<double>& point) {
     return sum;
 }
 
-/// Enumerates all points. Returns the least objective; infinite if no point keeps the rows.
+/// Enumerates all integer points. Returns the least objective; infinite if no point satisfies the rows.
 double least_objective(const MilpModel& model, std::vector<double>& best) {
     double least = kInfinite;
     std::vector<double> point;

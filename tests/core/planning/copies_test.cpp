@@ -1,4 +1,4 @@
-// How planning treats answers of solvers that copy tensors to the host, and of solvers that do not.
+// Tests how planning treats answers of solvers that copy tensors to the host, and of solvers that do not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

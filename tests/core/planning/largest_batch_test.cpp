@@ -34,13 +34,14 @@ Graph at_batch(std::uint64_t seed, std::int64_t batch, int forward_ops = 2) {
     return graph;
 }
 
-/// The number of moves limits searches, not the time.
+/// Returns options whose searches end after a number of moves, not by time.
 LargestBatchOptions options(std::int64_t budget) {
     static const std::unique_ptr<Solver> atlas = make_atlas({.max_moves = 20'000, .first_cycle = 2000});
     return {.budget = Bytes(budget), .max_overhead = {}, .limits = {.time = 1h}, .asked = atlas.get()};
 }
 
-/// A search by integer programs ends when they are solved to optimality, not by time.
+/// Returns options for Checkmate. Its searches end when their integer programs are solved to optimality, not
+/// by time.
 LargestBatchOptions options_of_checkmate(std::int64_t budget, std::optional<double> max_overhead) {
     return {
         .budget = Bytes(budget), .max_overhead = max_overhead, .solver = "checkmate", .limits = {.time = 1h}};
@@ -79,7 +80,7 @@ TEST(BatchFamily, ForetellsNothingAcrossDifferentOpsOrBeyondTheRangeOfBytes) {
     EXPECT_FALSE(family.graph_at(std::int64_t{1} << 60));
 }
 
-/// Compares with trying one batch after another by exhaustive search.
+/// Compares with a search that tries one batch after another, each by exhaustive search.
 TEST(LargestBatch, IsTheLargestWhoseLeastPeakKeepsTheBudget) {
     int proven = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -130,8 +131,8 @@ TEST(LargestBatch, KeepsTheOverheadAllowed) {
     }
 }
 
-/// Compares with exhaustive searches in the class and over all orders, at the answer and at the next batch.
-/// Returns how often the answer was proven only for the class.
+/// Compares with exhaustive searches in Checkmate's class and over all orders, at the answer and at the next
+/// batch. Returns how often the answer was proven only for Checkmate's class.
 int compare_least_peaks(std::optional<double> max_overhead) {
     int found_some = 0, in_class = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -187,7 +188,7 @@ TEST(LargestBatch, OfCheckmateIsTheLargestWhoseLeastPeakInItsClassKeepsTheBudget
     EXPECT_GE(in_class, 5);
 }
 
-/// Larger graphs. Compares with a scan, batch by batch, for the least time in the class.
+/// Uses larger graphs. Compares with a scan, batch by batch, for the least time in Checkmate's class.
 TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const double most = 1.25;
@@ -234,7 +235,7 @@ TEST(LargestBatch, SearchesWhereNothingCanBeForetold) {
     EXPECT_EQ(found->batch, expected);
 }
 
-/// An op needs a larger workspace above some batch size.
+/// Above some batch size an op needs a larger workspace than the prediction says.
 TEST(LargestBatch, RestsOnWhatWasCapturedNotOnWhatWasForetold) {
     const auto graph_of = [](std::int64_t batch) {
         Graph graph = at_batch(5, batch);
@@ -269,7 +270,7 @@ TEST(LargestBatch, StopsAtTheMostThatIsAskedFor) {
     EXPECT_TRUE(found->at_most);
 }
 
-/// A solver that uses all of the time that it is given, adds up this time, and keeps everything.
+/// A solver that uses all of the time that it is given, adds up this time, and keeps all tensors.
 class Slow : public Solver {
   public:
     std::string_view name() const override { return "atlas"; }

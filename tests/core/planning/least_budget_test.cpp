@@ -16,14 +16,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The number of moves limits searches, not the time.
+/// Returns a request whose search ends after a number of moves, not by time.
 SolveRequest request() {
     return {.options = std::make_shared<const nlohmann::json>(
                 nlohmann::json{{"max_moves", 20'000}, {"first_cycle", 2000}}),
             .limits = {.time = 1h}};
 }
 
-/// Returns the least budget at which some schedule is fast enough.
+/// Returns the least budget at which some schedule is within the overhead limit.
 std::int64_t least_by_brute_force(const FlatGraph& flat, double max_overhead) {
     std::int64_t too_small = brute_force_least_peak(flat) - 1, enough = keep_all_peak(flat).value;
     while (enough - too_small > 1) {

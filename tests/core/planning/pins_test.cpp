@@ -47,7 +47,8 @@ bool ends_by_counts(const SolverEntry& solver) {
     return std::find(std::begin(kNames), std::end(kNames), solver.traits.name) != std::end(kNames);
 }
 
-/// The answers that the other solvers find in milliseconds are only checked.
+/// The solvers that do not end by themselves get a few milliseconds. Their answers depend on the machine, so
+/// these answers are only checked, not counted.
 TEST(Pins, EverySolverObeysThemOrFindsNothing) {
     int found = 0, recomputed = 0;
     for (const GraphOfAKind& of : graphs_of_each_kind()) {
@@ -218,7 +219,8 @@ TEST(Pins, StandBesideCopiesToTheHost) {
     EXPECT_GT(compared, 3);
 }
 
-/// When copied, a tensor that is made again after the loss and the tensor made before it count as one tensor.
+/// For copies, a tensor that is made before the loss and the tensor that replaces it after the loss count as
+/// one tensor.
 TEST(Pins, ABlockIsRecomputedBesideCopies) {
     Graph graph = gpt_graph({.layers = 2});
     graph.device = Device{.name = "d",

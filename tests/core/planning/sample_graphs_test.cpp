@@ -39,7 +39,7 @@ TEST_P(SampleGraph, has_a_hierarchy_with_a_twin_for_each_forward_module_that_lea
     EXPECT_GE(twins, 4u);
 }
 
-/// Atlas ends after a number of moves, and the other solvers end by themselves.
+/// No result depends on time: Atlas ends after a number of moves, and the other solvers end by themselves.
 TEST_P(SampleGraph, atlas_is_no_worse_than_any_solver_that_needs_no_limit) {
     const FlatGraph flat = flatten(graph_);
     const Problem problem{graph_, flat};

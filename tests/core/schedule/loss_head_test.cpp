@@ -96,7 +96,7 @@ TEST(LossHead, says_that_nobody_knows_the_callers_loss) {
 }
 
 TEST(LossHead, is_none_where_the_last_product_has_no_weights) {
-    HeadedStep step;  // scores of pairs, for example of images and texts
+    HeadedStep step;  // the last product scores pairs, for example of images and texts
     const TensorId others = step.forward("aten::embedding", {step.tokens, step.weights}, kHidden);
     const TensorId logits = step.forward("aten::mm", {step.hidden, others}, kLogits);
     step.end(step.loss_of(logits), others);

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the graph's order with random reruns at places where they can run.
+/// Returns the ops in the graph's order, with random reruns at places where their inputs exist.
 RunSequence with_random_reruns(const FlatGraph& graph, std::uint64_t seed) {
     std::uint64_t state = seed * 2 + 1;
     const auto next = [&state](std::uint64_t n) {

@@ -20,7 +20,8 @@ TEST(SideQueues, a_copy_slows_down_while_bytes_move_the_other_way) {
     queues.wait_for(out);
     EXPECT_EQ(queues.now(), 190);  // the remaining 60 % take 60 % of 250 ns
     queues.wait_for(back);
-    EXPECT_EQ(queues.now(), 215);  // 150 of 200 ns beside `out`, and the last quarter of 100 ns alone
+    EXPECT_EQ(queues.now(), 215);  // 150 of 200 ns while `out` runs, and then, alone, the last quarter of 100
+                                   // ns
 }
 
 TEST(SideQueues, no_bytes_move_in_the_latency) {

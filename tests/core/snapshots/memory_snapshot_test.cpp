@@ -84,7 +84,7 @@ TEST(MemorySnapshot, is_the_same_in_every_form_that_is_written) {
 TEST(MemorySnapshot, keeps_equal_stacks_once) {
     const MemorySnapshot snapshot = read_snapshot(pickled(random_snapshot(1).snapshot, {.memo = false}));
     EXPECT_LE(snapshot.stacks.size(),
-              1 + 5 * 2u);  // main; and for each of five layers its frame and torch's
+              1 + 5 * 2u);  // main, and for each of five layers two frames: the layer's and torch's
 }
 
 TEST(MemorySnapshot, passes_over_what_it_does_not_know) {

@@ -12,9 +12,11 @@
 namespace rematlas {
 namespace {
 
-/// A state of the search. All times count from the present moment; they are 0 once the copy or op is done.
+/// A state of the search. All times are counted from the moment of the state; they are 0 once the copy or op
+/// is done.
 struct TimedState {
-    std::uint32_t device = 0, host = 0, done = 0;  ///< sets of tensors, tensors and ops
+    std::uint32_t device = 0, host = 0, done = 0;  ///< sets: tensors on the device, tensors on the host, ops
+                                                   ///< that have run
     std::uint32_t fresh = 0, unused = 0;           ///< tensors that may be offloaded now; tensors that were
                                                    ///< fetched and not read yet
     bool ended = false;                            ///< no further step follows, and all copies are done
@@ -77,8 +79,8 @@ class TimedSearch {
     }
 
   private:
-    /// The least time of any schedule that continues from this state. Of equal ones, the state of the later
-    /// time comes first.
+    /// An entry of the queue. It begins with the least time of any schedule that continues from its state. Of
+    /// entries with equal times, the state that is further in time comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
     /// Returns all choices of homes for residents: device, host, or both. Each element: residents on the
@@ -98,7 +100,7 @@ class TimedSearch {
         return homes;
     }
 
-    /// If homes can be chosen, results may end on the host.
+    /// Says whether the step may end in this state. If homes can be chosen, results may end on the host.
     bool may_end(const TimedState& s) const {
         const std::uint32_t here = results_ & ~residents_;
         if (here & ~(options_.homes ? s.device | s.host : s.device)) return false;
@@ -271,8 +273,8 @@ class TimedSearch {
     void offload(const TimedState& s, std::int64_t time, TensorId t) {
         TimedState next = s;
         if (!options_.at_any_time)
-            next.fresh &= ~((bit(t) << 1) - 1);  // only in ascending order, because all orders would be too
-                                                 // many
+            next.fresh &= ~((bit(t) << 1) - 1);  // tensors are offloaded only in ascending order, because all
+                                                 // orders would be too many to search
         next.host |= bit(t);
         if (!host_has_room(next)) return;
         next.to_host = std::max<std::int64_t>({s.to_host, s.arrives[t.index()], s.used_there[t.index()]}) +

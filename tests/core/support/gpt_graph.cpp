@@ -154,7 +154,7 @@ class GptBuilder {
         return dropout(name + "resid_dropout", y, tokens_ * shape_.width);
     }
 
-    /// `read`: the output of the encoder; invalid if there is no encoder.
+    /// Adds a layer. `read` is the output of the encoder; invalid if there is no encoder.
     TensorId block(const std::string& name, TensorId x, TensorId read) {
         module_ = name;
         const TensorId n1 = norm("ln_1", x);
@@ -218,7 +218,8 @@ class GptBuilder {
         }
     }
 
-    /// The gradients are not needed after the updates.
+    /// Adds the updates of all parameters. Gradients are then no results, because they are not needed after
+    /// the updates.
     void update_parameters() {
         for (const Recorded& recorded : tape_) {
             if (!recorded.weight.valid()) continue;

@@ -15,7 +15,7 @@ struct GptShape {
     /// parameter and two states of the same size.
     bool adamw = false;
     std::int64_t number_bytes = 2;
-    double flops_per_nanosecond = 100'000, bytes_per_nanosecond = 1'000;  ///< of the device
+    double flops_per_nanosecond = 100'000, bytes_per_nanosecond = 1'000;  ///< speeds of the device
 };
 
 /// GPT-2 XL in single precision with AdamW on 8 sequences, for a device with the speed of an H200.

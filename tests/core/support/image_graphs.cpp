@@ -202,7 +202,8 @@ class ImageBuilder {
         for (std::size_t i = 0; i < forward.data.size(); ++i) accumulate(forward.data[i], outputs[i]);
     }
 
-    // The sum is made in place unless the previous sum is a view of a larger tensor.
+    // Adds a gradient to the sum for x. The sum is made in place unless the previous sum is a view of a
+    // larger tensor.
     void accumulate(const Feature& x, TensorId gradient) {
         const TensorId sum = gradient_of(x.tensor);
         if (sum.valid()) {

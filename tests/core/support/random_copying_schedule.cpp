@@ -33,8 +33,8 @@ class RandomPlay {
         lag_ = static_cast<int>(random_() % 4);
     }
 
-    /// Returns nullopt if an op would have to overwrite or update a tensor whose copy may still be running,
-    /// because no step waits only for that.
+    /// Returns the steps. Returns nullopt if an op would have to overwrite or update a tensor whose copy may
+    /// still be running, because no kind of step only waits for a copy.
     std::optional<std::vector<Step>> run() {
         for (OpId op : graph_.ops.ids()) {
             now_ = op.value;
@@ -74,7 +74,7 @@ class RandomPlay {
         steps_.push_back(Step::offload(t));
         host_[t.index()] = leaving_[t.index()] = 1;
     }
-    /// A free waits for the copy to the host.
+    /// Frees the tensor. The step waits until a running copy to the host is done.
     void free(TensorId t) {
         steps_.push_back(Step::free(t));
         device_[t.index()] = leaving_[t.index()] = 0;
@@ -83,7 +83,8 @@ class RandomPlay {
     void make(OpId id) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs) bring(t);  // again, as making one input may overwrite another
+        for (TensorId t : op.inputs) bring(t);  // a second time, because making one input may have
+                                                // overwritten another
         if (id.value == now_) {
             for (TensorId t : op.mutates) {
                 if (leaving_[t.index()] && !arriving_[t.index()]) free(t);

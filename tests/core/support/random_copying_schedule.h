@@ -11,9 +11,9 @@
 namespace rematlas {
 
 /// Returns a schedule in the graph's order. Each tensor is kept, copied to the host and fetched, or freed and
-/// recomputed, at random and some tensors several times; residents also leave and return. Copies to the host
-/// start at once, and fetches some steps ahead. Ops run in place if the overwritten tensor is not needed.
-/// Equal seeds give equal schedules.
+/// recomputed. The choice is random. Some tensors are copied or recomputed several times. Residents also
+/// leave and return. Copies to the host start at once, and fetches some steps ahead. Ops run in place if the
+/// overwritten tensor is not needed. Equal seeds give equal schedules.
 std::vector<Step> random_copying_schedule(const Graph& graph, std::uint64_t seed);
 
 }  // namespace rematlas

@@ -46,8 +46,8 @@ class Builder {
     std::mt19937_64 random_;
 };
 
-/// In about a third of the calls, lets the outputs of an op overwrite its inputs in place: each output one
-/// input that an op has made.
+/// In about a third of the calls, lets the outputs of an op overwrite its inputs in place. Each output
+/// overwrites one input that an op has made.
 void maybe_inplace(Builder& b, Op& op, const std::vector<TensorId>& made) {
     if (op.outputs.empty() || !b.chance(0.35)) return;
     for (TensorId in : op.inputs) {

@@ -196,7 +196,8 @@ class SimAllocator {
         }
     }
 
-    /// A block that began before the recorded events has a place only if it still exists at the end.
+    /// Returns the bytes by place at the moment. A block that began before the recorded events has a known
+    /// place only if it still exists at the end.
     std::map<std::string, std::int64_t> alive_by_place(std::size_t moment, std::size_t begin) const {
         std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // by address: allocation and its
                                                                           // index among the changes

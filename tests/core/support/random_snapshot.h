@@ -10,11 +10,11 @@
 namespace rematlas {
 
 struct DeviceTruth {
-    std::vector<std::int64_t> allocated, reserved;  ///< for each moment of the recorded events
+    std::vector<std::int64_t> allocated, reserved;  ///< bytes at each moment of the recorded events
     /// The bytes by place at the first moment with the most allocated bytes. The place is "?" if a snapshot
     /// cannot show it.
     std::map<std::string, std::int64_t> at_peak;
-    std::int64_t largest_free = 0, inactive = 0;  ///< at the end
+    std::int64_t largest_free = 0, inactive = 0;  ///< bytes at the end
 };
 
 struct RandomSnapshot {
@@ -24,7 +24,7 @@ struct RandomSnapshot {
 
 struct SnapshotOptions {
     int events = 400;  ///< approximate number of events on each device
-    int kept = 150;    ///< number of the last events that the snapshot contains
+    int kept = 150;    ///< how many of the last events the snapshot contains
     int devices = 2;
 };
 

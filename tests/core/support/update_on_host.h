@@ -34,7 +34,7 @@ inline Graph graph_with_update() {
     return graph;
 }
 
-/// The activation is offloaded and fetched, and the update runs on the host.
+/// Returns a schedule in which the activation is offloaded and fetched, and the update runs on the host.
 inline Schedule with_update_on_host() {
     const TensorId held(2), gradient(3);
     Schedule schedule;
@@ -45,7 +45,8 @@ inline Schedule with_update_on_host() {
     return schedule;
 }
 
-/// The activation is only freed, and the weight is fetched to the device for its update.
+/// Returns a schedule in which the activation is only freed, and the weight is fetched to the device for its
+/// update.
 inline Schedule with_update_on_device() {
     const TensorId weight(1), held(2);
     Schedule schedule;

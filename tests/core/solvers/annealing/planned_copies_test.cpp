@@ -26,7 +26,7 @@ struct Snapshot {
     bool operator==(const Snapshot&) const = default;
 };
 
-/// For the messages of failed tests.
+/// Prints a snapshot in the messages of failed tests.
 void PrintTo(const Snapshot& of, std::ostream* out) {
     *out << "time " << of.time << ", copied " << of.copied << ", excess " << of.excess << ", away";
     for (const auto& [tensor, use, first, behind] : of.aways)
@@ -46,7 +46,7 @@ Snapshot snapshot_of(const RunProfile& profile, const PlannedCopies& copies) {
         if (away.tensor < 0) continue;
         const bool gone = away.first != away.behind;
         const std::int64_t behind = !gone                              ? -1
-                                    : away.behind == RunProfile::kNone ? -2  // for good
+                                    : away.behind == RunProfile::kNone ? -2  // it never comes back
                                                                        : copies.place(away.behind);
         now.aways.push_back(
             {away.tensor, copies.place(away.use), gone ? copies.place(away.first) : -1, behind});
@@ -109,7 +109,8 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
         ASSERT_EQ(simulation->steps[at].during.value, profile.memory(run)) << "step " << at;
         ++at;
     }
-    // A copy to the host that frees nothing in the model is omitted or made later, so the times can differ.
+    // If a copy to the host frees no bytes in the model, the steps omit it or make it later, so the times can
+    // differ.
     const auto aways = profile.aways();
     const bool all_gone = std::all_of(aways.begin(), aways.end(), [](const RunProfile::Away& away) {
         return away.tensor < 0 || away.first != away.behind;
@@ -197,7 +198,7 @@ TEST(CopyModel, HoldsForResidentsThatLiveOnTheHostToo) {
         if (seed % 2 == 0)
             graph.device->links.to_host_contended_bytes_per_second =
                 graph.device->links.to_device_contended_bytes_per_second = 0;
-        for (Tensor& tensor : graph.tensors)  // inputs would not leave
+        for (Tensor& tensor : graph.tensors)  // inputs never leave the device, so none are used
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         walk(graph, seed, 150, nullptr, played, seed % 3 == 0 ? Offload::weights : Offload::all);
     }
@@ -289,7 +290,7 @@ TEST(CopyModel, GapsOfAScheduleAreThoseThatItWasWrittenOf) {
     int fetched = 0, at_home_there = 0, in_vain = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Graph graph = random_graph_with_links(seed);
-        for (Tensor& tensor : graph.tensors)  // inputs would not leave
+        for (Tensor& tensor : graph.tensors)  // inputs never leave the device, so none are used
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         const FlatGraph flat = flatten(graph);
         const Problem problem{

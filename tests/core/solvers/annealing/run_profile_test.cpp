@@ -15,7 +15,7 @@
 namespace rematlas::annealing {
 namespace {
 
-/// Compares all that the profile stores with a new simulation of the same sequence.
+/// Compares everything that the profile stores with a new simulation of its sequence.
 void expect_exact(const Graph& graph, const FlatGraph& flat, const RunProfile& profile) {
     const RunSequence runs = profile.sequence();
     ASSERT_EQ(runs.size(), profile.size());

@@ -152,7 +152,8 @@ TEST(AtlasWithCopies, StreamsOptimizerStatesThroughLessThanTheyTake) {
     RecordProperty("overhead", std::to_string(with->overhead));
 }
 
-/// This must hold even for a search of one move, and if the answer without copies is hard to find.
+/// The answer with copies must not be worse, even if the search has only one move, and even if the answer
+/// without copies is hard to find.
 TEST(AtlasWithCopies, IsNeverWorseThanWithout) {
     int compared = 0, better = 0;
     for (std::uint64_t seed = 1; seed <= 16; ++seed) {

@@ -94,8 +94,8 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
                 return least_peak_within({graph, flat}, most_time, {.time = 1h},
                                          {.library = library, .start = start});
             };
-            // The proof is about the peak of the start, before the integer program improves on it, and may
-            // end early if the start is poor.
+            // The proof is about the peak of the schedule from which the search starts, before the integer
+            // program lowers the peak. If that schedule is poor, the proof may end early.
             const Result<LeastPeak> first = starting_at({});
             ASSERT_TRUE(first) << first.error().message;
             EXPECT_LE(first->any_order, first->peak) << "seed " << seed;
@@ -135,7 +135,8 @@ TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut)
     }
 }
 
-/// Atlas finds such a schedule. Without `first`, the search would go on for days to improve it.
+/// Atlas finds a schedule within the budget. Without `first`, the search would go on for days to improve this
+/// schedule.
 TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const Graph graph = random_chain(3, 310);
@@ -176,7 +177,7 @@ TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
                 EXPECT_GE(none.bound, least.bound) << "seed " << seed;
                 EXPECT_LE(none.bound, none.peak) << "seed " << seed;
                 ++refused;
-            }  // otherwise the start is not in the class
+            }  // otherwise the starting schedule is not in the class
         }
     }
     EXPECT_GE(refused, 10 * static_cast<int>(milp_libraries().size()));

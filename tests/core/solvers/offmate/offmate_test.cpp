@@ -190,8 +190,8 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
             const Bytes budget(keep_all_peak(flat).value / parts);
             ASSERT_GT(flat.resident_bytes, 2 * budget.value);
             const Problem problem{graph, flat, {.what = what, .links = graph.device->links}};
-            // Only the integer program finds a schedule that fits. It ends at the first point within twice
-            // its bound.
+            // Only the integer program finds a schedule that fits. The library ends at the first solution
+            // within twice its bound.
             OffmateOptions options = brief();
             options.programme = {.time = hours(1), .gap = 1};
             const auto solver = make_offmate(options);

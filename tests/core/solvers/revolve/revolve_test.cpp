@@ -14,8 +14,8 @@ namespace {
 
 /// Theorem 1 of Griewank and Walther. Let beta(c, r) = (c + r choose c), and let r be the least number such
 /// that beta(c, r) >= n. Then reversing n stages with c checkpoints takes r n - beta(c + 1, r - 1) forward
-/// runs. The theorem's count includes the last run of each stage, which makes what the backward of the stage
-/// reads; `revolve_advances` does not count this run.
+/// runs. The theorem's count includes the last run of each stage, which makes the tensors that the backward
+/// of the stage reads; `revolve_advances` does not count this run.
 TEST(Revolve, advances_as_often_as_the_binomial_formula_says) {
     const auto beta = [](int c, int r) {
         if (r < 0) return 0.0;
