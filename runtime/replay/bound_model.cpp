@@ -15,14 +15,15 @@
 namespace rematlas {
 namespace {
 
-/// In bytes. Other settings of the libraries change their workspace by more than this.
+/// The number of bytes by which the workspace of libraries may differ from the captured workspace. Other
+/// settings of the libraries change their workspace by more than this.
 constexpr std::int64_t workspace_tolerance = std::int64_t{1} << 20;
 
 std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
     return to_string(InputSpec{.dtype = dtype, .sizes = sizes.vec(), .bound = {}});
 }
 
-/// Makes a storage of a part of the tensor's storage. The new storage keeps the tensor alive.
+/// Makes a storage that consists of a part of the tensor's storage. The new storage keeps the tensor alive.
 c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t begin, std::int64_t bytes) {
     auto* owner = new at::Tensor(tensor);
     return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
@@ -40,9 +41,9 @@ bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides) {
     return true;
 }
 
-/// Checks that the graph was captured for this device. The ops and the bytes of the tensors depend on the
-/// kind of device. The kernels, their random numbers and the memory that libraries hold depend on the type of
-/// GPU.
+/// Checks that the graph was captured for this device, with this version of torch and with these settings.
+/// The ops and the bytes of the tensors depend on the kind of device. The kernels, their random numbers and
+/// the memory that libraries hold depend on the type of GPU.
 Result<void> BoundModel::check_device() {
     const Device mine = device.description();
     const auto fail = [&](const std::string& then, const std::string& now) {
@@ -64,8 +65,8 @@ Result<void> BoundModel::check_device() {
                     "with torch " + mine_torch + "; capture it again");
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.name != library_workspace_name) continue;
-        // In a process that is not Rematlas' own, libraries may have allocated their workspace before
-        // Rematlas could measure it.
+        // A smaller workspace is an error only in a process of Rematlas' own. In another process, libraries
+        // may have allocated their workspace before Rematlas could measure it.
         const std::int64_t more = device.library_workspace() - tensor.bytes.value;
         if (more > workspace_tolerance || (device.measures_unseen() && more < -workspace_tolerance))
             return fail("with " + std::to_string(tensor.bytes.value) + " bytes of workspace of libraries",
@@ -88,7 +89,8 @@ Result<void> BoundModel::check_settings() const {
     return Error{graph.name + ": " + *differs + ": the plan is one of other kernels"};
 }
 
-/// Checks that no operand reaches beyond its storage, so that a damaged file cannot make kernels read there.
+/// Checks that no operand reaches beyond its storage, so that a damaged file cannot make kernels read
+/// foreign memory.
 Result<void> BoundModel::check_geometry() const {
     for (const Operand& operand : tape.operands) {
         __int128 last = operand.offset;

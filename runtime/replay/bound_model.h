@@ -28,9 +28,10 @@ namespace rematlas {
 /// An op whose kernel has been looked up. `lists` and `statistics` are positions among the op's arguments.
 struct PreparedOp {
     std::optional<c10::OperatorHandle> handle;  ///< unset for rematlas::output_gradients
-    std::vector<std::size_t> lists;             ///< lists, copied for each run because kernels may change
-                                                ///< them
-    std::vector<std::size_t> statistics;        ///< running statistics, which only the first run is given
+    std::vector<std::size_t> lists;             ///< lists, which are copied for each run because kernels may
+                                                ///< change them
+    std::vector<std::size_t> statistics;        ///< operands that only the first run gets, such as running
+                                                ///< statistics
     int turn = -1;  ///< for a random op: its position among all random ops, in the captured order; for other
                     ///< ops -1
 };
@@ -50,8 +51,8 @@ class BoundModel {
                                                     std::vector<at::Tensor> states = {});
     ~BoundModel();
 
-    /// Binds other tensors in place of the bound ones, in the order of Tape::bindings. This is cheap if they
-    /// are the same. Fails if their number differs; `place_bound` checks the rest.
+    /// Binds these tensors instead of the bound ones, in the order of Tape::bindings. This is cheap if they
+    /// are the same objects. Fails if their number differs; `place_bound` checks the rest.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     /// Binds other tensors of the optimizer, in the order of Tape::states. Fails if a tensor differs in type,
     /// shape or layout from the captured one.
@@ -62,12 +63,12 @@ class BoundModel {
     void place_constants(OperandTable& operands) const;
     /// Checks that the settings of libtorch are the same as when the step was captured.
     Result<void> check_settings() const;
-    /// Returns the arguments of an op on these operands, as its kernel takes them.
+    /// Returns the arguments that the op's kernel takes, with the tensors of `operands`.
     torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
-    /// Does the same on other tensors: `tensor_of` returns the tensor of an operand.
+    /// Returns the arguments with other tensors: `tensor_of` returns the tensor of an operand.
     torch::jit::Stack arguments_of(OpId op, const std::function<at::Tensor(int)>& tensor_of) const;
 
-    /// Returns how far the random ops before this turn advance the generator, in total.
+    /// Returns how far all random ops before this turn (PreparedOp::turn) advance the generator together.
     std::int64_t draws_before(int turn) const;
     /// Returns the number, the name and the module of the op, for errors.
     std::string label(OpId op) const;
@@ -87,7 +88,7 @@ class BoundModel {
                                      ///< when it was captured
     std::vector<at::Tensor> bound;   ///< parameters and buffers, in the order of Tape::bindings
     std::vector<at::Tensor> states;  ///< tensors of the optimizer, in the order of Tape::states
-    const std::unique_ptr<StepLinks> links;  ///< links, which all runs of the model share
+    const std::unique_ptr<StepLinks> links;  ///< links to the host, which all runs of the model share
 
   private:
     BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);

@@ -58,9 +58,9 @@ class Inspector {
         return nullptr;
     }
 
-    /// Says whether the op is fused attention without dropout. Fused attention returns a seed and an offset:
-    /// on the device while graphs are captured, else on the host. Without dropout the backward does not read
-    /// them.
+    /// Says whether the op is fused attention without dropout. Fused attention returns a seed and an offset,
+    /// on the host unless graphs are captured. Without dropout the backward does not read them, so these
+    /// tensors of the host are no obstacle.
     static bool attends_without_dropout(const TapeOp& op) {
         if (!op.name.starts_with("aten::_scaled_dot_product_")) return false;
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});

@@ -68,12 +68,12 @@ class Executor {
     /// this libtorch lacks an operator. `graph` must have been captured (Graph::replay) and must outlive the
     /// executor.
     static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
-    /// Does the same for the parameters and buffers of any kind of module; errors begin with `owner`. A
+    /// Binds the parameters and buffers of any kind of module by name; errors begin with `owner`. A
     /// tensor with several names has an entry in `tensors` for each name.
     static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device);
-    /// Does the same with a tape that is already in memory, and with the states of the caller's optimizer if
-    /// there is one.
+    /// Takes a tape that is already in memory, and the states of the caller's optimizer if the step has one.
+    /// Fails as the other two functions do.
     static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device,
                                    std::vector<at::Tensor> states = {});
@@ -90,8 +90,8 @@ class Executor {
     /// the program's course has changed (a guarded value differs).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {}, const Homes& homes = {});
-    /// Returns the plan of the copies in such a step; null if the step moves nothing to the host. Errors: as
-    /// `run`.
+    /// Returns the plan of the copies that `run` makes for these steps; null if the steps move nothing to the
+    /// host. Errors: as `run`.
     Result<std::shared_ptr<const StepTransferPlan>> transfers_of(std::span<const Step> steps,
                                                                  const Homes& homes = {});
     /// Uses other links than the device's. May only be called when no step is open.
@@ -102,20 +102,21 @@ class Executor {
     /// below do not use the graphs. Errors: as `run`. Also fails if the device cannot capture graphs or if an
     /// op prevents it; the error names the op.
     Result<void> capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
-    /// Submits the captured steps. The results are those of `run`. Every submission writes outputs and
-    /// gradients to the same memory, so they are valid until the next submission. Replayed::peak is the peak
-    /// of the capture. Fails if nothing was captured, if inputs are wrong, or if parameters or buffers were
-    /// given other memory since the capture.
+    /// Submits the captured steps. The results are the same as with `run`. Every submission writes outputs
+    /// and gradients to the same memory, so they are valid until the next submission. Replayed::peak is the
+    /// peak of the capture. Fails if nothing was captured, if inputs are wrong, or if parameters or buffers
+    /// were given other memory since the capture.
     Result<Replayed> run_graphs(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
     /// Frees the memory of the graphs. The caller must no longer hold results of the last submission.
     void drop_graphs();
 
     /// Runs the steps before the step that asks for the gradients of the outputs. Afterwards the generator
     /// and the buffers are as after the original's forward. (A buffer that the schedule writes only in the
-    /// second half changes there.) Parameters may have been given other memory since the last step. Only the
-    /// options of the arena, `measure_peak` and `before_op` have an effect, in both halves. Errors: as `run`;
-    /// if the course has changed, generator and buffers are restored. Also fails if the graph has its own
-    /// loss, or if the schedule does not have all outputs at that step.
+    /// second half changes only then.) Parameters may have been given other memory since the last step. Of
+    /// the options, only those of the arena, `measure_peak` and `before_op` have an effect; they hold for
+    /// both halves. Errors: as `run`; if the course has changed, generator and buffers are restored. Also
+    /// fails if the graph has its own loss, or if some output does not exist when the gradients are asked
+    /// for.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 
@@ -124,15 +125,15 @@ class Executor {
     Result<void> check_gradients(const std::vector<at::Tensor>& output_gradients) const;
 
     /// Runs the rest of the steps. The generator does not move unless ops of the backward itself draw random
-    /// numbers. `output_gradients`: one for each of `differentiable_outputs()`, in order. A gradient that
-    /// nobody else holds, or that no step writes over, is used in place; others are copied. The returned
-    /// gradients share no memory with other tensors. Replayed::peak counts the bytes of the step, without
-    /// other bytes that the caller holds. Errors: as `run`. Also fails if the backward has run already, if
-    /// the forward was dropped, or if parameters, inputs or outputs that the backward reads were written to
-    /// since the forward.
+    /// numbers. `output_gradients` has a gradient for each of `differentiable_outputs()`, in order. A
+    /// gradient that nobody else holds, or that no step writes over, is used in place; others are copied. The
+    /// returned gradients share no memory with other tensors. Replayed::peak counts the bytes of the step,
+    /// without other bytes that the caller holds. Errors: as `run`. Also fails if the backward has run
+    /// already, if the forward was dropped, or if parameters, inputs or outputs that the backward reads were
+    /// written to since the forward.
     Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
     /// Runs the next part of the backward. The first call takes the gradients of the outputs, later calls
-    /// take nothing. The executor does not keep the gradients that it returns.
+    /// take an empty list. The executor does not keep the gradients that it returns.
     Result<BackwardPartDone> backward_part(std::uint64_t number,
                                            std::vector<at::Tensor> output_gradients = {});
     /// Returns, for each part in order, the positions in Tape::gradients of the gradients that the part
@@ -141,7 +142,7 @@ class Executor {
 
     /// `rewind` undoes an open forward so that the original can run it again: it frees the tensors of the
     /// forward, and sets the generator and the buffers that ops read back to their state before the forward.
-    /// `restore` must be called after the original's run.
+    /// `restore` must be called after the original's run; see `OpenForward::restore`.
     Result<void> rewind(std::uint64_t number);
     void restore(std::uint64_t number);
 
@@ -158,7 +159,7 @@ class Executor {
     /// before this backward.
     bool moves_buffers_late() const;
 
-    /// Binds other tensors in place of the bound ones; see BoundModel::rebind.
+    /// Binds these tensors instead of the bound ones; see BoundModel::rebind.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     Result<void> rebind_states(std::vector<at::Tensor> tensors);
 

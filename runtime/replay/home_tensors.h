@@ -22,10 +22,10 @@ struct PlacedTensors {
         states;  ///< tensors of the optimizer as before the first step, in the order of Tape::states
 };
 
-/// `tensors` must be on the host. Tensors that do not live on the host by `homes` are copied to the device.
-/// The others keep their memory on the host, but become tensors of the device. No kernel may read them before
-/// the first step, which moves them to the memory that it keeps for them. Fails if there is not enough
-/// memory.
+/// `tensors` must be on the host. Tensors whose home in `homes` is not the host are copied to the device. The
+/// other tensors keep their memory on the host, but get the device type of the device. No kernel may read
+/// these tensors before the first step, which moves them to the host memory that the executor keeps for them.
+/// Fails if there is not enough memory.
 Result<PlacedTensors> place_by_homes(const std::vector<NamedTensor>& tensors, const Tape& tape,
                                      const Homes& homes, const DeviceRuntime& device);
 

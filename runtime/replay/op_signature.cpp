@@ -6,7 +6,8 @@
 namespace rematlas {
 namespace {
 
-/// Kernels use wider loads for addresses that are multiples of up to 64 bytes.
+/// In bytes. The signature has the offset of each operand modulo this number, because kernels use wider loads
+/// for aligned addresses.
 constexpr std::int64_t alignment = 64;
 
 class Writer {

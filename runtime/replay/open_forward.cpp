@@ -30,8 +30,9 @@ const std::vector<int>& gradient_operands(const BoundModel& model) {
     return model.tape.ops[model.loss].arguments[1].operands;
 }
 
-/// Says whether this reference is the only one, and no view shares the memory. A tensor that Python has made
-/// and its Python object hold each other. A Python object that nobody else holds does not count.
+/// Says whether this reference is the only one, and no view shares the memory. If the tensor has a Python
+/// object, the tensor and this object hold each other. The reference of the object does not count if nobody
+/// else holds the object.
 bool is_held_here_alone(const at::Tensor& tensor) {
     const auto uses = tensor.use_count();
     const bool alone =
@@ -97,7 +98,8 @@ Result<void> check_output_gradients(const BoundModel& model, const std::vector<a
     return {};
 }
 
-/// Watches the parameters, inputs and outputs that later steps read.
+/// Notes the versions of the parameters, inputs and outputs that later steps read, so that the backward
+/// notices if the caller has written to one.
 void OpenForward::watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
     const BoundModel& model = run_->model;
     const auto add = [&](const at::Tensor& tensor, TensorId id, std::string what) {

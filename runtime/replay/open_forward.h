@@ -20,8 +20,8 @@ class Snapshot {
     void restore_tensors() const;
     void restore_generator() const { model_.device.set_generator_state(*generator_); }
     bool equals_generator(const Snapshot& other) const { return generator_->equals(*other.generator_); }
-    /// Returns the name of the first tensor that differs; empty if none differs. Both snapshots must have
-    /// been made with the same `Of`.
+    /// Returns the name of the first tensor that differs between the snapshots; empty if none differs. Both
+    /// snapshots must have been made with the same `Of`.
     std::string different_tensor(const Snapshot& other) const;
 
   private:
@@ -36,7 +36,7 @@ class OpenForward {
     OpenForward(std::unique_ptr<ReplayRun> run, std::shared_ptr<const ReplayPlan> plan)
         : run_(std::move(run)), plan_(std::move(plan)) {}
 
-    /// Runs the first half. If the course has changed, restores generator and buffers.
+    /// Runs the first half. If the program's course has changed, restores generator and buffers.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs,
                                             const ReplayOptions& options);
 
@@ -47,8 +47,8 @@ class OpenForward {
     /// Sets generator and buffers back to their state before this forward, so that the original can run it
     /// again.
     void rewind();
-    /// Sets generator and buffers back to their state at the beginning of the rerun. Must be called after the
-    /// rerun. Buffers that this forward would have updated only in its backward stay as the rerun has left
+    /// Must be called after the original's run. Sets generator and buffers to their state before `rewind`.
+    /// Buffers that this forward would have updated only in its backward stay as the original's run has left
     /// them.
     void restore();
 
@@ -60,8 +60,8 @@ class OpenForward {
   private:
     /// A tensor of the caller that must not be written to between the halves of a step.
     struct Watched {
-        c10::VariableVersion version;  ///< version counter without the tensor, because the history of an
-                                       ///< output leads back to this object
+        c10::VariableVersion version;  ///< version counter of the tensor; the tensor itself is not held,
+                                       ///< because the history of an output holds this object
         std::uint32_t seen;
         std::string what;
     };
@@ -80,7 +80,7 @@ class OpenForward {
 };
 
 /// Checks that the gradients of the outputs are defined and have the same layout as when the step was
-/// captured. They are in the order of the op that asks for them.
+/// captured. `gradients` are in the order of the op with the name `output_gradients_op`.
 Result<void> check_output_gradients(const BoundModel& model, const std::vector<at::Tensor>& gradients);
 
 }  // namespace rematlas

@@ -27,8 +27,8 @@ class OperandTable {
     void place(TensorId tensor, c10::Storage storage);
     void clear(TensorId tensor);
 
-    /// Makes the operands of `tensor` refer to another storage for a while. The placed storage does not
-    /// change.
+    /// Makes the operands of `tensor` refer to another storage for a while. `storage(tensor)` still returns
+    /// the storage that was placed.
     void redirect(TensorId tensor, const c10::Storage& storage);
 
     /// Makes a tensor with the operand's geometry on the storage that was placed for the operand's tensor.

@@ -22,8 +22,8 @@ class OriginalOptimizer {
     /// `tape.optimizer` must be present. Allocates the states. `on_host`: names of the parameters that are
     /// updated on the host.
     OriginalOptimizer(const Model& model, const Tape& tape, const std::set<std::string>& on_host = {});
-    /// `gradients`: those of Model::trained(), in order. Afterwards they are undefined, as are the gradients
-    /// that a step's own optimizer takes.
+    /// Updates the parameters. `gradients` are the gradients of Model::trained(), in order. Afterwards they
+    /// are undefined, because a step with its own optimizer returns no gradients either.
     void update(std::vector<at::Tensor>& gradients);
     /// Returns the states, in the order of Tape::states.
     const std::vector<at::Tensor>& states() const { return states_; }

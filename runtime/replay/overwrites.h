@@ -14,8 +14,8 @@ class Overwrites {
     /// Must be called before the kernel. If old contents must stay, makes the kernel work on copies.
     /// `in_place`: the step is `run_inplace`.
     void begin(OpId op, bool in_place, OperandTable& operands);
-    /// Must be called after the kernel. The written memory becomes the new tensor, and the old tensor has its
-    /// old contents again.
+    /// Must be called after the kernel. The written memory becomes the new tensor. An old tensor whose
+    /// contents must stay has its old contents again.
     void end(OpId op, bool in_place, OperandTable& operands);
     void clear() { copies_.clear(); }
 

@@ -1,5 +1,5 @@
-// Gives each random op the state of the random number generator that it had in the captured step, whatever
-// the order of the schedule. An op's turn is its position among all random ops of the captured step.
+// Gives each random op the state that the random number generator had at this op in the captured step,
+// whatever the order of the schedule. An op's turn is its position among all random ops of the captured step.
 //
 //     turns.clear();
 //     const auto restore = turns.enter(op);    // the kernel now draws what it drew when it was captured

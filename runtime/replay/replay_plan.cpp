@@ -45,8 +45,9 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Moves counters and similar ops to the front, where the step takes the least memory. They depend on no
-/// other op, so a schedule may put them anywhere; but the original runs them in its forward.
+/// Moves counters and similar ops to the front, where the step takes the least memory. Such ops depend on no
+/// other op, so a schedule may put them anywhere, even after the loss. But the original runs them in its
+/// forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;
@@ -59,7 +60,7 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
 }
 
 /// Finds the step at which the forward ends. Checks that all outputs exist there, and that the generator can
-/// be as after the original's forward.
+/// get the state that it has after the original's forward.
 Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
@@ -165,9 +166,9 @@ IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const Rep
     return end;
 }
 
-/// Returns the pauses of the copies: at the loss and after each part. When a pause begins, the tensors that
-/// the caller is given there have arrived and are not being copied. The same holds for the new contents of
-/// buffers.
+/// Returns the moments at which the copies pause: at the loss and after each part. When a pause begins, the
+/// tensors that the caller gets at this moment are on the device and are not being copied. At the loss this
+/// also holds for the new contents of buffers.
 std::vector<TransferPause> pauses_of(const BoundModel& model, const ReplayPlan& plan) {
     std::vector<TransferPause> pauses{{.before = plan.loss_step}};
     for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);

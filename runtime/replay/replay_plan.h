@@ -26,11 +26,10 @@ struct ReplayPlan {
     IdVector<TensorId, std::size_t> read_end;      ///< index of the step after the last step whose op reads
                                                    ///< the tensor
     IdVector<TensorId, std::uint8_t> overwritten;  ///< whether some step writes over the tensor in place
-    std::size_t loss_step = 0;         ///< in halves: index of the step that asks for the gradients of the
-                                       ///< outputs
-    std::vector<BackwardPart> parts;   ///< in halves: the parts in order; the last part ends with the last
-                                       ///< step
-    std::vector<TensorId> handed_out;  ///< in halves: outputs that only the caller holds after the loss
+    // The next three members are set only by `make_halves`.
+    std::size_t loss_step = 0;         ///< index of the step that asks for the gradients of the outputs
+    std::vector<BackwardPart> parts;   ///< the parts in order; the last part ends with the last step
+    std::vector<TensorId> handed_out;  ///< outputs that only the caller holds after the loss
     std::shared_ptr<const StepTransferPlan> transfers;  ///< plan of the copies; null if nothing moves to the
                                                         ///< host
 
@@ -42,9 +41,9 @@ struct ReplayPlan {
     /// moved tensors.
     static Result<ReplayPlan> make(const BoundModel& model, std::span<const Step> steps,
                                    const Homes& homes = {});
-    /// Does the same for a step in two halves with the caller's loss between them. Counters are moved to the
-    /// front, because the original counts in its forward. Makes at most `most_parts` parts. Also fails if the
-    /// graph has its own loss, or if the schedule does not have all outputs at the loss.
+    /// Plans a step in two halves with the caller's loss between them. Counters are moved to the front,
+    /// because the original counts in its forward. Makes at most `most_parts` parts. Errors: as `make`. Also
+    /// fails if the graph has its own loss, or if some output does not exist at the loss.
     static Result<ReplayPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
                                           const Homes& homes, std::size_t most_parts);
 };

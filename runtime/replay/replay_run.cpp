@@ -18,7 +18,7 @@ bool same_number(const c10::IValue& a, const c10::IValue& b) {
     return a == b;
 }
 
-/// The strides of a tensor without elements are ignored.
+/// Says whether the tensor has these sizes and strides. The strides of a tensor without elements are ignored.
 bool is_as_expected(const at::Tensor& tensor, const Geometry& expected) {
     return tensor.sizes() == c10::IntArrayRef(expected.sizes) &&
            (tensor.numel() == 0 || lies_as(tensor, expected.strides));
@@ -31,7 +31,7 @@ void expect_unchanged(const Guard& guard, const c10::IValue& read) {
                                  " when it was captured: its course depends on the data"));
 }
 
-/// Copies a list; the tensors in it are shared.
+/// Returns a copy of the list. The tensors in it are not copied.
 c10::IValue copy_of_list(const c10::IValue& list) {
     if (list.isTensorList()) return list.toTensorList().copy();
     if (list.isOptionalTensorList()) return list.toOptionalTensorList().copy();
@@ -101,8 +101,8 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     return {};
 }
 
-/// Begins the copies of the step. If the last step had the same plan, uses the same object again, with the
-/// same host memory.
+/// Begins the copies of the step. If the previous step had the same plan, its StepTransfers and their host
+/// memory are used again.
 Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
     if (!plan->transfers) return {};
@@ -310,8 +310,8 @@ std::vector<at::Tensor> ReplayRun::gradients() const {
     return tensors;
 }
 
-/// Undoes counters that have run although the original counts after `op`. Counters run before all other ops
-/// (ReplayPlan::make_halves).
+/// Undoes the counters that have run, but that the original runs only after `op`. They have run too early
+/// because ReplayPlan::make_halves moves all counters to the front.
 void ReplayRun::count_back(OpId op) {
     for (std::size_t step = 0; step < at_; ++step) {
         if (!plan->steps[step].runs()) continue;
@@ -350,7 +350,7 @@ void ReplayRun::leave_as_original() {
     }
 }
 
-/// Frees the tensors that the step has made first, to make room for residents that are not on the device.
+/// First frees the tensors that the step has made, to make room for residents that are not on the device.
 void ReplayRun::clear() {
     if (transfers_) transfers_->settle();
     const auto clear_all = [&](auto&& are_meant) {

@@ -1,5 +1,5 @@
-// One run of a step: the tensors that exist, the turns of the generator, and the measurements. Several runs
-// of one model may be open at a time.
+// One run of a step: the tensors that exist, the states of the random number generator, and the measurements.
+// Several runs of one model may be open at a time.
 //
 //     ReplayRun run(model);
 //     run.begin(plan, inputs, options);
@@ -36,8 +36,9 @@ struct ReplayOptions {
     LinkClock* clock = nullptr;       ///< for a whole step: a virtual clock that advances with the step; may
                                       ///< be null
     std::function<void()> before_op;  ///< called before each op; an exception that it throws ends the run
-    bool arena = false;  ///< whether nothing is allocated from the system, from the second step of a schedule
-                         ///< on; results lie in the arena, and are safe as long as they are held
+    bool arena = false;  ///< whether to use an arena: from the second step of a schedule on, nothing is
+                         ///< allocated from the system; results lie in the arena, and are valid while they
+                         ///< are held
     std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
@@ -55,7 +56,7 @@ struct CourseChanged : std::runtime_error {
 };
 
 /// Says whether the exception was raised by Python code, in a kernel or in `ReplayOptions::before_op`. Such
-/// an exception is thrown on unchanged, so that callers in Python see Python's own exception.
+/// an exception is rethrown unchanged, so that callers in Python see Python's own exception.
 bool is_of_python(const std::exception& failure);
 
 /// While an object of this class lives, kernels are called as they were recorded: without autograd, and
@@ -105,7 +106,8 @@ class ReplayRun {
 
     /// Returns the most bytes that the step has taken so far. They are measured only while steps run.
     std::int64_t peak() const { return highest_; }
-    /// The most bytes on the host since the step began, and the bytes that are reserved for them.
+    /// Returns the most bytes that the step had on the host at a time. `slab_bytes` returns the bytes of host
+    /// memory that are reserved.
     Bytes host_peak() const { return transfers_ ? transfers_->host_peak() : Bytes(); }
     std::int64_t slab_bytes() const {
         return transfers_ ? plan->transfers->transfers.slab_bytes + plan->transfers->transfers.home_bytes : 0;

@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Finds the tensors that are in host memory in the steps of a GPU, such as a learning rate. They stay there;
-/// graphs count them as if they were on the device.
+/// Finds the tensors that are in host memory although the step runs on a GPU, such as a learning rate. They
+/// stay there; graphs count them as if they were on the device.
 IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     IdVector<TensorId, std::uint8_t> found(model.graph.tensors.size(), 0);
     for (const Operand& operand : model.tape.operands)
@@ -22,7 +22,7 @@ IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     return found;
 }
 
-/// Says why a tensor cannot move; null if it can.
+/// Says why a tensor cannot move, or cannot live on the host; the answer is null if it can.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)
@@ -141,8 +141,8 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// Gives the residents that live on the host their places there. The caller's storages become these places,
-/// for as long as somebody holds the storages: they are storages of the device that refer to host memory.
+/// Gives the residents that live on the host their places there. The caller's storages stay storages of the
+/// device, but then refer to this host memory, which is kept as long as somebody holds them.
 /// Residents that are in host memory already, because of another plan or the caller, stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;
@@ -182,7 +182,7 @@ void StepTransfers::move_home(const std::vector<TensorId>& tensors) {
         model_.device.copy(home, storage);
         left.push_back(storage.set_data_ptr(home.set_data_ptr(c10::DataPtr(nullptr, storage.device()))));
     }
-    model_.device.synchronize();  // because the allocator may associate the old memory with another queue
+    model_.device.synchronize();  // before `left` frees the old memory, which another queue may then reuse
 }
 
 /// Allocates memory for a tensor. Memory for the caller's storages does not come from the step's arena,
@@ -200,7 +200,7 @@ void StepTransfers::before(std::size_t at, OperandTable& operands) {
     player_.give(at, nullptr, 0, kind == StepKind::run_host ? host_op_runner_.work(at, operands) : nullptr);
 }
 
-/// Starts a copy.
+/// Starts the offload or fetch of this step. For a fetch, first allocates device memory.
 void StepTransfers::start(std::size_t at, OperandTable& operands) {
     const Step& step = plan_->transfers.steps[at];
     const TensorId t = step.tensor();

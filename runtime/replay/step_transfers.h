@@ -29,7 +29,7 @@ namespace rematlas {
 struct StepLinks {
     std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
     TransferPlayer::Forgotten forgotten = {};  ///< called with memory, of the host or the device, that nobody
-                                               ///< needs any more; for tests, on the CPU
+                                               ///< needs any more; only tests on the CPU set it
 };
 
 /// A plan of the copies, with the homes for which it was made.
@@ -42,8 +42,8 @@ struct StepTransferPlan {
 /// error names the first such tensor or op, and says why.
 Result<void> check_movable(const BoundModel& model, const StepTransferPlan& plan);
 
-/// Allocates device memory for residents that are in host memory although they do not live there by the plan.
-/// The caller's storages stay, with the same contents.
+/// Moves residents to the device that are in host memory although their home in `homes` is not the host. The
+/// caller's storages stay, with the same contents.
 void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands);
 
 class StepTransfers {
@@ -53,8 +53,9 @@ class StepTransfers {
                                                        std::shared_ptr<const StepTransferPlan> plan,
                                                        StepLinks& links);
 
-    /// Puts residents where they are when the step starts. Bound tensors and inputs must have been placed.
-    /// Fails if an input or bound tensor would have to leave the device but shares its memory with others.
+    /// Puts the residents where the plan needs them when the step starts. Bound tensors and inputs must have
+    /// been placed. Fails if an input or bound tensor would have to leave the device but shares its memory
+    /// with others.
     Result<void> begin(OperandTable& operands, const std::vector<at::Tensor>& inputs, LinkClock* clock);
     void before(std::size_t step, OperandTable& operands);
     void free(TensorId tensor, OperandTable& operands);
@@ -103,12 +104,12 @@ class StepTransfers {
     IdVector<TensorId, std::int32_t> home_;     ///< index of a resident's place on the host; -1 if it does
                                                 ///< not live there
     IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of residents that live on the host
-    IdVector<TensorId, std::int32_t> place_;    ///< index of the place of the last copy on the host
+    IdVector<TensorId, std::int32_t> place_;    ///< index of the place on the host that holds the latest copy
     IdVector<TensorId, std::size_t> bytes_;     ///< size of the storage when it was last on the device
     IdVector<TensorId, c10::Storage> counted_;  ///< device memory that is allocated on behalf of tensors in
                                                 ///< host memory
-    IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave the device in the step; those
-                                                     ///< that have left by now
+    IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave the device in the step, and
+                                                     ///< residents that are away now
     std::int64_t bytes_away_at_start_ = 0;
     HostOpRunner host_op_runner_;
     TransferPlayer player_;

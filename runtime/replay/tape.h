@@ -1,8 +1,9 @@
 // The tape: the facts about a captured step that replay needs in addition to the graph. It is stored in
 // `Graph::replay`.
 //
-// tape.ops[i] belongs to op i of the graph. An operand is a tensor with a geometry, as every view is. Each op
-// names its arguments, the tensors that its kernel makes, and the tensors that the kernel overwrites.
+// tape.ops[i] belongs to op i of the graph. An operand is a tensor with a geometry, so two views of a tensor
+// are two operands. Each op names its arguments, the tensors that its kernel makes, and the tensors that the
+// kernel overwrites.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -81,7 +82,8 @@ struct TapeOp {
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
         result_sizes;                ///< per returned tensor: its captured sizes, if they depend on the data
-    bool grad_mode = false;          ///< whether gradients were enabled; if so, some kernels keep more
+    bool grad_mode = false;          ///< whether gradients were enabled; if so, some kernels keep more for
+                                     ///< the backward
     std::vector<int> counters = {};  ///< operands with one number each, to which 1 is added before the kernel
                                      ///< runs
     int skips = no_operand;          ///< operand with one number; if it is 1, the kernel does nothing and the
@@ -109,8 +111,8 @@ struct GradientOf {
     int input = -1;  ///< position in Tape::inputs; -1 for a parameter
 };
 
-/// A tensor that the step's optimizer keeps from step to step, or is given: a state of a parameter, a
-/// learning rate.
+/// A tensor of the step's optimizer: a state of a parameter, which the optimizer keeps from step to step, or
+/// a number that it is given, such as the learning rate.
 struct StateTensor {
     std::string name;  ///< e.g. layer.weight.exp_avg, lr
     Operand operand;

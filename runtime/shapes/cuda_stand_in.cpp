@@ -26,12 +26,12 @@ constexpr c10::DeviceType cuda = c10::DeviceType::CUDA;
 
 double capability = 0;
 std::atomic<bool> stands_in = false;
-/// The guard of libtorch's own CUDA; null if CUDA is not loaded.
+/// The device guard of libtorch's own CUDA; null if CUDA is not loaded.
 const c10::impl::DeviceGuardImplInterface* guard_before = nullptr;
 void* functions_before = nullptr;  ///< original virtual functions of the object that libtorch asks about
                                    ///< CUDA; null if they were not replaced
 
-/// A guard with one device and one stream, whose events are always complete.
+/// A device guard for one device with one stream. Its events are always complete.
 struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     c10::Device exchangeDevice(c10::Device) const override { return {cuda, 0}; }
     c10::Device getDevice() const override { return {cuda, 0}; }
@@ -67,7 +67,7 @@ struct Hooks final : at::CUDAHooksInterface {
 
 /// libtorch asks one object about CUDA as long as the process lives, and offers no way to replace this
 /// object. Its class has no members, and neither has `Hooks`. So the object begins with the pointer to its
-/// virtual functions, and this pointer may be replaced.
+/// virtual functions, and this pointer can be replaced.
 void*& functions_of(const at::CUDAHooksInterface& hooks) {
     return *reinterpret_cast<void**>(const_cast<at::CUDAHooksInterface*>(&hooks));
 }
@@ -75,7 +75,7 @@ void*& functions_of(const at::CUDAHooksInterface& hooks) {
 std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                               const std::optional<at::Tensor>& mask, double dropout, bool causal,
                               std::optional<double> scale, bool grouped_heads) {
-    if (!stands_in)  // libtorch's own choice: its op still calls the original kernel
+    if (!stands_in)  // this op still calls libtorch's original kernel, which makes the choice
         return at::_fused_sdp_choice(query, key, value, mask, dropout, causal, scale, grouped_heads);
     if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return 0;
     const bool masked = mask && mask->defined();
@@ -146,7 +146,7 @@ AttentionKernel attention_kernel(double device, const AttentionCall& call) {
                        call.width == call.value_width &&
                        !(wide_backward && (call.dropout > 0 || call.width > 224));
     if (flash) return AttentionKernel::flash;
-    // The tensor cores need whole rows: 128 bits of half precision, four elements of other types.
+    // The tensor cores need rows of a multiple of 128 bits in half precision, else of four elements.
     const std::int64_t alignment = half ? (device >= 7.0 ? 8 : 1) : device >= 8.0 ? 4 : 1;
     const bool efficient = (half || call.dtype == "f32") && !call.grouped && !call.mask_gradient &&
                            call.width % alignment == 0 && call.value_width % alignment == 0;
@@ -171,7 +171,7 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
         at::native::rnn_tanh_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
         at::native::rnn_relu_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
     });
-    static const auto* own_guard = new OneDeviceGuard();  // never freed, as the registry demands
+    static const auto* own_guard = new OneDeviceGuard();  // never freed, because the registry keeps it
     if (guard_before && guard_before->deviceCount() > 0) return;
     guard.store(own_guard);
     static const Hooks own_hooks;

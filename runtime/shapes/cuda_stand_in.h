@@ -10,12 +10,12 @@
 namespace rematlas {
 
 /// Must be called before a model is loaded; later calls change the profile. If libtorch's own CUDA is loaded
-/// and has a device, the profile decides only the kernel of attention.
+/// and has a device, the profile only decides which attention kernel runs.
 void stand_in_for_cuda(const DeviceProfile& profile);
 /// Ends the stand-in: libtorch's own CUDA answers again, if it is loaded.
 void stop_standing_in();
 
-/// The properties of a call that decide the kernel of attention.
+/// The properties of a call that decide which attention kernel runs.
 struct AttentionCall {
     std::string dtype;             ///< type of the query
     std::int64_t width = 0;        ///< width of a head of the query

@@ -24,7 +24,7 @@ std::vector<Range> weights_in(const std::string& path) {
     caffe2::serialize::PyTorchStreamReader reader(path);
     std::vector<Range> ranges;
     for (const std::string& record : reader.getAllRecords()) {
-        // Directly in this folder there are only the weights of TorchScript. The weights of an exported
+        // The folder data/ itself holds only the weights of TorchScript. The weights of an exported
         // program are never requested.
         if (!record.starts_with("data/") || record.find('/', 5) != record.npos) continue;
         const std::uint64_t begin = reader.getRecordOffset(record);
@@ -51,8 +51,8 @@ class ProgramReader final : public caffe2::serialize::ReadAdapterInterface {
     std::vector<Range> weights_;
 };
 
-/// Drops the values of a tensor. On the host the tensor keeps its geometry, even if it is a view of a shared
-/// storage. On another device it gets its own storage, as in `load_model`.
+/// Drops the values of a tensor. If the device is the host, a dense tensor keeps its strides and its storage,
+/// which it may share. Any other tensor becomes contiguous and gets its own storage, as in `load_model`.
 void forget_values(const at::Tensor& tensor, c10::Device device) {
     if (tensor.device() == device && tensor.is_non_overlapping_and_dense()) {
         drop_data(tensor.storage());
@@ -77,7 +77,7 @@ Model exported_shapes(const exported::Archive& archive, c10::Device device) {
     exported::StoredTensors weights = archive.weights(/*with_values=*/false), constants = archive.constants();
     ForgottenOnce forget(device);
     for (const auto& [name, stored] : weights) forget(stored.tensor);
-    // Constants of the program keep their values if the device can have values.
+    // Constants of the program keep their values only on the host.
     if (!device.is_cpu())
         for (const auto& [name, stored] : constants) forget(stored.tensor);
     return exported::model_of(archive, std::move(weights), std::move(constants), device);

@@ -12,7 +12,7 @@ namespace {
 
 c10::DeviceType target = c10::DeviceType::CPU;
 
-/// The key of a backend that nobody uses.
+/// The dispatch key of Rematlas' shape kernels. PyTorch reserves it for private backends.
 constexpr c10::DispatchKey own_key = c10::DispatchKey::PrivateUse3;
 
 }  // namespace

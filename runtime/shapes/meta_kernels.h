@@ -11,7 +11,7 @@
 
 namespace rematlas {
 
-/// Registers these kernels with the dispatcher, once per process.
+/// Registers the shape kernels with the dispatcher. Only the first call in a process has an effect.
 void register_meta_kernels();
 
 /// Returns the key of the kernel that computes the shapes of an op: Rematlas' kernel if there is one, else

@@ -91,7 +91,7 @@ const TwinDevice meta_device{
     .twin = [](const c10::Storage& storage) { return meta_storage(storage.nbytes()); },
     .handed_over = [](const at::Tensor& made, c10::Device device) { return shape_from_meta(made, device); }};
 
-/// On the host ops of an absent device compute values.
+/// On the host, ops of an absent device compute values.
 const TwinDevice host_device{
     .type = c10::DeviceType::CPU,
     .twin = [](const c10::Storage& storage) { return relabelled(storage, c10::DeviceType::CPU); },
@@ -105,7 +105,7 @@ class Twins {
 
     at::Tensor of(const at::Tensor& tensor) {
         if (tensor.device().type() == where_.type) return tensor;
-        // Kernels in Python expect wrapped numbers as numbers.
+        // A wrapped number gets no twin, because kernels in Python read it as a number.
         if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && has_data(tensor)) return tensor;
         if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
         for (const auto& [original, twin] : tensors_)
@@ -254,8 +254,8 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
     }
     if (!known) return false;
     std::size_t bytes = 0;
-    // Views and ops that write in place allocate no memory for results. Ops that write to lists in place
-    // return nothing.
+    // Views and ops that write in place allocate no memory for results, so their results count as small. Ops
+    // that write to lists in place return nothing.
     const bool takes_memory = !schema.returns().empty() &&
                               std::all_of(schema.returns().begin(), schema.returns().end(),
                                           [](const c10::Argument& result) { return !result.alias_info(); });

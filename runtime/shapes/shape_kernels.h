@@ -28,9 +28,9 @@ class ShapeKernels {
     std::optional<std::string> run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                    torch::jit::Stack* stack);
 
-    /// Says whether some op was given tensors in host memory that its device could not read. They count as
-    /// tensors of the device: a program that was traced on the host names the host for tensors that it would
-    /// otherwise make on the device.
+    /// Says whether some op was given tensors in host memory that its device could not read. These tensors
+    /// count as tensors of the device: a program that was traced on the host names the host for tensors that
+    /// it would otherwise make on the device.
     bool takes_host_tensors() const { return takes_host_tensors_; }
 
     struct TwinDevice;

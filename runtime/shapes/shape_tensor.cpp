@@ -9,8 +9,8 @@
 namespace rematlas {
 namespace {
 
-/// Gives the storage a null pointer of this device. A tensor takes its device from its storage once, when it
-/// is made.
+/// Gives the storage a null pointer of this device. Tensors that are made on the storage afterwards get this
+/// device; tensors that exist already keep theirs.
 void set_device(c10::StorageImpl& storage, c10::Device device) {
     storage._mutable_data_ptr_no_checks() = c10::DataPtr(nullptr, device);
 }

@@ -13,7 +13,8 @@
 
 namespace rematlas {
 
-/// Says whether the tensor has data. Only a shape tensor of more than zero bytes has none.
+/// Says whether the tensor has data. A tensor of zero bytes counts as having data; other shape tensors
+/// have none.
 bool has_data(const at::Tensor& tensor);
 
 at::Tensor shape_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,
@@ -31,7 +32,7 @@ void become_shape(const at::Tensor& tensor, c10::Device device);
 /// values are in host memory.
 c10::Storage relabelled(const c10::Storage& storage, c10::Device device);
 
-/// Says whether the values are in host memory. They are for a tensor of the host that has data, and for a
+/// Says whether the values are in host memory. This is so for a tensor of the host that has data, and for a
 /// tensor on a storage that `relabelled` has made.
 bool has_values_on_host(const at::Tensor& tensor);
 

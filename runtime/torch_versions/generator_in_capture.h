@@ -23,9 +23,9 @@ constexpr int most_generator_pairs = 2;
 constexpr bool captures_begin_with_a_pair = false;
 #endif
 
-/// Makes the next random kernel of the capture on this stream begin `draws` draws after the state with which
-/// the graph is submitted. `state` is the state of the device's default generator. `make_room` is called
-/// before the capture makes its own pair of tensors.
+/// Makes the next random kernel of the capture on this stream begin `draws` draws after the state that the
+/// generator has when the graph is submitted. `state` is the state of the device's default generator.
+/// `make_room` is called before the capture makes its own pair of tensors.
 template <class MakeRoom>
 void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
                                 [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,
@@ -42,8 +42,8 @@ void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUD
         return found == state.capture_states_.end() ? nullptr : found->second.get();
     };
     if (!find()) {
-        // The generator's state knows a capture only after its first random kernel. So this call acts as a
-        // kernel that draws nothing.
+        // The generator's state knows a capture only after the capture's first random kernel. So this call
+        // pretends that there was a kernel, which has drawn nothing.
         make_room();
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
         const std::lock_guard lock(generator.mutex());

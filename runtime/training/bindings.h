@@ -51,7 +51,7 @@ struct TorchRecording : torch::CustomClassHolder {
 /// torch.classes.rematlas.UpdateRecording: records an optimizer's step from shapes
 /// (capture/update_recorder.h).
 struct TorchUpdateRecording : torch::CustomClassHolder {
-    /// `kinds`: one for each tensor: parameter, gradient or state.
+    /// `kinds` has a kind for each tensor: "parameter", "gradient" or "state".
     TorchUpdateRecording(const std::vector<std::string>& kinds, const std::vector<std::string>& names,
                          const std::vector<at::Tensor>& tensors, const std::string& device_name);
     void begin();
@@ -67,8 +67,8 @@ struct TorchUpdateRecording : torch::CustomClassHolder {
     std::optional<RecordedUpdate> update_;
 };
 
-// These functions must be called in this order, because some classes take objects of earlier classes as
-// arguments.
+// The functions below must be called in their order here, because some classes take objects of earlier
+// classes as arguments.
 void define_recording(torch::Library& library);
 void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);

@@ -1,4 +1,4 @@
-// torch.classes.rematlas.Comparison: compares a real step with its plan, which runs at the same time.
+// torch.classes.rematlas.Comparison: compares a real step of the original with its replay by the plan.
 #include "runtime/training/plan_class.h"
 #include "runtime/training/trial_run.h"
 

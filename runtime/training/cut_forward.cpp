@@ -20,8 +20,8 @@ using torch::autograd::edge_list;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// The node at which the history of an input ends. It passes gradients on, so that a second derivative
-/// reaches the caller's graph.
+/// The node at which the history of a module's input ends. It passes gradients on, so that a second
+/// derivative reaches the caller's graph.
 class InputNode final : public Node {
   public:
     explicit InputNode(Edge next) { add_next_edge(std::move(next)); }
@@ -156,9 +156,9 @@ class HandOutNode final : public Node {
 
 /// Makes a chain of nodes that pass gradients on. The gradients of the parameters come first, from the last
 /// parameter to the first as in a plain backward, so that code that waits for gradients
-/// (DistributedDataParallel) sees about the order of plain training. The gradients of the inputs follow. The
-/// caller must fill `gradients` before the chain runs: first the gradients of the parameters, then those of
-/// the inputs.
+/// (DistributedDataParallel) gets them in about the order of plain training. The gradients of the inputs
+/// follow. The caller must fill `gradients` before the chain runs: first the gradients of the parameters,
+/// then those of the inputs.
 Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
               const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;
@@ -205,7 +205,8 @@ class CutNode final : public WeaklyKnownNode {
     }
     void pass_on(const edge_list& to) {
         backward_ = nullptr;
-        // The order of the nodes stays right, because the nodes behind this one are reached only from here.
+        // Autograd still runs the nodes in a valid order, because only this node leads to the nodes behind
+        // it.
         next_edges_ = to;
     }
 
@@ -332,7 +333,7 @@ bool CutForward::shares_casts() const {
         const auto& edges = cast.first->next_edges();
         const bool of_leaf = !edges.empty() && edges.front().function &&
                              edges.front().function->name() == "torch::autograd::AccumulateGrad";
-        // The cast tensor itself holds one reference.
+        // One further reference is held by the cast tensor itself.
         return of_leaf && cast.second.all > cast.second.own + 1;
     });
 }

@@ -1,5 +1,5 @@
-// A forward of the original module. Its graph of autograd is cut off from the caller's graph, at the module's
-// inputs and outputs.
+// A forward of the original module. The autograd graph of this forward is cut off from the caller's graph, at
+// the module's inputs and outputs.
 //
 //     CutForward cut;
 //     // Inputs that need gradients become aliases whose history ends at a node of Rematlas.
@@ -56,17 +56,17 @@ class CutForward {
                  std::string name, std::function<Gradients(torch::autograd::variable_list&&)> backward);
     /// Says whether the caller's graph has dropped the node.
     bool is_dropped() const { return connected_ && node_.expired(); }
-    /// From now on, makes gradients go only to the module's own graph. Does nothing if the module's own graph
-    /// has run already.
+    /// Undoes the cut: from now on the caller's backward runs through the module's own graph, without calling
+    /// `backward`. Does nothing if the module's own graph has run already.
     void uncut();
 
-    /// Runs the module's own graph. `gradients`: one for each output that `end` returned; they may be
-    /// undefined. Hooks of the parameters do not run here, because the caller's graph will run them. Throws
-    /// the exceptions of the module's own graph.
+    /// Runs the module's own graph. `gradients` has a gradient for each output that `end` returned; a
+    /// gradient may be undefined. Hooks of the parameters do not run here, because the caller's graph will
+    /// run them. Throws the exceptions of the module's own graph.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
-    /// Says whether the caller's backward that is running also reaches a node of the module's own graph other
+    /// Says whether the running backward of the caller also reaches the module's own graph by another way
     /// than through the outputs.
     bool is_reached_around() const;
 

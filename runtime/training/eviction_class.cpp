@@ -64,7 +64,7 @@ struct TorchEviction : torch::CustomClassHolder {
         evictor.names(named);
     }
 
-    /// Writes the last whole step to files.
+    /// Writes the record of the last complete step to files.
     void save(const std::string& name) {
         TORCH_CHECK(evictor.record(),
                     "rematlas: nothing is recorded; evict(..., record=True) keeps the last step");

@@ -59,8 +59,8 @@ void define_solving(torch::Library& library) {
     // reaches `gap`.
     library.def("solve_graph(str graph, str budget, str solver, float seconds, float gap) -> str",
                 &solve_text);
-    // Returns the time of a kernel as its graph states it: the measured time, unless the tests scale measured
-    // times.
+    // Returns the time of a kernel as it is written into the graph: the measured time, unless the tests scale
+    // measured times.
     library.def("counted_nanoseconds(str kind, int measured) -> int", &counted_nanoseconds);
     // `path` names a plan file, or a schedule file with its graph file beside it. If `budget` is empty, the
     // budget of the plan is used.

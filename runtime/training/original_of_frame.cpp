@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-// Values of the argument `what` of the callback `asked`: run the original's forward; gradients have been
-// taken; a backward is over; say whether there are hooks. See `set_callbacks`.
+// The values of the argument `what` of the callback `asked`. `set_callbacks` below says what the callback
+// does for each of them.
 enum class Asked { original = 0, taken = 1, over = 2, hooks = 3 };
 using AskCallback = void (*)(std::int64_t frame, int what);
 using ForgetCallback = void (*)(std::int64_t frame, void* nothing);
@@ -77,14 +77,15 @@ OriginalForward original_of_frames() {
 
 void define_original(torch::Library& library) {
     using Tensors = std::vector<at::Tensor>;
-    // `asked` and `forget` are addresses of C functions, or 0. `asked` takes a frame and `what`:
+    // `asked` and `forget` are addresses of C functions, or 0. `asked` takes the number of a frame, and
+    // `what`:
     // - 0: run the original's forward of the frame with gradients, and call `original_outputs`;
     // - 1: the frame's backward has updated the parameters, or added to the sums of gradients;
-    // - 2: that backward is over;
+    // - 2: the backward that was reported with 1 is over;
     // - 3: call `tell_of_hooks` if some parameter of the frame has hooks.
-    // `forget` takes a frame that no longer exists, and null. `raised` is the address of a Python list, in
-    // which Python functions that run below compiled code leave their exceptions. Python implements
-    // `rematlas::raise_kept() -> ()`, which throws these exceptions.
+    // `forget` takes the number of a frame that no longer exists, and null. `raised` is the address of a
+    // Python list, in which Python functions that run below compiled code leave their exceptions. Python
+    // implements `rematlas::raise_kept() -> ()`, which throws these exceptions.
     library.def("set_callbacks(int asked, int forget, int raised) -> ()",
                 [](std::int64_t asked, std::int64_t forget, std::int64_t raised) {
                     ask_callback = reinterpret_cast<AskCallback>(asked);

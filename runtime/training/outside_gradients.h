@@ -16,16 +16,17 @@ inline constexpr const char* casts_are_shared =
 /// node of a running backward. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
-/// Says whether a node that came into the caller's graph later also leads to one of the parameters; this may
-/// be a node of Rematlas that belongs to another forward. The backward reaches such a node before the module,
-/// and without Rematlas it would add the terms of the module to that gradient one by one. Gradients of
-/// earlier nodes are added to the whole sum in any case. Must be called within a node of Rematlas that passes
-/// on gradients that are sums. Cost: as above.
+/// Says whether a node that came into the caller's graph later than the module also leads to one of the
+/// parameters. This may be a node of Rematlas that belongs to another forward. The backward runs such a node
+/// before the module; without Rematlas, autograd would then add the module's terms one by one to the gradient
+/// from this node. (Gradients from earlier nodes are added to the module's whole sum in any case.) Must be
+/// called within a node of Rematlas whose gradients are sums. Cost: linear in the nodes and edges of the
+/// caller's graph.
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
 
-/// Says whether a cast of one of the parameters that is not the module's own also leads to the parameter. In
-/// a region of autocast this may be the cast that the module's own forward would have read. Must be called
-/// within a node of a running backward. Cost: as above.
+/// Says whether a cast in the caller's graph also leads to one of the parameters. In a region of autocast
+/// this may be the cached cast that the module's own forward would have read. Must be called within a node of
+/// a running backward. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_by_casts_from_outside(const std::vector<at::Tensor>& parameters);
 
 inline constexpr const char* summed_otherwise =

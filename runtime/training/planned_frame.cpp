@@ -146,7 +146,8 @@ void PlannedStep::Frame::tell_of_taken() {
     for (const int binding : step_->updated_) step_->tensors_[binding].unsafeGetTensorImpl()->bump_version();
     look_for_signals();
     if (original_.taken) original_.taken(id_);
-    // The frame may no longer exist when the callback runs. Its number is never given to another frame.
+    // The callback gets only the number of the frame, because the frame may no longer exist by then. The
+    // number is never given to another frame.
     torch::autograd::Engine::get_default_engine().queue_callback([over = original_.over, id = id_] {
         if (over) over(id);
     });
@@ -222,7 +223,8 @@ variable_list PlannedStep::PartNode::apply(variable_list&& gradients) {
                 "rematlas: this backward has run before, and its tensors are freed (specify "
                 "retain_graph=True the first time)");
     variable_list result = frame_->backward(part_, std::move(gradients));
-    // A second backward runs the original's own graph. The edges may change only after this backward.
+    // A second backward must run the original's own graph. The edges of this node may change only after this
+    // backward.
     if (part_ == 0 && !frame_->kept_edges().empty())
         torch::autograd::Engine::get_default_engine().queue_callback(
             [self = getptr(), to = frame_->kept_edges()] { static_cast<PartNode&>(*self).pass_on(to); });

@@ -33,7 +33,7 @@ class PlannedStep::Frame {
         if (original_.forget) original_.forget(id_);
     }
 
-    /// Runs a part of the backward. Returns the part's gradients, in the order of the part's places.
+    /// Runs a part of the backward. Returns the gradients of the part, in the order of PlannedStep::parts_.
     torch::autograd::variable_list backward(std::size_t part, torch::autograd::variable_list&& gradients);
 
     at::Tensor link() const { return autograd_link(step_->device_->device()); }
@@ -47,8 +47,8 @@ class PlannedStep::Frame {
     torch::autograd::edge_list kept_edges() const;
 
   private:
-    /// Begins the backward. Returns the gradients that the plan takes, in the plan's order. If the plan
-    /// cannot run this backward, runs the original.
+    /// Begins the backward. Returns the gradients of the outputs that the plan needs, in the plan's order. If
+    /// the plan cannot run this backward, runs the original.
     torch::autograd::variable_list begin(torch::autograd::variable_list&& gradients);
 
     torch::autograd::variable_list take(std::size_t part, BackwardPartDone& done);
@@ -68,8 +68,8 @@ class PlannedStep::Frame {
     /// Computes all gradients with the original, from the state in which this forward started.
     void run_original(const std::string& why, bool keep_graph, bool create_graph);
 
-    /// Adds a gradient of the original to `.grad`. This is needed for a gradient that the plan neither makes
-    /// nor takes, because no edge of the chain leads to its parameter.
+    /// Adds a gradient of the original to `.grad`. This is needed for a gradient that the plan neither
+    /// returns nor uses up, because no edge of the chain leads to its parameter.
     void accumulate(std::size_t place);
 
     std::shared_ptr<PlannedStep> step_;
@@ -102,9 +102,10 @@ class PlannedStep::PartNode final : public WeaklyKnownNode {
         pass_on(frame_->original_edges());
     }
 
-    /// Does the same with a graph that exists already.
+    /// Makes gradients go to these edges of an original's own graph that exists already.
     void pass_on(const torch::autograd::edge_list& to) {
-        // The order of the nodes stays right, because the nodes behind this one are reached only from here.
+        // Autograd still runs the nodes in a valid order, because only this node leads to the nodes behind
+        // it.
         next_edges_ = to;
         passes_on_ = true;
         frame_ = nullptr;

@@ -82,14 +82,14 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
-    // The plan makes no gradients at these positions. They are for the gradients of the original, if it has
-    // to run.
+    // At these positions the plan returns no gradients, because it uses them up. If the original has to run,
+    // its gradients are returned there.
     for (std::size_t i = 0; i < bound.gradients.size(); ++i)
         if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
 }
 
-/// Says whether the step itself uses up the gradient.
+/// Says whether the step's own ops use up the gradient, so that the step does not return it.
 bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
@@ -185,7 +185,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         room_.reset();
     }
     Result<Forwarded> step = [&] {
-        std::vector<at::Tensor> read = inputs;  // the bound tensors are read too
+        std::vector<at::Tensor> read = inputs;  // and the bound tensors, which the step reads too
         read.insert(read.end(), tensors.begin(), tensors.end());
         const NotEvicted unseen = not_evicted(read);
         const ReplayOptions options{

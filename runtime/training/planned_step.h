@@ -1,5 +1,5 @@
-// A training step that runs by a plan. Forward and backward are the plan's; the tensors and autograd are the
-// caller's.
+// A training step that runs by a plan. The plan runs forward and backward, on the caller's tensors and as a
+// part of the caller's autograd graph.
 //
 //     Result<std::shared_ptr<PlannedStep>> step =
 //         PlannedStep::create(graph, tape, schedule, tensors, owner, device);
@@ -44,13 +44,13 @@ struct OriginalForward {
                                           const std::vector<bool>& used)>
         run;
     std::function<void(std::int64_t frame)> forget;
-    /// Called in a step that takes gradients itself, when the backward of the frame has updated the
-    /// parameters or added to the sums.
+    /// Called in a step that uses up gradients itself, when the backward of the frame has updated the
+    /// parameters or added to the sums of gradients.
     std::function<void(std::int64_t frame)> taken = {};
     /// Called when the whole backward in which the frame's backward ran is over. An exception of this
     /// function reaches the caller of the backward.
     std::function<void(std::int64_t frame)> over = {};
-    /// Says whether some parameter has hooks on its gradient, for a step that takes gradients itself.
+    /// Says whether some parameter has hooks on its gradient, for a step that uses up gradients itself.
     /// Compiled code cannot tell, because the objects that it sees remain when Python's hooks are removed.
     std::function<bool(std::int64_t frame)> has_hooks = {};
 };
@@ -82,9 +82,9 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     /// forwards would sum them in another order.
     void give_open_forwards_up();
 
-    /// Says whether these tensors still are the gradients that the last backward of this plan returned:
-    /// neither replaced nor written to. `gradients`: those of Tape::gradients, in order. A position without a
-    /// tensor is not checked.
+    /// Says whether `gradients` still are the tensors that the last backward of this plan returned, neither
+    /// replaced nor written to. They are in the order of Tape::gradients. A position without a tensor is not
+    /// checked.
     bool are_as_handed_out(const std::vector<std::optional<at::Tensor>>& gradients) const;
 
     /// Returns the step without autograd, for a comparison with the original.
@@ -99,7 +99,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::optional<Bytes> last_peak;  ///< peak of the last step if it was measured, including residents
     StepMemoryReport memory;         ///< report on the arena of the last step
     std::int64_t originals = 0;      ///< number of backwards that the original had to run
-    std::string why_original = {};   ///< reason for the last of these backwards
+    std::string why_original = {};   ///< why the original had to run the last of these backwards
 
   private:
     class InBackward;

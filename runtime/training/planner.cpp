@@ -68,8 +68,8 @@ std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
     return 1;
 }
 
-/// Adds the memory that the caller's loss takes between the halves of the step. It becomes the workspace of
-/// the op that stands for the loss.
+/// Adds the memory that the caller's loss takes between the halves of the step. This memory becomes the
+/// workspace of the op that stands for the loss.
 void add_loss(CapturedStep& step, const LossMemory& loss) {
     for (OpId id : step.graph.ops.ids()) {
         if (step.tape.ops[id].name != output_gradients_op) continue;
@@ -153,10 +153,10 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
     return answer;
 }
 
-/// With several frames, the last frame runs while the other frames hold tensors. How much they hold depends
-/// on the schedule: a tighter schedule holds less. Bisects for the loosest schedule whose peak fits beside
-/// the other frames. If only the gaps of the arena make every schedule too large, returns the smallest
-/// schedule whose tensors fit.
+/// Finds a schedule for several open frames: the last frame runs while the other frames hold tensors. How
+/// much they hold depends on the schedule: with a smaller peak it also holds less. Bisects for the largest
+/// peak that fits beside the other frames. If only the gaps of the arena make every schedule too large,
+/// returns the smallest schedule whose tensors fit.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;
@@ -216,7 +216,7 @@ std::optional<Bytes> smallest_enough(const FoundWithin& found_within, Bytes too_
     return enough;
 }
 
-/// Removes the times on the host, because all ops of a step in training run on the device.
+/// Returns the graph without the times of ops on the host, because in training all ops run on the device.
 std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph) {
     const auto runs_there = [](const Op& op) { return op.host_time.has_value(); };
     if (std::none_of(graph->ops.begin(), graph->ops.end(), runs_there)) return graph;
@@ -225,7 +225,7 @@ std::shared_ptr<const Graph> without_host_ops(std::shared_ptr<const Graph> graph
     return std::make_shared<const Graph>(std::move(on_device));
 }
 
-/// Solves for a budget in bytes of the step.
+/// Solves for a budget in bytes, which must be for the step alone (see Planner::step_budget).
 PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss, bool in_arena,
                      Bytes whole_peak) {
     const auto began = std::chrono::steady_clock::now();

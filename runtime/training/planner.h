@@ -27,7 +27,7 @@ struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
     Bytes budget;         ///< budget of the step
     Bytes beside;         ///< bytes of tensors that live beside the step
-    Bytes others;         ///< bytes that the other frames hold while one frame runs
+    Bytes others;         ///< bytes that the other open frames hold while one frame runs
     StepBytes step = {};  ///< bytes to which a budget in shares refers, with all frames open
     double seconds = 0;
 };
@@ -40,17 +40,17 @@ class Planner {
     /// Makes a planner for a step that was recorded from shapes. For an absent device the costs of ops are
     /// predicted. For a present device, if `timed`, each op is timed alone on random operands, which takes
     /// the memory of the largest op; else all ops take the same time and no workspace. The memory of the
-    /// caller's loss is estimated as four times the outputs that are not single numbers, and is at least what
-    /// the recording expects. `there`: the parameters, which timed ops read in place. Fails if an op cannot
-    /// be run alone; the error names the op.
+    /// caller's loss is estimated as four times the bytes of the outputs that are not single numbers (16-bit
+    /// numbers count as 32-bit ones), and is at least the memory that the recording expects. `there`: the
+    /// parameters, which timed ops read in place. Fails if an op cannot be run alone; the error names the op.
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,
                                                         bool timed,
                                                         const std::vector<NamedTensor>& there = {});
     /// Makes a planner for the same step followed by the updates of an optimizer. Each update is timed alone,
-    /// which takes the memory of the largest update. `end`: what else happens to the gradients. Fails if a
-    /// parameter cannot be updated in this way; the error names the parameter. Also fails if the program
-    /// could take another course after parameters have been updated.
+    /// which takes the memory of the largest update. `end` says how gradients are summed, clipped and scaled.
+    /// Fails if a parameter cannot be updated in this way; the error names the parameter. Also fails if the
+    /// program could take another course after parameters have been updated.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
                                                     const StepEnd& end, DeviceRuntime& device) const;
     /// Makes a planner for the same step, recorded from shapes, followed by an optimizer's step that was also
@@ -74,7 +74,7 @@ class Planner {
     void start(SolveRequest request, int frames, Bytes beside, bool in_arena);
     bool busy() const;
     void wait() const;
-    /// Returns the answer of the last start; null while the solver is busy.
+    /// Returns the answer to the last call of `start`; null while the solver is busy.
     const PlanAnswer* answer();
 
     const Graph& graph() const { return *graph_; }
@@ -85,7 +85,7 @@ class Planner {
     Bytes whole_peak(int frames = 1) const { return whole_peak_ + Bytes((frames - 1) * whole_held_.value); }
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }
-    /// Converts a budget, as `start` takes it, to bytes of the step.
+    /// Converts a budget, as `start` takes it, to bytes for the step alone.
     Result<Bytes> step_budget(const Budget& budget, Bytes beside, int frames) const;
 
   private:

@@ -21,7 +21,7 @@ Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<Optim
         predict_costs(step, *profile);
     } else {
         measure_updates(step.graph, step.tape, device);
-        for (Op& op : step.graph.ops) op.host_time.reset();  // in training all ops run on the device
+        for (Op& op : step.graph.ops) op.host_time.reset();  // because in training all ops run on the device
     }
     add_provenance(step.graph, {{"optimizer",
                                  "fused: each parameter is updated by an op of the plan when its gradient is "

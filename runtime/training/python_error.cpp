@@ -120,7 +120,7 @@ void throw_as_torch_does(const Error& error) {
         throw_one<c10::LinAlgError>(error);
     } catch (const c10::OutOfMemoryError&) {
         throw_one<c10::OutOfMemoryError>(error);
-    } catch (...) {  // Python does not tell this class from c10::Error
+    } catch (...) {  // in Python, any other class looks like c10::Error
     }
     throw_one<c10::Error>(error);
 }

@@ -20,19 +20,19 @@ void keep_python_errors_in(std::int64_t list);
 /// does nothing.
 void look_for_signals();
 
-/// Throws the first exception that was kept, if any. Python's callers see it as it was raised.
+/// Throws the first exception that was kept, if any. Callers in Python see it as it was raised.
 void raise_python_errors();
 
-/// Calls `look_for_signals` and `raise_python_errors`, for work that takes long. Does nothing in another
-/// thread than the main one, or if less than `signal_interval` has passed since the last call that looked for
+/// Calls `look_for_signals` and `raise_python_errors`, for work that takes long. Does nothing outside
+/// of the main thread, or if less than `signal_interval` has passed since the last call that looked for
 /// signals.
 void raise_what_signals_raise();
 inline constexpr std::int64_t signal_interval = 10'000'000;  ///< nanoseconds
 
 bool is_main_thread();
 
-/// Sets aside the error of this thread's interpreter while an object of this class lives. Objects may be
-/// destroyed while an exception propagates. Python code that they call would find the error set, and fail.
+/// Sets aside the error of this thread's interpreter while an object of this class lives. Needed for Python
+/// code that a destructor calls while an exception propagates: the code would find the error set, and fail.
 class PythonErrorAside {
   public:
     PythonErrorAside();

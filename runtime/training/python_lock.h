@@ -12,7 +12,7 @@ struct PythonBasics {
     void (*clear_error)() = python_symbol<void()>("PyErr_Clear");
     void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
 
-    /// Says whether the functions exist. In a process without Python they do not.
+    /// Says whether the functions exist. They do not exist in a process without Python.
     bool are_there() const { return lock && unlock && clear_error && drop; }
 };
 

@@ -1,5 +1,5 @@
-// A module that trains by a plan file. Forward and backward are the plan's; parameters, buffers, autograd,
-// losses and optimizers are the caller's.
+// A module that trains by a plan file. The plan runs forward and backward; the caller has the parameters,
+// buffers, losses and optimizers, and uses autograd as usual.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
 //     model.train();                                  // named_tensors: runtime/model/torchscript.h

@@ -7,8 +7,8 @@
 namespace rematlas {
 namespace {
 
-/// Says whether two tensors are chunks of one tensor along one axis, the second `distance` elements behind
-/// the first.
+/// Says whether two tensors are chunks of one tensor along one axis. The second tensor begins `distance`
+/// elements after the first.
 bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t distance) {
     if (first.strides() != second.strides()) return false;
     std::vector<std::int64_t> axes(static_cast<std::size_t>(first.dim()));

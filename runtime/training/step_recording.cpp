@@ -108,7 +108,7 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
         counted_ = counted_residents(tensors, inputs, device);
         beside_ = memory_.alive_bytes() - counted_;
     } else if (RoomMaker* eviction = eviction_on(device)) {
-        eviction->keep(inputs);  // because tensors that depend only on inputs are computed
+        eviction->keep(inputs);  // tensors that depend only on inputs are computed from them
     }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
@@ -140,8 +140,9 @@ std::vector<at::Tensor> StepRecording::begin() {
     return given_;
 }
 
-/// Stops watching other threads. Random numbers of other threads cannot be told from the step's own, so the
-/// step is disturbed if it draws itself. Ops on shape tensors draw none.
+/// Stops watching other threads. If another thread has drawn random numbers, the step is disturbed if it
+/// draws too, because the two cannot be told apart. Otherwise it is disturbed if the generator moved for an
+/// unknown reason. Ops on shape tensors draw no random numbers.
 void StepRecording::watch_no_more() {
     if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
         other_thread_ = others_->op();
@@ -236,12 +237,13 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
 /// other blocks, each of which may be larger than requested.
 void StepRecording::measure_loss() {
     const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
-    // Casts that were freed since the forward have made room, which the loss has taken.
+    // Casts that were freed since the forward are subtracted, because the loss may have taken their memory.
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
     loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
-    // Under eviction other tensors may be evicted meanwhile. Then the loss has at most as many loose blocks
-    // as were handed out, and as fit into its bytes.
+    // A loose block is one that may be larger than requested. Under eviction, tensors may be evicted
+    // meanwhile, so the numbers of such blocks cannot be subtracted. The loss has at most as many of them as
+    // were handed out, and as fit into its bytes.
     const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;
@@ -293,7 +295,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         guard = nullptr;
         const bool keep = keep_graph || around || create_graph;
         made = cut_.backward(gradients, parameters, keep, create_graph);
-        // A second backward runs the module's own graph. The edges may change only after this backward.
+        // A second backward must run the module's own graph. The edges may change only after this backward.
         if (keep)
             torch::autograd::Engine::get_default_engine().queue_callback(
                 [self = shared_from_this()] { self->uncut("the backward may run twice"); });

@@ -41,10 +41,10 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// time. `disturbed`: another thread took part in the recorded events; see `other_thread`.
     enum class State { open, recorded, refused, dropped, disturbed };
 
-    /// `with_audit`: see RecorderOptions. `from_shapes`: the step is not real, but runs on shape tensors,
-    /// because it does not fit in memory. Then `tensors` are shape tensors of a copy of the module, and the
-    /// inputs are real. The forward throws if it needs values that do not exist. `run_backward` runs the
-    /// backward. The step advances the generator, and the caller must reset it.
+    /// `real_with_audit`: see RecorderOptions::audit. `from_shapes`: the step is not real, but runs on shape
+    /// tensors, because it does not fit in memory. Then `tensors` are shape tensors of a copy of the module,
+    /// and the inputs are real. The forward throws if it needs values that do not exist. `run_backward` runs
+    /// the backward. The step advances the generator, and the caller must reset it.
     enum class Kind { real, real_with_audit, from_shapes };
 
     /// `tensors`: parameters and buffers under all their names.
@@ -54,7 +54,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// Begins the recording. Returns the tensors that the forward must be given as inputs.
     std::vector<at::Tensor> begin();
     /// `outputs`: all tensors that the forward returns. If the step has been refused by now, it is not
-    /// changed: its backward is that of the caller's graph.
+    /// changed: the caller's graph runs its backward.
     void end(const std::vector<at::Tensor>& outputs);
     /// Runs the backward of a step from shapes. `used` says, by position, which outputs get a gradient; if it
     /// is empty, all outputs do. The gradients have the layout of the outputs.
@@ -78,7 +78,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     // The functions down to `sums_gradients` are for a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
-    /// Sets the memory of the loss of a step from shapes, which has no loss, to that of the loss of a real
+    /// For a step from shapes, which runs no loss: sets the memory that the loss takes, as measured in a real
     /// step.
     void expect_loss(const LossMemory& loss) { loss_ = loss; }
     /// Returns the settings that the step ran under; absent for a step from shapes.
@@ -101,8 +101,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// Says whether the values of the tensor depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }
 
-    /// Gives up the recording: from now on the step's backward is that of the caller's graph, as without
-    /// Rematlas. May only be called before the step's backward begins.
+    /// Gives up the recording: from now on the caller's graph runs the step's backward, as without Rematlas.
+    /// May only be called before the step's backward begins.
     void uncut(const std::string& why);
 
     PythonPlaces places;
@@ -128,10 +128,10 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     Recorder recorder_;
     std::unique_ptr<DispatchModeGuard> guard_;
     CutForward cut_;
-    std::vector<NamedTensor> trained_;         ///< each parameter that requires a gradient, once
+    std::vector<NamedTensor> trained_;         ///< parameters that require a gradient, each once
     std::vector<at::Tensor> gradient_shapes_;  ///< in a step from shapes: one gradient for each of
                                                ///< `cut_places_`
-    std::vector<int> cut_places_;              ///< positions of the outputs whose backward is the module's
+    std::vector<int> cut_places_;              ///< positions of the outputs at which the graph was cut
     std::vector<int> passed_inputs_;
     WrittenInPlace shared_outputs_;
     Recording recording_;

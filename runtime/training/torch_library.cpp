@@ -50,8 +50,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Makes a storage on the device with the size of the tensor's storage. It holds the tensor's values if there
-/// are any and if the storage has at most `largest_kept` bytes.
+/// Makes a storage on the device with the size of the tensor's storage. The new storage holds the tensor's
+/// values if the tensor has values, and at most `largest_kept` bytes.
 c10::Storage twin_storage(const at::Tensor& tensor, std::int64_t largest_kept, const DeviceRuntime& device) {
     const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
     // The whole storage is copied, because the tensor may be a view of a part of it.
@@ -138,7 +138,8 @@ void define_ops(torch::Library& library) {
         const DeviceRuntime& runtime = *open_device_named(device);
         return runtime.most_footprint(large) > runtime.footprint(large);
     });
-    // Casts as the ops that autocast to `type` do: takes the cast from the region's cache if it is there.
+    // Casts like the ops that autocast to `type`: takes the cast from the autocast region's cache if it is
+    // there.
     library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
                 [](const at::Tensor& tensor, c10::ScalarType type) {
                     return at::autocast::cached_cast(type, tensor, tensor.device().type());
@@ -172,8 +173,8 @@ void define_ops(torch::Library& library) {
         if (budget.of != Budget::Of::nothing) return std::nullopt;
         return budget.bytes.value;
     });
-    // Makes, for each tensor of `like`, a tensor of the device whose memory is on the host. Without `fill` it
-    // holds the contents of the original.
+    // Makes, for each tensor of `like`, a tensor of the device whose memory is on the host. Without `fill`,
+    // the new tensor holds the contents of the given one.
     library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
                 [](const Tensors& like, const std::string& device, std::optional<double> fill) {
                     return or_throw(host_tensors(like, fill, *open_device_named(device)));

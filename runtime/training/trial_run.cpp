@@ -81,7 +81,7 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     if (others_) others_->rest();
 }
 
-/// Stops watching other threads. Must be called after the backward, when there is a verdict.
+/// Stops watching other threads. Must be called after the backward, when the verdict is known.
 void TrialRun::watch_no_more() {
     if (others_) other_thread_ = others_->op();
     others_ = nullptr;
@@ -129,8 +129,9 @@ void TrialRun::uncut(const std::string& why) {
 }
 
 /// Returns the bytes that the replay needs. Residents are not counted, because they are alive already. Three
-/// snapshots of the buffers are alive beside the plan. `make_room` adds a margin for one block that is larger
-/// than requested. The replay asks for its memory in pieces, so this margin is subtracted here.
+/// snapshots of the buffers are counted, because they are alive beside the plan's tensors. `make_room` adds a
+/// margin for one block that is larger than requested. The replay asks for its memory in pieces, so this
+/// margin is subtracted here.
 std::int64_t TrialRun::bytes_of_replay() const {
     std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
@@ -152,8 +153,8 @@ void TrialRun::put_back(const Snapshot& state) const {
     step_->executor().draws() ? state.restore() : state.restore_tensors();
 }
 
-/// Says whether the replay moves the generator otherwise than the original. `begun` and `reached` are states
-/// of the original before and after the part of the step that is compared.
+/// Says whether the replay moves the generator differently from the original. `begun` and `reached` are
+/// states of the original before and after the part of the step that is compared.
 bool TrialRun::moves_generator_otherwise(const Snapshot& replayed, const Snapshot& begun,
                                          const Snapshot& reached) const {
     if (step_->executor().draws()) return !replayed.equals_generator(reached);
@@ -198,7 +199,8 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> read = inputs_;
-    // A tensor that a forward has left in the module is not a resident, so it may be evicted.
+    // The bound tensors are listed too: a tensor that a forward has left in the module is not a resident, so
+    // it may be evicted.
     read.insert(read.end(), tensors_.begin(), tensors_.end());
     const NotEvicted unseen(step_->device(), read, comparison);
     const MemoryLimit::Attempt attempt;

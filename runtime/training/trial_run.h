@@ -33,9 +33,9 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     /// Begins the step. Returns the tensors that the forward must be given as inputs.
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
-    /// Gives up the comparison: from now on the step's backward is that of the caller's graph.
+    /// Gives up the comparison: from now on the caller's graph runs the step's backward.
     void uncut(const std::string& why);
-    /// Must be called if the forward has thrown.
+    /// Must be called if the forward has thrown an exception.
     void abandon() { verdict_ = Verdict::other_course, others_ = nullptr; }
 
     /// `other_course`: the step was not the recorded one (guards, gradients with another layout), so nothing

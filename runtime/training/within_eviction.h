@@ -17,15 +17,16 @@ RoomMaker* eviction_on(const DeviceRuntime& device);
 /// Returns the meter that counts the memory of the device as it would be without eviction.
 MemoryMeter& memory_without_eviction(DeviceRuntime& device);
 
-/// The same meter, for longer than one call. In the meantime the eviction may end or another one may begin,
-/// even in a garbage collection that interrupts a step. Code that goes on afterwards must ask `changed`.
+/// The meter of `memory_without_eviction`, for use over several calls. In the meantime the eviction may end
+/// or another one may begin, even in a garbage collection that interrupts a step. Code that goes on
+/// afterwards must ask `changed`.
 class MemoryWithoutEviction final : public MemoryMeter {
   public:
     explicit MemoryWithoutEviction(DeviceRuntime& device) : device_(device) { follow(); }
-    /// Takes the present eviction as the expected one.
+    /// Notes which eviction is in force now, for `changed`.
     void follow();
     bool evicts() const { return evicts_; }
-    /// Says whether the eviction in force is another one than at the last `follow`.
+    /// Says whether another eviction is in force than at the last call of `follow`.
     bool changed() const;
 
     std::int64_t alive_bytes() const override { return memory_without_eviction(device_).alive_bytes(); }

@@ -45,8 +45,8 @@ class CopyQueues {
 };
 
 /// Host memory that the device reads and writes directly, without a copy by the driver. It is mapped and
-/// registered in one piece, so its size is not rounded up to a power of two, as that of libtorch's pinned
-/// memory is.
+/// registered in one piece, so its size is not rounded up to a power of two, unlike libtorch's pinned
+/// memory.
 class PinnedSlab {
   public:
     virtual ~PinnedSlab() = default;

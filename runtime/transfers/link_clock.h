@@ -23,10 +23,10 @@ class LinkClock {
     LinkClock(const Graph& graph, const TransferPlan& plan, const Links& links)
         : graph_(graph), plan_(plan), links_(links) {}
 
-    void begin();                        ///< begins a repetition, whose copies may follow those of the last
-                                         ///< one
+    void begin();                        ///< begins a repetition; copies of the previous repetition may still
+                                         ///< be running
     void tell(const QueueOrder& order);  ///< passes an order to its queue
-    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< advances compute
+    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< a run of compute
     Nanoseconds now() const { return Nanoseconds(queues_.now()); }
 
   private:
@@ -38,13 +38,13 @@ class LinkClock {
     Links links_;
     SideQueues queues_;
     std::vector<int> started_, before_;  ///< by step: work that this repetition started; work that the
-                                         ///< previous one started
+                                         ///< previous repetition started
     std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: work that the queue's next work
                                                             ///< waits for
 };
 
-/// Returns the time of one step whose runs take `times`, given by step. No copies are running when the step
-/// begins.
+/// Returns the time of one step. `times` has, for each step of the schedule, the time of its run. No copies
+/// are running at the beginning.
 Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,
                           std::span<const Nanoseconds> times);
 

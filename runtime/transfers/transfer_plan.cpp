@@ -68,7 +68,7 @@ class Scheduler {
         std::size_t place;
     };
     struct State {
-        int to_host = -1, to_device = -1;  ///< indices of the last copies
+        int to_host = -1, to_device = -1;  ///< indices of the last copies; -1 if there is none
         int on_host = -1,
             changed_there = -1;    ///< last op on the host that uses the tensor; last op there that updates
                                    ///< or makes it
@@ -113,7 +113,8 @@ class Scheduler {
                 state.to_host = add(CopyQueue::out, QueueOrder::Kind::copy);
                 return;
             case StepKind::fetch:
-                // The allocator may hand out memory that earlier work used.
+                // The fetch also waits until compute reaches `last_work_`, because the allocator may hand out
+                // memory that earlier work used.
                 after(CopyQueue::in, {state.to_host, state.changed_there}, last_work_);
                 state.to_device = add(CopyQueue::in, QueueOrder::Kind::copy);
                 return;
@@ -141,8 +142,8 @@ class Scheduler {
             for (TensorId t : op.mutates) state_[t].written = last_work_;
     }
 
-    /// Before the first repetition, residents that live on the host were the caller's. So the first
-    /// repetition waits for compute.
+    /// In the first repetition, the op waits until compute reaches the repetition's start: before that, the
+    /// caller's work may use the residents that live on the host.
     void run_on_host(const Op& op) {
         std::vector<int> first;
         for (TensorId t : op.inputs) first.push_back(state_[t].to_host);
@@ -193,9 +194,9 @@ class Scheduler {
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// Makes the queue's next work begin when `works` are done and compute has reached the moment. A queue
-    /// that is done with its last work is done with all its work. A wait that another wait implies is left
-    /// out.
+    /// Makes the queue's next work begin when `works` are done and compute has reached the moment. Of the
+    /// works of one queue, only the last is waited for, because a queue does its work in order. A wait that
+    /// another wait implies is left out.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);
@@ -261,7 +262,8 @@ class Scheduler {
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
-    std::int64_t last_work_ = 0;  ///< position after the last work whose memory may be handed out again
+    std::int64_t last_work_ = 0;  ///< position of compute after the last work whose memory may be
+                                  ///< handed out again
     std::size_t at_ = 0;
     int repetition_ = 0;
 };

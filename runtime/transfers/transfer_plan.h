@@ -39,7 +39,7 @@ struct QueueOrder {
     bool operator==(const QueueOrder&) const = default;
 };
 
-/// Orders by step. The orders after those of the last step are for the end.
+/// The orders of each step. After the last step come the orders for the end of the repetition.
 struct QueueOrders {
     std::vector<QueueOrder> orders;
     std::vector<std::uint32_t> begin{0};
@@ -56,8 +56,8 @@ struct HostPlace {
     std::int32_t taken = -1;  ///< step that offloads or makes the tensor; -1 for a home, which is taken from
                               ///< the start
     std::int32_t left = 0;    ///< step after which the place is free again; the number of steps means the end
-    bool kept = false;        ///< whether it is kept after the end: homes of residents, and results that end
-                              ///< on the host
+    bool kept = false;        ///< whether the place is kept after the end, because it is a home, or holds a
+                              ///< result that ends on the host
 };
 
 /// An op that runs on the host, and the places of the tensors that it reads, updates and makes.
@@ -70,8 +70,8 @@ struct HostRun {
     std::vector<Operand> operands = {};
 };
 
-/// A pause in which the caller uses memory of the step. Compute waits for the copies of these tensors before
-/// step `before`, and before the caller goes on.
+/// A pause in which the caller uses memory of the step. Before step `before`, and before the caller goes on,
+/// compute waits for the copies of the tensors in `of`.
 struct TransferPause {
     std::size_t before = 0;
     std::vector<TensorId> of = {};

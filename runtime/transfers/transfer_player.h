@@ -41,7 +41,7 @@ class TransferPlayer {
     /// Sets the address of a place that is a home. Must be called before the first step, and whenever the
     /// home has moved.
     void set_home(std::size_t number, void* data) { homes_[number] = data; }
-    /// Begins a repetition. `clock` advances with it, and may be null.
+    /// Begins a repetition. `clock` may be null; otherwise it advances with the repetition.
     void begin(LinkClock* clock = nullptr);
     /// Gives the queues the orders of a step. Must be called before the step. `device` and `bytes`: for a
     /// step that copies, the address of the tensor on the device, and the bytes to copy. `work`: the work of
@@ -56,8 +56,8 @@ class TransferPlayer {
     /// Must be called after the last step. Work that compute is given from now on begins when all copies are
     /// done, except for copies that go on in the next repetition.
     void end();
-    /// Waits for all work that compute has not waited for: in the middle of a step, or copies that go on
-    /// after it. Afterwards the next repetition begins with no work running.
+    /// Waits for all copies and ops on the host that are still running. May be called in the middle of a
+    /// repetition, or after `end`. Afterwards the next repetition begins with no work running.
     void settle();
 
     void* place(std::size_t number) const {
@@ -82,8 +82,8 @@ class TransferPlayer {
     LinkClock* clock_ = nullptr;
     const QueueOrders* orders_ = nullptr;
     std::vector<std::optional<Mark>> now_,
-        before_;  ///< marks by step: of work that this repetition started; of work that the previous one
-                  ///< started
+        before_;  ///< marks by step: of work that this repetition started; of work that the previous
+                  ///< repetition started
     std::vector<std::uint8_t> occupied_;
     std::size_t next_leaving_ = 0;
     bool goes_on_ = false;  ///< whether the last repetition ended with copies still running

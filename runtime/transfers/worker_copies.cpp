@@ -53,7 +53,8 @@ class WorkerCopies final : public CopyQueues {
         if (queue != CopyQueue::compute) add_locked(queue, {.reaches = of(mark)});
         return mark;
     }
-    /// No queue needs to wait for compute, because its submitted work is done already.
+    /// If the mark is one of compute, nothing needs to wait: compute's work is done when it has been
+    /// submitted.
     void wait(CopyQueue queue, Mark mark) override {
         std::unique_lock lock(mutex_);
         const std::shared_ptr<Moment> moment = of(mark);
@@ -76,7 +77,7 @@ class WorkerCopies final : public CopyQueues {
     struct Moment {
         bool reached = false;
     };
-    /// One of these: a copy, an op, a moment to reach, or a moment to wait for.
+    /// A piece of work: a copy, an op, a moment that the job reaches, or a moment that it waits for.
     struct Job {
         void* to = nullptr;
         const void* from = nullptr;

@@ -1,6 +1,6 @@
 // Copies within host memory by two threads, one for each direction, and a third thread that runs ops. The
-// threads correspond to the streams of a GPU. Compute is the calling thread, whose earlier work is done when
-// it submits more.
+// threads correspond to the streams of a GPU. The calling thread stands for the compute stream; its work is
+// done at once, so it never has to be waited for.
 //
 //     std::unique_ptr<CopyQueues> copies = worker_copies();
 //

@@ -19,7 +19,7 @@ namespace rematlas {
 namespace {
 
 /// Returns the line that eviction wrote in an error; nothing if there is none. If the error is in a model's
-/// forward, the interpreter gives more than one line.
+/// forward, the interpreter has added other lines.
 std::optional<std::string> line_of_eviction(const std::exception& error) {
     const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
     const std::string text = of_torch ? of_torch->what_without_backtrace() : error.what();

@@ -28,8 +28,9 @@ struct EvictedOptions {
     Budget budget;  ///< shares refer to the original's peak, which is known only with `verify`
     nlohmann::json policy = nlohmann::json::object();  ///< options as the solver `dtr` takes them
     int steps = 5;
-    bool verify = false;            ///< also run the original, on a copy, which must fit into memory as well
-    bool record = false;            ///< keep a record of the last step
+    bool verify = false;            ///< whether to run the original too, on a copy that must also fit into
+                                    ///< memory
+    bool record = false;            ///< whether to keep a record of the last step
     bool costs_from_bytes = false;  ///< makes each run evict the same tensors; see EvictorOptions
     std::uint64_t seed = 1;
     int threads = 1;  ///< threads of libtorch

@@ -48,7 +48,7 @@ struct PairedReport {
 
 struct PairedOptions {
     int steps = 5;
-    int warm_up = 0;      ///< number of steps before these, which are compared but not timed
+    int warm_up = 0;      ///< number of steps before the `steps`; they are compared but not timed
     bool verify = false;  ///< whether to train the original too
     std::uint64_t seed = 1;
     /// Called with the progress. `fraction` is 1 only after the `more_steps` further steps that the caller
@@ -83,8 +83,8 @@ Result<void> train_in_pairs(PairedSides& sides, const PairedOptions& options, De
 /// The largest share by which the measured peak may exceed a predicted one.
 constexpr double peak_tolerance = 0.002;
 
-/// Returns what is wrong with a report of pairs, in words; empty if nothing is. `predicted_peak` is zero if
-/// there is no prediction.
+/// Returns a description of what is wrong in the report; empty if nothing is wrong. `predicted_peak` is zero
+/// if there is no prediction.
 std::string mismatch_of(const PairedReport& report, Bytes predicted_peak);
 
 /// Appends another complaint to `mismatch`.

@@ -53,8 +53,8 @@ struct OriginalModel {
 };
 
 /// Returns the time of all runs divided by the time of the first runs, in the same step. For ops that run on
-/// the host, the first run counts with the graph's time on the device. With `over_links` the dividend is the
-/// time of the step in which runs wait for copies.
+/// the host, the first run counts with the graph's time on the device. With `over_links`, the time of all
+/// runs is replaced by the time of the step, in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {
@@ -135,7 +135,7 @@ class PlanRun : public PairedSides {
         descend(model_, replayed->gradients);
         for (const NamedTensor& tensor : model_.tensors) replayed->tensors.push_back(tensor.tensor);
         if (original_ && original_->optimizer) replayed->states = executor_.states();
-        // By now the libraries have chosen their kernels.
+        // Graphs are captured only now, because the libraries have chosen their kernels by now.
         if (options_.cuda_graphs && !graphs_were_tried_) capture_graphs(inputs);
         return replayed;
     }
@@ -253,7 +253,7 @@ Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path,
     if (!tape) return tape.error();
     Result<PlacedTensors> placed = place_by_homes(model->tensors, *tape, homes, device);
     if (!placed) return Error{model->file_name + ": " + placed.error().message};
-    model->program = nullptr;  // because the program holds all tensors on the host
+    model->program = nullptr;  // else the program would keep all tensors on the host alive
     model->tensors = std::move(placed->tensors);
     states = std::move(placed->states);
     return model;

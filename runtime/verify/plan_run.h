@@ -19,26 +19,27 @@ namespace rematlas {
 
 struct RunOptions {
     int steps = 5;
-    bool verify = false;  ///< whether to run the original too, which must fit into memory; then one more pair
-                          ///< of steps warms up, and is compared too
+    bool verify = false;  ///< whether to run the original too, which must fit into memory; if so, one more
+                          ///< pair of steps comes first, which is compared but not timed
     bool trace = false;   ///< whether to keep the times of each op of the last step
     bool arena = true;    ///< whether nothing is allocated from the system, from the second step on
     bool cuda_graphs = false;  ///< whether to submit each step as CUDA graphs, after one plain step that is
                                ///< not reported
     std::uint64_t seed = 1;
-    StepLinks links = {};  ///< links other than the device's
+    StepLinks links = {};  ///< links to use instead of the device's, if any
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
-/// If the budget is for planned addresses, `verified` also says that the arena and the residents keep it.
+/// If the budget is for planned addresses, `verified` also says that the arena and the residents together are
+/// within the budget.
 struct RunReport : PairedReport {
     int steps = 0;
     std::vector<double> step_seconds;  ///< seconds of each step of the replay
     Bytes predicted_peak;
     double overhead_predicted = 1;
-    double overhead_measured = 1;    ///< time of all runs divided by the time of the first runs; with copies
-                                     ///< on the CPU, the dividend is the time of the step over links as fast
-                                     ///< as the graph says
+    double overhead_measured = 1;    ///< time of all runs divided by the time of the first runs; for copies
+                                     ///< on the CPU, the time of all runs is replaced by the time that the
+                                     ///< step would take over the links of the graph
     std::vector<StepMeasure> trace;  ///< one entry for each step of the schedule
     StepMemoryReport memory;         ///< report on the arena after the last step
     std::optional<Bytes> predicted_host_peak, measured_host_peak;  ///< absent if the schedule has no copies

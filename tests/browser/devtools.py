@@ -99,7 +99,7 @@ class Browser:
             self._folder.cleanup()
 
     def send(self, method: str, parameters: dict | None = None, session: str | None = None) -> dict:
-        """Sends a command. Returns the answer. Events that arrive before it are appended to `events`."""
+        """Sends a command. Returns the answer. Events that arrive earlier are appended to `events`."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters or {}}
         if session:
@@ -241,12 +241,12 @@ class Page:
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def faults(self) -> list[str]:
-        """Returns the console's complaints, exceptions, and each request except that for the page itself."""
+        """Returns the complaints, and the requests except the first one, which is for the page itself."""
         return self.complaints() + self.requests()[1:]
 
     def complaints(self) -> list[str]:
-        """Returns the console's complaints, and exceptions."""
-        self.send("Runtime.evaluate", {"expression": "0"})  # earlier events have arrived before this answer
+        """Returns the errors and warnings of the console, and the exceptions that no code has caught."""
+        self.send("Runtime.evaluate", {"expression": "0"})  # before its answer, all earlier events arrive
         found = []
         for event in self._browser.events:
             if event.get("sessionId") != self._session:
@@ -262,12 +262,12 @@ class Page:
         return found
 
     def requests(self) -> list[str]:
-        """Returns the requested addresses. The first is that of the page itself."""
+        """Returns the requested addresses. The first one is the address of the page itself."""
         return [address for address, _ in self.timed_requests()]
 
     def timed_requests(self) -> list[tuple[str, float]]:
-        """Returns each requested address with the time of the request in seconds, by a clock that never goes
-        back."""
+        """Returns each requested address with the time of the request in seconds, by a monotonic
+        clock."""
         return [
             (event["params"]["request"]["url"], event["params"]["timestamp"])
             for event in self._browser.events

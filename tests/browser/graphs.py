@@ -41,7 +41,7 @@ class GraphWriter:
         return out
 
     def layer(self, number: int, flow: int, width: int) -> int:
-        """Adds a layer of attention and MLP. `width`: how many ops the MLP has between its two products."""
+        """Adds a layer of attention and MLP. `width`: number of ops between the MLP's matrix products."""
         module = f"blocks.{number}"
         weight = self.tensor(f"{module}.weight", 2 * MIB, "parameter")
         norm = self.run("layer_norm", [flow], f"{module}.norm")

@@ -43,7 +43,7 @@ class Serving:
         self.process.stderr.close()
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Sends the signal. Returns the exit status."""
+        """Sends the signal to the server. Returns its exit status."""
         self.process.send_signal(number)
         return self.process.wait(timeout=PATIENCE)
 

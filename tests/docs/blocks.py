@@ -129,7 +129,7 @@ def commands_of(block: Block, name: str) -> list[Command]:
             text += "\n" + block.lines[at].text
         at += 1
         while "<<" in text and at < len(block.lines) and block.lines[at].text[:2] in ("> ", ">"):
-            text += "\n" + block.lines[at].text[2:]  # a here-document, after its prompt
+            text += "\n" + block.lines[at].text[2:]  # a line of a here-document, without the prompt
             at += 1
         output = []
         while at < len(block.lines) and not block.lines[at].text.startswith("$ "):

@@ -1,8 +1,8 @@
 """Compares the output that a page shows with the output that a program prints.
 
 Words, counts and numbers of bytes must be equal. Numbers that differ between machines are not compared:
-times, percentages, speeds, and numbers with a decimal point that do not count bytes. Neither is the peak
-after a factor in time (`x1.04, 15.3 GiB`), because a search with a time limit has found it. A line `...` on
+times, percentages, speeds, and numbers with a decimal point that do not count bytes. A peak after an overhead
+(`x1.04, 15.3 GiB`) is not compared either, because a search with a time limit has found it. A line `...` on
 the page stands for any number of lines. Empty lines, and the number of spaces between words, do not matter.
 """
 
@@ -31,8 +31,8 @@ RULE = re.compile(r"[-─=]{3,}")
 
 
 def comparable(line: str) -> str:
-    """Returns the form of a line that is compared, in which a word replaces each number that is not
-    compared."""
+    """Returns the line for the comparison: each number that is not compared is replaced by a word for its
+    kind."""
 
     def word(found: re.Match) -> str:
         return found[0] if found.lastgroup in AS_THEY_STAND else f"<{found.lastgroup}>"

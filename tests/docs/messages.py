@@ -101,7 +101,7 @@ def python_messages(path, fewest=FEWEST_WORDS) -> list:
     return PythonMessages(path, path.read_text(), fewest).found
 
 
-# Comments, raw literals, literals, characters.
+# Matches comments, raw string literals, string literals and character literals.
 LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([A-Za-z]*)\(.*?\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.S
 )
@@ -129,7 +129,7 @@ def cpp_messages(path, within=None, fewest=FEWEST_WORDS) -> list:
 
 
 def spans_of(source, construct) -> list:
-    """Returns where the construct occurs: each time from its opening brace to the closing one."""
+    """Returns the spans in which the construct occurs, each from the opening brace to the closing one."""
     spans = []
     for found in re.finditer(re.escape(construct), source):
         depth, at = 1, found.end()

@@ -119,7 +119,7 @@ def shown_argument(argument: ast.arg, default) -> str:
 
 
 def seconds() -> float:
-    """Returns the default of the time limit of `compile`, which is a constant of its module."""
+    """Returns the default time limit of `compile`, which is a constant of its module."""
     found = re.search(r"^SECONDS = ([\d.]+)", (PACKAGE / "inductor" / "entry.py").read_text(), re.MULTILINE)
     return float(found[1])
 

@@ -104,7 +104,8 @@ class Configurations(unittest.TestCase):
                         self.assertFalse(self.is_accepted(kind, row[0].strip("`"), limit, by))
 
     def is_accepted(self, kind: str, option: str, limit: str, beyond: int) -> bool:
-        """Says whether an option accepts this limit of its range, or a value slightly beyond it."""
+        """Says whether an option accepts this limit of its range (if `beyond` is 0), or a value slightly
+        below (-1) or above (1) the limit."""
         is_whole = isinstance(self.generated(kind)[option], int)
         value = int(limit) + beyond if is_whole else float(limit) * (1 + beyond / 100) + beyond * 1e-12
         options = {option: value}

@@ -44,7 +44,7 @@ class Registry(dict):
         return register
 
     def chosen(self, options, parser) -> list[Entry]:
-        """Returns the entries that the command line asks for. If it names unknown ones, `parser` ends the
+        """Returns the entries that the command line asks for. If it names unknown entries, `parser` ends the
         program."""
         unknown = [name for name in options.only if name not in self]
         if unknown:

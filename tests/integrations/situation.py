@@ -18,12 +18,12 @@ class Situation:
 
     `step(number)` runs one step of the training; the first number is 0. It returns a value that is compared
     besides the state, such as the loss. A program with its own loop sets `loop` instead. `loop` is called
-    with the number of steps and with a function, which the loop must call after each step with a value of the
-    same kind.
+    with the number of steps and with a function. After each step, the loop must call this function with such
+    a value.
 
-    `planned`: the modules that are given to `rematlas.apply` with `options`; None: the model. `in_bytes`: if
-    set, the budget is in bytes. It allows this share of the bytes that a step takes beyond those that it
-    leaves behind. None: the budget is `budget`, a share of each step.
+    `planned` has the modules that are given to `rematlas.apply` with `options`; None means the model. If
+    `in_bytes` is set, the budget is in bytes: it allows this share of the bytes that a step takes in addition
+    to the bytes that it leaves behind. Otherwise the budget is `budget`, a share of each step.
     """
 
     model: nn.Module

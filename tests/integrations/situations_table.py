@@ -5,10 +5,11 @@ compares every bit.
     situations_table.py [--only NAME...] [--csv FILE]
 
 A situation is a whole training program: its loop, its optimizers, and what it does between steps. About half
-of the situations have a budget in bytes. Each runs in its own process. `kept`: whether such a budget was kept
-in every step; "told" if it was not kept and a warning said so. The exit status is 1 in each of these cases: a
-bit differs; a situation that is expected to be planned is not planned; a warning is missing that a situation
-is not planned or that a budget is not kept; all situations ran, but fewer than 60 are planned.
+of the situations have a budget in bytes. Each runs in its own process. The column `kept` says whether such a
+budget was kept in every step; it is "told" if the budget was not kept and a warning said so. The exit
+status is 1 in each of these cases: a bit differs; a situation that is expected to be planned is not planned;
+a warning is missing that a situation is not planned or that a budget is not kept; all situations ran, but
+fewer than 60 are planned.
 """
 
 import argparse
@@ -108,8 +109,8 @@ def state_of(situation: Situation):
 
 
 def train(situation: Situation, budget: int | None = None, told: Told | None = None) -> Training:
-    """Trains for the situation's steps. With `told`, it waits for planning after each step. If a step breaks
-    a budget in bytes, a message must report it by the end of the next step."""
+    """Trains for the situation's steps. If `told` is given, waits for planning after each step. If a step
+    breaks a budget in bytes, a message must report this by the end of the next step."""
     from rematlas import status
     from rematlas.library import ops
 

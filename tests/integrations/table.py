@@ -6,9 +6,10 @@
 
 The libraries are in requirements.txt; those that are not installed are skipped. `rematlas` is imported from
 PYTHONPATH. Each model is built and trained in its own process: plainly, plainly again, and under a plan.
-`from_shapes`: whether the first step, recorded from shapes before it runs, has the same ops on the same
-tensors. The exit status is 1 in each of these cases: a bit differs; a model that is expected to be planned is
-not planned; all models ran, but fewer than 45 are planned, or fewer than 70 are the same from shapes.
+The column `from_shapes` says whether the first step, recorded from shapes before it runs, has the same ops
+on the same tensors. The exit status is 1 in each of these cases: a bit differs; a model that is expected to
+be planned is not planned; all models ran, but fewer than 45 are planned, or fewer than 70 are the same from
+shapes.
 """
 
 import argparse

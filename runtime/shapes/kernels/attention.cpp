@@ -33,14 +33,14 @@ Tensor random_state(const Tensor& query, IntArrayRef sizes, c10::ScalarType dtyp
     return at::empty(sizes, query.options().dtype(dtype));
 }
 
-/// FlashAttention-2 gives its result the layout of the queries, and each gradient the layout of its tensor.
-/// If the width is not a multiple of 8, these tensors are padded first, in the layout [batch, length, heads,
-/// width].
+/// FlashAttention-2 gives its result the layout of the queries, and each gradient the layout of the query,
+/// key or value to which it belongs. If the width is not a multiple of 8, these tensors are padded first, in
+/// the layout [batch, length, heads, width].
 Tensor as_flash(const Tensor& self) {
     return self.size(3) % 8 == 0 ? preserving(self) : heads_inside(self);
 }
 
-/// The kernel keeps one log sum for each query.
+/// FlashAttention-2 keeps the log-sum-exp of each query for the backward.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor> flash(
     const Tensor& query, const Tensor& key, const Tensor& value, double, bool, bool, std::optional<double>) {
     const Tensor output =
@@ -63,7 +63,7 @@ Three flash_backward(const Tensor&, const Tensor& query, const Tensor& key, cons
     return {as_flash(query), as_flash(key), as_flash(value)};
 }
 
-/// The memory-efficient kernel keeps log sums for a multiple of 32 queries.
+/// The memory-efficient kernel keeps the log-sum-exp of each query, padded to a multiple of 32 queries.
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor&, const Tensor& value,
                                                      const OptionalTensor&, bool sums_wanted, double, bool,
                                                      std::optional<double>) {

@@ -99,7 +99,7 @@ Tensor safe_softmax(const Tensor& self, std::int64_t, std::optional<c10::ScalarT
                           at::MemoryFormat::Contiguous);
 }
 
-/// Only the kernel of the host uses the buffer.
+/// The second result is a buffer. Only the kernel of the host uses it; for other devices it is empty.
 std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
     return {preserving(self), target_is_cpu() ? preserving(self) : at::empty({0}, self.options())};
 }
@@ -120,7 +120,7 @@ Tensor flip(const Tensor& self, IntArrayRef) {
     return preserving(self);
 }
 
-/// The host kernel works on one axis after the other; for each axis it joins two parts.
+/// The kernel of the host rolls one axis after the other; for each axis it concatenates two parts.
 Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef axes) {
     if (!target_is_cpu()) return contiguous_like(self);
     if (self.numel() == 0) return preserving(self);

@@ -9,8 +9,8 @@
 namespace rematlas::meta {
 namespace {
 
-/// Returns a tensor with the sizes of the input, except for the last axes, in the layout that the input
-/// suggests.
+/// Returns a tensor with the sizes of the input, except that the last axes have the sizes `last`. Its memory
+/// format is the one that the input suggests.
 Tensor with_last(const Tensor& input, IntArrayRef last, std::optional<c10::ScalarType> dtype = {}) {
     Sizes sizes = input.sizes().vec();
     TORCH_CHECK(last.size() <= sizes.size(), "an image of ", last.size(), " dimensions at least is expected");
@@ -51,7 +51,7 @@ Tensor unpool3d(const Tensor& input, const Tensor&, IntArrayRef output, IntArray
     return with_last(input, output);
 }
 
-/// `padding` lists the axes from the last one on.
+/// `padding` has two numbers for each axis; the last axis comes first.
 Tensor pad(const Tensor& input, IntArrayRef padding) {
     Sizes output(padding.size() / 2);
     for (std::size_t i = 0; i < output.size(); ++i) {
@@ -93,8 +93,8 @@ Tensor im2col(const Tensor& input, IntArrayRef kernel, IntArrayRef dilation, Int
     if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
     return contiguous_like(input).resize_(sizes);
 }
-/// The kernel begins with a tensor like the input. If the result is smaller, this tensor still keeps its
-/// bytes.
+/// The kernel first makes a tensor like the input, then resizes it to the result. If the result is smaller,
+/// it still takes the bytes of the first tensor.
 Tensor col2im(const Tensor& input, IntArrayRef output, IntArrayRef kernel, IntArrayRef, IntArrayRef,
               IntArrayRef) {
     Sizes sizes{input.size(-2) / product_of(kernel), output[0], output[1]};

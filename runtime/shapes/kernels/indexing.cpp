@@ -54,7 +54,8 @@ Tensor& embedding_renorm(Tensor& self, const Tensor&, double, double) {
     return self;
 }
 
-/// Modes: 0 takes the sum, 1 the mean, 2 the maximum. Plain sums of rows do not need the bag of each row.
+/// Mode 0 takes the sum, 1 the mean, 2 the maximum. On the host, plain sums of rows do not need the bag of
+/// each row.
 std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices,
                                                          const Tensor& offsets, bool, std::int64_t mode, bool,
                                                          const OptionalTensor& per_sample, bool last_offset,
@@ -95,7 +96,7 @@ Tensor bucketize(const Tensor& self, const Tensor&, bool int32, bool) {
                      self.options().dtype(int32 ? c10::ScalarType::Int : c10::ScalarType::Long));
 }
 
-/// The result has the values at the mask's positions, followed by zeros.
+/// The result has the gradient's values at the mask's positions, followed by zeros.
 Tensor masked_scatter_backward(const Tensor& gradient, const Tensor&, IntArrayRef sizes) {
     return at::empty(sizes, gradient.options());
 }

@@ -39,7 +39,7 @@ void add_recurrent(Libraries& libraries);
 /// Says whether the device whose kernels are imitated is the host.
 bool target_is_cpu();
 
-/// Returns a tensor like the input, dense in the layout that the input suggests.
+/// Returns a dense tensor like the input, in the memory format that the input suggests.
 Tensor like(const Tensor& input);
 /// Returns a tensor like the input, with the same strides if the input is dense.
 Tensor preserving(const Tensor& input);

@@ -11,8 +11,8 @@ Tensor zero_dimensional(const Tensor& self) {
     return at::empty({}, self.options());
 }
 
-/// These kernels first make a tensor with the loss of every element, then shrink it to the result. The tensor
-/// keeps its bytes.
+/// These kernels first make a tensor with the loss of every element, then shrink it to the result. The result
+/// keeps the bytes of this larger tensor.
 Tensor elementwise_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
     Tensor loss = pointwise({self, target}, at::result_type(self, target));
     return reduction == at::Reduction::None ? loss : loss.resize_({});
@@ -73,7 +73,7 @@ Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const Op
 }
 
 /// cuDNN and MIOpen take only targets of 32-bit integers on the host. The targets of a step are on its
-/// device.
+/// device, so neither library is used.
 bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
     return false;
 }

@@ -45,7 +45,7 @@ Three batch_norm_backward(const Tensor&, const Tensor& input, const OptionalTens
     return result;
 }
 
-/// cuDNN's reserve is empty, except in kernels that fuse an activation.
+/// The last result is cuDNN's reserve space. It is empty, except in kernels that fuse an activation.
 std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input, const Tensor& weight,
                                                             const OptionalTensor&, const OptionalTensor&,
                                                             const OptionalTensor&, bool training, double,

@@ -7,7 +7,7 @@
 namespace rematlas::meta {
 namespace {
 
-/// Returns the bytes that oneDNN 3 keeps of an LSTM layer from the forward to the backward. Each part begins
+/// Returns the bytes that oneDNN 3 keeps for an LSTM layer from the forward to the backward. Each part begins
 /// on a new page: gates, one state for each step, three kinds of states and differences that the layer and
 /// the steps pass on, and two kinds of cells. The formula was found by measuring, and is exact for float32.
 std::int64_t workspace_bytes(std::int64_t length, std::int64_t batch, std::int64_t inputs,

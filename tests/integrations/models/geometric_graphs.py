@@ -36,7 +36,7 @@ def gcn():
 
 @entry("gcn_cached", expected="either", reason="its weights leave little to save")
 def gcn_cached():
-    """The first step normalizes the graph and caches it; later steps read the cache."""
+    """A GCN that normalizes the graph in its first forward and caches the result for later forwards."""
     return Case(geometric.GCN(**SMALL, cached=True), node_class, cross_entropy)
 
 

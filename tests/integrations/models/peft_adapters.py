@@ -50,7 +50,7 @@ def gpt2_lora():
 
 @entry("bert_lora_classifier")
 def bert_lora_classifier():
-    """LoRA with a classifier, which PEFT trains in a copy."""
+    """LoRA with a classifier. PEFT trains a copy of the classifier."""
     model = transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3))
     return Case(peft.get_peft_model(model, lora(["query", "value"], "SEQ_CLS")), text_class)
 

@@ -21,7 +21,7 @@ def image_case(model, size: int = 64, batch: int = 8, loss=cross_entropy) -> Cas
 
 
 class NarrowBottleneck(torchvision.models.resnet.Bottleneck):
-    """A block whose output is not four times as wide."""
+    """A bottleneck block whose output is as wide as its inner layers, not four times as wide."""
 
     expansion = 1
 

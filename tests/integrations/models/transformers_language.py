@@ -4,7 +4,8 @@ tokenizer and a collator produce."""
 import torch
 import transformers
 
-# Transformers imports this module at its first use, which would happen again in every child process
+# Transformers imports this module only when it is used. If it were not imported here, every child process
+# would import it again.
 import transformers.modeling_utils
 
 from case import Batch, Case, entry
@@ -12,8 +13,8 @@ from inputs import classes, padded, tokens
 
 VOCABULARY, LENGTH = 128, 48
 
-# Most configurations take these names. With these sizes the activations are several times as large as the
-# parameters, so that a plan can save memory.
+# Most configurations have parameters with these names. With these sizes the activations are several times as
+# large as the parameters, so that a plan can save memory.
 SMALL = dict(
     vocab_size=VOCABULARY,
     hidden_size=64,
@@ -155,7 +156,7 @@ def llama_checkpointed():
 
 @entry("llama_from_embeddings")
 def llama_from_embeddings():
-    """The caller passes embeddings, so the model's own table is unused."""
+    """The caller passes embeddings, so the model's own table of embeddings is unused."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
 
     def batch(step):

@@ -57,7 +57,7 @@ def says(found: torch.Tensor, real: bool) -> torch.Tensor:
 
 
 def both(g: nn.Module, d: nn.Module, step_of, **options) -> Situation:
-    """Returns a situation with both networks. `step_of(g, d, optimizers, real, noise)` runs a step."""
+    """Returns a situation that trains both networks. `step_of(g, d, optimizers, real, noise)` runs a step."""
     optimizers = [adam(g), adam(d)]
 
     def step(number):
@@ -87,7 +87,7 @@ def dcgan_step(g, d, optimizers, real, noise):
 
 @situation("dcgan")
 def dcgan():
-    """The tutorial's loop, with a plan for each of the two networks."""
+    """The loop of PyTorch's DCGAN tutorial, with a plan for each of the two networks."""
     return both(generator(), discriminator(), dcgan_step, steps=14, in_bytes=0.98)
 
 
@@ -113,7 +113,7 @@ def dcgan_of_one_loss():
 @situation("wasserstein_clipped")
 def wasserstein_clipped():
     """The critic's weights are clipped after each of its steps. The generator takes a step after every
-    third."""
+    third step of the critic."""
     count = iter(range(10**6))
 
     def step(g, d, optimizers, real, noise):
@@ -134,8 +134,8 @@ def wasserstein_clipped():
 
 @situation("wasserstein_with_penalty")
 def wasserstein_with_penalty():
-    """WGAN-GP. The norm of the critic's gradient between real and fake images is part of its loss. The
-    original runs this forward of the critic."""
+    """WGAN-GP. The norm of the critic's gradient between real and fake images is part of its loss. For
+    this forward of the critic, the original runs instead of the plan."""
 
     def step(g, d, optimizers, real, noise):
         fake = g(noise).detach()

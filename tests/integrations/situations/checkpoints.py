@@ -34,7 +34,8 @@ class Blocks(nn.Module):
 
 
 def trained(model: nn.Module, around=lambda call: call(), **options) -> Situation:
-    """Returns a situation. `around` gets a function that computes forward and loss, and must call it."""
+    """Returns a situation that trains the model. `around` gets a function that computes forward and loss, and
+    must call it."""
     optimizer = adamw(model)
 
     def step(number):

@@ -112,7 +112,7 @@ def batches_from_a_thread():
         ready = queue.Queue(maxsize=2)
 
         def prepare():
-            torch.set_num_threads(1)  # each thread has its own number, and pools do not survive a fork
+            torch.set_num_threads(1)  # the number is set per thread; thread pools do not survive a fork
             for number in range(steps):
                 x, target = images(number)
                 ready.put(((x - x.mean()) / x.std(), target))

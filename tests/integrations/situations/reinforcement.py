@@ -14,7 +14,7 @@ from situations.networks import adamw, gpt2, llama, minimize, perceptron
 
 @situation("deep_q_network")
 def deep_q_network():
-    """The tutorial's loop: actions without a graph, a replay memory, and a target network that follows."""
+    """DQN as in PyTorch's tutorial: actions without a graph, a replay memory, and a slow target network."""
     policy = perceptron(32, 128, 128, 128, 4)
     target = copy.deepcopy(policy).requires_grad_(False)
     optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-3, amsgrad=True)

@@ -73,7 +73,7 @@ def state_kept_by_the_module():
 
 @situation("packed_sequences", "refused", "the sizes of packed sequences are other ones in each batch")
 def packed_sequences():
-    """The sentences of each batch have other lengths, and are packed for a GRU."""
+    """The lengths of the sentences differ from batch to batch; the sentences are packed for a GRU."""
 
     class Classifier(nn.Module):
         def __init__(self):
@@ -161,7 +161,7 @@ def lengths_in_buckets():
 
 @situation("padded_texts")
 def padded_texts():
-    """A collator pads to one length; the masks differ from batch to batch."""
+    """A collator pads all texts to one length; the masks differ from batch to batch."""
     model = gpt2()
     optimizer = adamw(model)
 
