@@ -26,15 +26,15 @@ bool asks_for_screenshot(int argc, char** argv) {
     return false;
 }
 
-/// Says whether the program has no display. Qt would abort without one, so pictures are drawn off-screen and
-/// windows are refused.
+/// Says whether there is no display. Qt would abort then, so the program draws pictures off-screen and
+/// refuses to open windows.
 bool without_display() {
     return qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
            qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
-/// Drops two of Qt's messages, which appear without a desktop session. They would be printed where users
-/// expect the command's own line.
+/// Leaves out two of Qt's messages, which Qt prints if there is no desktop session. They would be mixed with
+/// the command's own output.
 void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& message) {
     if (message.startsWith("QStandardPaths: XDG_RUNTIME_DIR") || message.contains("propagateSizeHints"))
         return;
@@ -42,8 +42,8 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
     if (type == QtFatalMsg) std::abort();
 }
 
-/// Called when an exception ends a thread. If the graph is too large for the memory, the program ends with
-/// one line instead of a core dump.
+/// Called when an exception leaves a thread. If the memory did not suffice, for example for a large graph,
+/// ends the program with one line instead of a core dump.
 void end_with_a_line() {
     try {
         if (const std::exception_ptr what = std::current_exception()) std::rethrow_exception(what);

@@ -1,4 +1,4 @@
-// Shows what is in memory at the cursor, as a table that follows the cursor, with a button that goes to the
+// A table of what is in memory at the cursor. The table follows the cursor. A button moves the cursor to the
 // peak.
 #pragma once
 

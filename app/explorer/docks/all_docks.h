@@ -1,4 +1,4 @@
-// All docks, in the order of the View menu. A new dock is a widget in this folder and an entry here.
+// All docks, in the order of the View menu. To add a dock, add a widget to this folder and an entry here.
 #pragma once
 
 #include <QMenu>
@@ -11,15 +11,16 @@
 namespace rematlas::explorer {
 
 struct DockEntry {
-    const char* id;        ///< a word in lower case, for saved layouts and `--dock`
+    const char* id;        ///< a word in lower case, used in saved layouts and by `--dock`
     const char* title;     ///< in English, translated when it is shown
     const char* tip;       ///< in English, translated when it is shown
     const char* shortcut;  ///< the keys that go to the dock
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
-    /// Joins a painted widget with a table of the same data; null: the widget is not painted.
+    /// Joins a painted widget with a table of the same data. Null if the dock's widget is not painted.
     PictureOrTable* (*with_table)(Session& session, QWidget* picture) = nullptr;
-    /// Adds the dock's actions to the Plan menu and returns those that need a graph; null: the dock has none.
+    /// Adds the dock's actions to the Plan menu and returns the actions that need a graph. Null if the dock
+    /// has no actions.
     QList<QAction*> (*add_actions)(QWidget& dock, QMenu& menu) = nullptr;
 };
 

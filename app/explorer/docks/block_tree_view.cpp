@@ -18,7 +18,8 @@ namespace {
 /// If a search has more matches than this, the tree is not expanded.
 constexpr std::size_t most_to_open = 2000;
 
-/// Draws a dot before the name, in the colour of the decision if there is a schedule, else of the phase.
+/// Draws a dot before the name. The dot has the colour of the decision if there is a schedule, else the
+/// colour of the phase.
 class NameDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -34,7 +35,8 @@ class NameDelegate : public QStyledItemDelegate {
     }
 };
 
-/// Draws a bar behind the number: its share of all bytes that are held at the peak.
+/// Draws a bar behind the number. The bar's length is the share of the number in all bytes that are held at
+/// the peak.
 class ShareDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -50,7 +52,7 @@ class ShareDelegate : public QStyledItemDelegate {
     }
 };
 
-/// Draws a bar that is split into the bytes kept, recomputed and offloaded.
+/// Draws a bar with three parts: the bytes that are kept, recomputed and offloaded.
 class FateDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -240,7 +242,7 @@ std::vector<QModelIndex> BlockTreeView::matches() const {
     return found;
 }
 
-/// Goes to the next match. After the last match, or if the current row is no match, goes to the first.
+/// Goes to the next match. Goes to the first match after the last one, or if the current row is no match.
 void BlockTreeView::go_to_next_match() {
     if (filter_->words().isEmpty()) return;
     const std::vector<QModelIndex> found = matches();
@@ -265,7 +267,7 @@ void BlockTreeView::apply_search(const QString& words) {
     filter_->set_search(words);
     following_ = false;
     if (!filter_->words().isEmpty()) {
-        // A few letters match nearly all rows of a large graph; people expand those rows themselves.
+        // A few letters match nearly all rows of a large graph. Users then expand the rows that they want.
         if (matches().size() <= most_to_open) tree_->expandAll();
     } else {
         tree_->collapseAll();

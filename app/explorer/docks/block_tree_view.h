@@ -1,5 +1,5 @@
-// Shows the block tree with its search field and the choice of what makes a block. Its selection is the
-// window's selection.
+// Shows the block tree with its search field and a choice of how the graph is divided into blocks. The
+// selection in the tree is the window's selection.
 #pragma once
 
 #include <QComboBox>

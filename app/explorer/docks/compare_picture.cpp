@@ -13,7 +13,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// In a picture lower than this (pixels) the lanes are narrow, so that the memory curves have room.
+/// In a picture lower than this (pixels) the lanes are drawn narrow, so that the memory curves have room.
 constexpr int low_picture = 330;
 
 std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
@@ -68,7 +68,7 @@ double ComparePicture::length() const {
     return std::max({a_.length, b_.length, 1e-6});
 }
 
-/// Shows the part of A that other views show, and what B does in that time.
+/// Shows the part of plan A that other views show, and the part of plan B at the same times.
 void ComparePicture::follow_range() {
     const StepRange& range = session_.selection.range();
     show_all();

@@ -1,4 +1,4 @@
-// Draws two plans one above the other on one axis, with cursors on the same run in both.
+// Draws two plans one above the other on one time axis. A cursor in each plan marks the same run.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: select the op that runs there. Double click: show all.
 #pragma once
@@ -37,7 +37,7 @@ class ComparePicture : public QWidget {
     void show_all();
     double length() const;
     double at_of(double x) const;
-    /// Returns the step of B that matches the cursor, which is a step of A; -1 if there is none.
+    /// Returns the step of B that corresponds to the cursor's step of A; -1 if there is none.
     int cursor_in_b() const;
 
     Session& session_;
@@ -45,7 +45,7 @@ class ComparePicture : public QWidget {
     LaneData a_, b_, alone_a_, alone_b_;
     IdVector<OpId, char> marked_;
     ShownRange shown_;
-    int cursor_b_ = -1;  ///< the step that was clicked in B; -1: none, so that the cursor of A counts
+    int cursor_b_ = -1;  ///< the step that was clicked in B; -1 if the cursor of A is used
 };
 
 }  // namespace rematlas::explorer

@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int narrow_compare = 720;  ///< width in pixels
+constexpr int narrow_compare = 720;  ///< width in pixels below which the dock counts as narrow
 
 }  // namespace
 
@@ -67,8 +67,8 @@ CompareView::CompareView(Session& session, QWidget* parent)
     show_compared();
 }
 
-/// In a narrow dock the headline has a separate line: next to the choice of the plan it would need several
-/// lines and take height from the picture.
+/// In a narrow dock the headline has a separate line. Next to the choice of the plan the headline would need
+/// several lines, and would take height from the picture.
 void CompareView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     bar_->setDirection(width() < narrow_compare ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);

@@ -1,5 +1,5 @@
-// Chooses what the next schedule may copy to the memory of the host, and over which link: the device's, or
-// that of another device.
+// Chooses what the next schedule may copy to the memory of the host, and over which link: the link of the
+// graph's device, or the link of another device.
 #pragma once
 
 #include <QComboBox>
@@ -15,25 +15,26 @@ class CopiesBox : public QWidget {
   public:
     explicit CopiesBox(Session& session, QWidget* parent = nullptr);
 
-    /// Called when the settings have another solver.
+    /// Called when another solver was chosen. Offers only the copies that this solver can make.
     void follow_solver();
 
   private:
     void fill_links();
-    /// Takes over the copies and the link of the plan that was opened from this file, as far as the plan
-    /// tells them.
+    /// Called when a file was opened. If the file is the shown plan, takes over the copies and the link of
+    /// the plan.
     void follow_opened(const QString& path);
-    void follow_shown();  ///< takes over the copies of the plan, if it makes any
-    /// Returns the row with these links; adds one if there is none.
+    void follow_shown();  ///< takes over the shown plan's copies and link, if it copies
+    /// Returns the row of the list with these links. Adds a row if no row has them.
     int row_of(const Links& links);
     void choose();
     void show_link();
 
     Session& session_;
     QComboBox *what_, *link_;
-    std::optional<Bytes> host_budget_;  ///< limit of the plan that was opened or chosen
-    Links plan_links_;                  ///< links of that plan, if they have no name
-    QString picked_;  ///< the name of the link that the user has chosen; empty: none was chosen
+    std::optional<Bytes> host_budget_;  ///< limit on the host's memory in the plan that was opened or chosen
+    Links plan_links_;                  ///< links of the plan that was opened or chosen, if these links have
+                                        ///< no name
+    QString picked_;  ///< the name of the link that the user has chosen; empty if none was chosen
     QLabel* remark_;
 };
 

@@ -70,7 +70,7 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
         const OpId producer = graph.producer[tensors[i]];
         QString name =
             producer.valid() ? op_link(graph, producer) : tensor_name(graph, tensors[i]).toHtmlEscaped();
-        // The decision for a tensor says more than its kind.
+        // Shows the decision for a tensor that is not kept, else the kind of the tensor.
         const bool kept =
             !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
         const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
@@ -178,7 +178,7 @@ QString graph_html(const LoadedGraph& graph, const LoadedSchedule* schedule) {
     html.row(DetailsPanel::tr("Peak"), bytes_text(graph.full_peak));
     html.row(DetailsPanel::tr("Always resident"), bytes_text(Bytes(graph.flat.resident_bytes)));
     // This bound is for schedules that leave residents on the device. The schedule that is shown may move
-    // residents and be below it.
+    // residents to the host, and then its peak may be below the bound.
     if (!schedule || schedule->report.peak >= graph.least.bytes)
         html.row(DetailsPanel::tr("No schedule below"), bytes_text(graph.least.bytes));
     if (schedule && !schedule->simulation.steps.empty()) {

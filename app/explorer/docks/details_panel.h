@@ -1,5 +1,5 @@
-// Shows what is known of the selected block or op, or of the whole graph if nothing is selected. Ops are
-// links.
+// Shows what is known of the selected block or op, or of the whole graph if nothing is selected. The name of
+// an op is a link that selects the op.
 #pragma once
 
 #include <QTextBrowser>
@@ -20,7 +20,8 @@ class DetailsPanel : public QTextBrowser {
     Session& session_;
 };
 
-/// Returns the panel's content as HTML: about a block or an op, or about the graph if the selection is empty.
+/// Returns the panel's content as HTML. The content is about the selected block or op; about the graph if the
+/// selection is empty.
 QString details_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected);
 
 }  // namespace rematlas::explorer

@@ -12,7 +12,7 @@ FlamePanel::FlamePanel(Session& session, QWidget* parent) : QWidget(parent) {
     QLabel* sums = theme::quiet_label({}, true);
     sums->setObjectName("flame_sums");
     sums->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    // Leaves room for the button of the table.
+    // Leaves room for the button that switches to the table.
     sums->setContentsMargins(theme::margin, 2, theme::margin + 20, 4);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

@@ -1,4 +1,4 @@
-// Shows the flame chart, and below it the sums of the span that is chosen in it.
+// Shows the flame chart. A line below the chart sums up the span that is chosen in it.
 #pragma once
 
 #include <QWidget>

@@ -18,7 +18,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr double lowest_row = 14, highest_row = 24;  ///< limits of a row's height, in pixels
-/// A key zooms by the factor `zoom_step`, and moves by the share `pan_step` of what is shown.
+/// A key zooms by the factor `zoom_step`, or moves the picture by the share `pan_step` of the shown range.
 constexpr double zoom_step = 0.8, pan_step = 0.15;
 
 }  // namespace
@@ -108,7 +108,7 @@ double FlameView::row_height() const {
     return std::clamp(std::floor(room / static_cast<double>(levels)), lowest_row, highest_row);
 }
 
-/// Sets the range of the scroll bar, which reaches rows that have no room.
+/// Sets the range of the scroll bar, so that rows below the view's lower edge can be reached.
 void FlameView::fit_rows() {
     const double room = viewport()->height() - flame_height(0, 0);
     const int levels = chart_ ? static_cast<int>(chart_->data.levels.size()) : 0;
@@ -284,7 +284,7 @@ void FlameView::show_all() {
     viewport()->update();
 }
 
-/// Ends the zoom and the summed span. If there is neither, clears the selection.
+/// Shows all and ends the sum over a span. If all is shown and no span is summed up, clears the selection.
 void FlameView::leave() {
     if (shown_.is_all() && !span_) return session_.selection.clear();
     set_span({});
@@ -303,8 +303,8 @@ void FlameView::pan(double share) {
     viewport()->update();
 }
 
-/// Returns the place that a zoom by keys keeps: the one under the pointer if the pointer is over the boxes,
-/// else the middle.
+/// Returns the place on the axis that stays in place when a key zooms: the place under the pointer if the
+/// pointer is over the boxes, else the middle.
 double FlameView::zoom_middle() const {
     return chart_ && pointer_ ? at_of(pointer_->x()) : (shown_.from() + shown_.to()) / 2;
 }

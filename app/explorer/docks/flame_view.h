@@ -1,8 +1,8 @@
 // Draws the runs of the step over time as boxes by module: phases at the top, then modules, then ops.
 //
 // Wheel, W, S: zoom. Drag, A, D: pan. Click: select the op or the block. Double click: zoom to the box;
-// outside of the boxes show all. Drag on the ruler or with Shift: sum up a span. Without a schedule the view
-// shows the step without recomputation.
+// outside of the boxes: show all. Drag on the ruler or with Shift: choose a span that is summed up. Without a
+// schedule the view shows the step without recomputation.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -25,8 +25,8 @@ class FlameView : public QAbstractScrollArea {
     const FlameChartPtr& chart() const { return chart_; }
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    int focused() const { return focused_; }  ///< the box that the keyboard is at; -1: none
-    /// The first and the last run of the span that is summed up.
+    int focused() const { return focused_; }  ///< the box with the keyboard's focus; -1: none
+    /// The first and the last run of the span that is summed up; nullopt if no span is chosen.
     const std::optional<std::pair<int, int>>& span() const { return span_; }
     /// May only be called while there is a chart.
     FlameScene scene() const;
@@ -80,15 +80,15 @@ class FlameView : public QAbstractScrollArea {
 
     Session& session_;
     FlameChartPtr chart_;
-    IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
+    IdVector<OpId, char> marked_;  ///< marks the ops of the selection; empty if nothing is selected
     ShownRange shown_;
     std::optional<std::pair<int, int>> span_;
     int focused_ = -1, hovered_ = -1;
-    int anchor_ = -1;  ///< the box at which a span that is chosen by keys began
+    int anchor_ = -1;  ///< the box at which the keys began to choose a span; -1: none
     Grip grip_ = Grip::none;
     QPointF press_;
     bool dragged_ = false;
-    int press_level_ = 0;             ///< the uppermost level when the button was pressed
+    int press_level_ = 0;             ///< level of the topmost row in view when the button was pressed
     std::optional<QPointF> pointer_;  ///< where the pointer is, if it is over the view
 };
 

@@ -20,9 +20,10 @@
 namespace rematlas::explorer {
 namespace {
 
-/// In a view lower than this (pixels) three lanes are narrow, so that the memory curve has room.
+/// If a view with three lanes is lower than this (pixels), its lanes are narrow, so that the memory curve has
+/// room.
 constexpr int low_view = 250;
-constexpr int more_a_lane = 60;  ///< pixels that each further lane adds to this height
+constexpr int more_a_lane = 60;  ///< each lane after the third raises `low_view` by this (pixels)
 
 bool inside(const Rect& rect, const QPointF& point) {
     return point.x() >= rect.x && point.x() <= rect.x + rect.width && point.y() >= rect.y &&
@@ -121,8 +122,8 @@ void LanesView::show_range() {
     emit range_changed();
 }
 
-/// Tells the other views which part is shown: the steps that begin in it, and the step that runs at its
-/// begin.
+/// Tells the other views which steps are shown, from the step that runs at the left edge to the last step
+/// that begins within the shown part.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
     if (shown_.is_all() || begins.empty()) return session_.selection.set_range({});
@@ -132,8 +133,8 @@ void LanesView::publish_range() {
     session_.selection.set_range({std::max(0, data_.step_at(from())), std::max(0, index(to()))});
 }
 
-/// Returns the budget to draw: that of the schedule. The step without recomputation has none, so the budget
-/// of the next solve is drawn for it.
+/// Returns the budget to draw. This is the schedule's budget. The step without recomputation has no budget,
+/// so the budget of the next solve is drawn for it.
 Bytes LanesView::budget_line() const {
     const int row = session_.plans.shown();
     const bool all_kept =
@@ -198,7 +199,8 @@ void LanesView::paint_empty(QPainter& painter) const {
     painter.drawText(rect().adjusted(30, 10, -30, -10), Qt::AlignCenter | Qt::TextWordWrap, hint);
 }
 
-/// Returns the tip for a copy, a run on the host or a wait; empty if the lane has no bar at this time.
+/// Returns the tip for a bar of a lane of copies, host runs or waits. Returns an empty text if the lane has
+/// no bar at this time.
 QString LanesView::tip_beside(DrawnLane lane, double at) const {
     const LoadedSchedule& schedule = *session_.schedule();
     const LaneBar* bar = data_.bar_at(lane, at);
@@ -287,7 +289,8 @@ void LanesView::set_hovered(int step) {
     update();
 }
 
-/// Selects the op that runs on the host at the position. Returns false if the position is not in that lane.
+/// Selects the op that runs on the host at the position. Returns false if the position is not in the lane of
+/// host runs.
 bool LanesView::select_on_host(const QPointF& position) {
     const SchedulePlaces places = this->places();
     for (std::size_t i = 0; i < places.lanes.size(); ++i) {
@@ -301,7 +304,7 @@ bool LanesView::select_on_host(const QPointF& position) {
     return false;
 }
 
-/// Returns the part of the model whose band of the memory is at the position; empty if there is none.
+/// Returns the name of the part of the model whose memory is drawn at the position; empty if there is none.
 QString LanesView::band_at(const QPointF& position) const {
     const SchedulePlaces places = this->places();
     const int step = data_.step_at(at_of(position.x()));
@@ -311,7 +314,7 @@ QString LanesView::band_at(const QPointF& position) const {
     return layer < 0 ? QString() : text(layer_name(stack_[static_cast<std::size_t>(layer)]));
 }
 
-/// Puts the cursor on the position and asks for the lifetimes of the band.
+/// Puts the cursor on the position and asks for the lifetimes of the tensors of the band.
 void LanesView::ask_lifetimes(const QPointF& position, const QString& band) {
     session_.selection.set_cursor(data_.step_at(at_of(position.x())));
     session_.selection.ask_lifetimes({.part = band});
@@ -369,7 +372,8 @@ void LanesView::go_by_runs(int direction) {
     if (!shown_.contains(at)) set_range(at - half, at + half);
 }
 
-/// Returns the place that a zoom by keys keeps: the cursor if it is shown, else the middle.
+/// Returns the place on the axis that stays in place when a key zooms: the cursor if it is shown, else the
+/// middle.
 double LanesView::middle() const {
     const double cursor = data_.begin_of(session_.selection.cursor());
     const bool seen = session_.selection.cursor() >= 0 && shown_.contains(cursor);

@@ -19,13 +19,14 @@ class LanesView : public QWidget {
     explicit LanesView(Session& session, QWidget* parent = nullptr);
 
     void show_all();
-    /// The shown part of the axis.
+    /// The ends of the shown part of the axis.
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
+    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
     void set_range(double from, double to);
     const LaneData& data() const { return data_; }
-    /// The area of the lanes, between their names and the edge. May only be called while there is a schedule.
+    /// The area of the lanes, from the end of their names to the right edge. May only be called while there
+    /// is a schedule.
     Rect plot() const { return places().plot; }
     SchedulePlaces places() const { return places_of(scene()); }
     /// Returns the tooltip at a place of the picture, about a run, a copy or a wait; empty if there is none.
@@ -34,7 +35,7 @@ class LanesView : public QWidget {
     QSize minimumSizeHint() const override { return {320, 120}; }
 
   signals:
-    void range_changed();  ///< another part is shown, or another schedule
+    void range_changed();  ///< emitted when another part or another schedule is shown
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -72,11 +73,11 @@ class LanesView : public QWidget {
 
     Session& session_;
     LaneData data_, plain_;        ///< lanes of the schedule, and of the step without recomputation
-    IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
+    IdVector<OpId, char> marked_;  ///< marks the ops of the selection; empty if nothing is selected
     GraphPtr grouped_;             ///< the graph that `groups_` was made from
     ModuleGroups groups_;
     Bytes resident_;     ///< bytes that are on the device during the whole schedule
-    MemoryStack stack_;  ///< memory of the schedule by part of the model
+    MemoryStack stack_;  ///< memory of the schedule, divided by the parts of the model
     QToolButton *axis_button_, *modules_button_;
     ShownRange shown_;
     int hovered_ = -1;  ///< the step under the pointer

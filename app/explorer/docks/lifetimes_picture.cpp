@@ -84,7 +84,7 @@ void LifetimesPicture::show_tensor(TensorId tensor) {
     verticalScrollBar()->setValue(static_cast<int>(middle));
 }
 
-/// If an op is selected in another view, highlights a tensor that the op makes, if one is among the bars.
+/// If an op is selected in another view and made a tensor that has a bar here, highlights this bar.
 void LifetimesPicture::follow_selection() {
     const OpId op = session_.selection.current().op;
     const auto is_of_op = [&](const LifetimeBar& bar) { return op.valid() && bar.maker == op; };
@@ -197,8 +197,8 @@ void LifetimesPicture::select_maker() {
     if (maker.valid()) session_.selection.select(Selected::of(maker));
 }
 
-/// Puts the cursor on a step. The cursor stands only on runs, so for a copy back to the device it goes to the
-/// next run.
+/// Puts the cursor on a step. The cursor stands only on runs. So if the step is a copy back to the device,
+/// the cursor goes to the next run.
 void LifetimesPicture::go_to_step(int step) {
     const std::vector<Step>& steps = session_.schedule()->schedule.steps;
     int run = step;
@@ -233,7 +233,7 @@ void LifetimesPicture::show_all() {
     viewport()->update();
 }
 
-/// Zooms. The cursor keeps its place if it is shown, else the middle does.
+/// Zooms. The cursor stays in place if it is shown, else the middle of the picture does.
 void LifetimesPicture::zoom(double factor) {
     if (is_empty()) return;
     const double cursor = bars_.spans.middle(bars_.step);

@@ -69,8 +69,8 @@ void LifetimesView::show_schedule() {
     show_bars();
 }
 
-/// Shows the bars at the cursor. The tensor `always`, or else the highlighted one, has a bar wherever it is
-/// in the order.
+/// Shows the bars at the cursor. The tensor `always` has a bar even if the order would leave it out. If
+/// `always` is invalid, the highlighted tensor takes its place.
 void LifetimesView::show_bars(TensorId always) {
     if (rows_) {
         const int current = picture_->current();

@@ -1,5 +1,5 @@
-// Shows the tensors that are held at the cursor as bars over time, heaviest first or by how long they lie
-// unused.
+// Shows the tensors that are held at the cursor as bars over time. The bars are sorted by their bytes, or by
+// how long the tensors lie unused.
 #pragma once
 
 #include <QComboBox>

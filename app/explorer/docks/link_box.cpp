@@ -48,7 +48,8 @@ LinkBox::LinkBox(Session& session, QWidget* parent)
     show_plan();
 }
 
-/// Judges the shown plan over the chosen link. The choice stays, so that plans can be compared over it.
+/// Shows the times of the shown plan over the chosen link. If another plan is shown, the chosen link stays,
+/// so that several plans can be compared over one link.
 void LinkBox::show_plan() {
     const SchedulePtr& schedule = session_.schedule();
     const Copies copies =

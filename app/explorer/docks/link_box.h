@@ -1,5 +1,5 @@
-// Answers "What if the link were PCIe 5?": judges the shown plan over another link without solving again.
-// Hidden if the plan copies nothing.
+// Answers "What if the link were PCIe 5?": shows the times of the shown plan over another link, without
+// solving again. Hidden if the plan copies nothing.
 #pragma once
 
 #include <QComboBox>

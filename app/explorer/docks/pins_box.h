@@ -1,4 +1,5 @@
-// Shows the pins that the next solve obeys; each can be removed. Hidden if there is none.
+// Shows the pins that the next solve obeys. The user can remove one of them or all. Hidden if there are no
+// pins.
 #pragma once
 
 #include <QLabel>

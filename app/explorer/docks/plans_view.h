@@ -17,12 +17,13 @@ class PlansView : public QWidget {
   public:
     explicit PlansView(Session& session, QWidget* parent = nullptr);
 
-    /// Adds actions that show earlier and later plans again, remove, and undo.
+    /// Adds actions that show the previously shown plan and the plan after it, remove a plan, and undo a
+    /// removal.
     void add_actions_to(QMenu& menu);
     QTreeView& table() { return *table_; }
 
   signals:
-    void comparison_asked();  ///< the user wants to compare the shown plan with another one
+    void comparison_asked();  ///< emitted when the user wants to compare the shown plan with another one
 
   private:
     void connect_all();
@@ -36,7 +37,7 @@ class PlansView : public QWidget {
     Session& session_;
     PlanFilter* sorted_;
     QTreeView* table_ = nullptr;
-    QToolButton* swept_;  ///< shows the plans of sweeps
+    QToolButton* swept_;  ///< switches whether plans of sweeps are in the list
     QAction *back_, *forward_, *remove_, *undo_, *rename_, *compare_;
 };
 

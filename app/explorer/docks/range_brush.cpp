@@ -11,7 +11,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Within this distance (pixels) of an end of the part, a drag moves the end.
+/// A drag that begins within this distance (pixels) of an end of the shown part moves this end.
 constexpr double grip_reach = 6;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Shows the whole step in a narrow strip below the lanes. Drag over the strip to choose the part that the
-// lanes show; drag the part to move it, or drag one of its ends. Double click: show all.
+// lanes show. Drag inside the part to move it, or drag one of its ends. Double click: show all.
 #pragma once
 
 #include <QWidget>
@@ -33,7 +33,7 @@ class RangeBrush : public QWidget {
     LanesView& lanes_;
     Grip grip_ = Grip::none;
     double press_ = 0;          ///< where the drag began, on the axis
-    double from_ = 0, to_ = 0;  ///< the part that was shown when the drag began
+    double from_ = 0, to_ = 0;  ///< the part that the lanes showed when the drag began
 };
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// Shows the schedule over time, and below it the whole step in a strip from which a part is chosen.
+// Shows the schedule over time. A strip below it shows the whole step, and lets the user choose the shown
+// part.
 #pragma once
 
 #include <QWidget>

@@ -29,8 +29,8 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
     return html + "</table>";
 }
 
-/// Says in words what is proven. If a gap is negligible, no number is shown, because it could differ in the
-/// last digit from the overhead above.
+/// Says in words what is proven about the overhead. For a negligible gap the words have no number, because
+/// the number could differ in the last digit from the overhead that is shown above.
 QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     if (!bound) return SolvePanel::tr("not known");
     const double gap = gap_above(schedule.overhead, *bound);
@@ -40,7 +40,7 @@ QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     QString told =
         SolvePanel::tr("%1, this is within %2")
             .arg(overhead_text(*bound), gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(gap));
-    return told.replace(" %", QString(QChar::Nbsp) + '%');  // prevents a line break there
+    return told.replace(" %", QString(QChar::Nbsp) + '%');  // prevents a line break before "%"
 }
 
 }  // namespace
@@ -345,8 +345,8 @@ void SolvePanel::show_infeasible(const NoScheduleReport& report) {
     show_failure(html);
 }
 
-/// Shortens a name to the room next to a number in the panel at its smallest width: lines cannot break within
-/// a path.
+/// Shortens a name so that it fits beside a number when the panel has its smallest width. Needed because Qt
+/// breaks no lines within a path.
 QString SolvePanel::short_name(const QString& name) const {
     return answer_->fontMetrics().elidedText(name, Qt::ElideMiddle, narrowest / 2);
 }
@@ -355,12 +355,12 @@ void SolvePanel::show_failure(const QString& html) {
     show_message(html);
     failed_budget_ = session_.budget.text();
     failed_pins_ = session_.pins.pins();
-    // Scrolls after the new text has been laid out.
+    // Scrolls later, because the new text must be laid out first.
     QTimer::singleShot(0, this, [this] { scroll_->ensureWidgetVisible(answer_, 0, 0); });
 }
 
-/// Removes a failure message once the budget or the pins have changed. Called also when only the known
-/// smallest budget changes; then the message stays.
+/// Removes a failure message if the budget or the pins have changed. Also called when only the smallest known
+/// budget has changed; then the message stays.
 void SolvePanel::forget_failure() {
     if (failed_budget_.isEmpty()) return;
     if (failed_budget_ != session_.budget.text() || failed_pins_ != session_.pins.pins()) show_schedule();

@@ -1,5 +1,5 @@
-// The fields for budget, solver and time limit; the best schedule while a solver runs; and the answer, or why
-// there is none.
+// The fields for budget, solver and time limit. While a solver runs, shows the best schedule so far;
+// afterwards the answer, or why there is no schedule.
 #pragma once
 
 #include <QComboBox>
@@ -54,7 +54,7 @@ class SolvePanel : public QWidget {
     QPushButton *solve_, *best_so_far_, *cancel_;
     QProgressBar* progress_;
     QLabel *incumbent_, *answer_;
-    QString failed_budget_;  ///< the budget of the failure that is shown; empty: none is shown
+    QString failed_budget_;  ///< the budget of the failure message that is shown; empty if none is shown
     Pins failed_pins_;
 };
 

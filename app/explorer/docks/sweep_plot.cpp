@@ -19,9 +19,9 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double reach = 14;  ///< pixels; the greatest distance of a click from the point that it chooses
+constexpr double reach = 14;  ///< greatest distance (pixels) between a click and the point that it chooses
 
-/// Scales an interval; the value `at` keeps its place in it.
+/// Scales an interval by a factor. The value `at` keeps its relative position in the interval.
 void scale_around(double& low, double& high, double at, double factor) {
     low = at - (at - low) * factor;
     high = at + (high - at) * factor;

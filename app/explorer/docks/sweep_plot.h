@@ -1,4 +1,4 @@
-// The picture of the trade-off dock: shows the session's sweep, its budget and the plan that is shown.
+// The picture of the trade-off dock. It shows the session's sweep and budget, and the plan that is shown.
 //
 // Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: emits `chosen`. Arrow
 // keys: go from point to point. Enter: emits `chosen`.
@@ -20,16 +20,16 @@ class SweepPlot : public QWidget {
     void show_all();
     /// The part that is shown. The wheel, dragging and `show_all` change it.
     SweepRange range() const;
-    /// The schedule nearest to a place, if one is within reach.
+    /// Returns the point nearest to a place, or nullopt if no point is within a click's reach.
     std::optional<SweepMarker> nearest(const QPointF& position) const;
 
-    /// Goes to the next point of the curve (+1) or the one before (-1), or to a neighbouring curve (0, +1 or
-    /// -1).
+    /// Moves the keyboard's position. `along`: to the next point of the curve (+1) or the previous one (-1).
+    /// `across`: to the next curve (+1) or the previous one (-1). The other argument is 0.
     void walk(int along, int across);
 
   signals:
     void chosen(const QPointF& position);
-    void walked(int curve, int point);  ///< the keyboard has gone to this point
+    void walked(int curve, int point);  ///< emitted when a key has moved to this point
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -48,7 +48,7 @@ class SweepPlot : public QWidget {
     void hover(const QPointF& position, const QPoint& global);
 
     Session& session_;
-    std::optional<SweepRange> range_;  ///< nullopt: everything is shown
+    std::optional<SweepRange> range_;  ///< the shown part; nullopt if everything is shown
     SweepRange press_range_;
     QPointF press_;
     bool panning_ = false;

@@ -67,7 +67,7 @@ PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
         const auto curve = static_cast<std::size_t>(points->curve_at(row));
         const auto at = static_cast<std::size_t>(points->point_at(row));
         const SweepCurve& of = session.sweep.sweep().curves[curve];
-        // The point is copied, because showing it may change the sweep.
+        // The point is copied, because `show_point` may change the sweep that holds it.
         const SweptPoint found{of.solver, of.copies, of.points[at]};
         if (found.point.peak.value > 0) session.show_point(found);
     };

@@ -173,7 +173,7 @@ bool TradeoffView::load_point_at(const QPointF& position) {
     if (!near) return false;
     const SweepCurve& curve = session_.sweep.sweep().curves[near->curve];
     const SweptPoint found{curve.solver, curve.copies, curve.points[near->point]};
-    session_.show_point(found);  // `found` is a copy, because this may change the sweep
+    session_.show_point(found);  // `found` is a copy, because `show_point` may change the sweep
     return true;
 }
 

@@ -1,5 +1,5 @@
-// Shows time against memory, with a curve for each solver and each choice of copies to the host. A click on a
-// point loads that schedule. Sweeps run in the background.
+// Shows time against memory, with a curve for each solver and each kind of copies to the host. A click on a
+// point shows the schedule of the point. Sweeps run in the background.
 #pragma once
 
 #include <QLabel>
@@ -25,8 +25,8 @@ class TradeoffView : public QWidget {
     void start_sweep();
     std::vector<std::string> chosen_solvers() const;
     std::vector<Copies> chosen_copies() const;
-    /// Called for a click at a place of the plot. Loads the nearest point within reach; returns false if
-    /// there is none.
+    /// Called for a click at a place of the plot. Shows the schedule of the nearest point. Returns false if
+    /// no point is within a click's reach.
     bool load_point_at(const QPointF& position);
 
   private:
@@ -37,7 +37,7 @@ class TradeoffView : public QWidget {
     Session& session_;
     SweepPlot* plot_;
     QLabel* hint_;
-    QStackedWidget* stack_;  ///< shows the hint, or the plot
+    QStackedWidget* stack_;  ///< shows either a hint how to begin, or the plot
     QMenu *solvers_, *copies_;
     QToolButton *solvers_button_, *copies_button_;
     QSpinBox *points_, *seconds_;

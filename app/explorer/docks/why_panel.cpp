@@ -22,7 +22,8 @@ QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
     const Result<WhatIf> other = what_if(schedule, pin);
     if (!other) return WhyPanel::tr("not possible");
     if (!other->changes) {
-        // Tensors that are not read after the loss count as recomputed, although no op runs twice for them.
+        // Tensors that no op reads after the loss count as recomputed, although no op runs twice for them.
+        // For these tensors another sentence is shown.
         const Result<std::vector<OpId>> ops = ops_of_pin(schedule.graph->graph, pin);
         const bool again = ops && std::any_of(ops->begin(), ops->end(),
                                               [&](OpId op) { return schedule.decisions.runs[op] > 1; });
@@ -148,7 +149,7 @@ void WhyPanel::refresh() {
     keep_->setEnabled(can(PinKind::keep));
     recompute_->setEnabled(can(PinKind::recompute));
     none_->setEnabled(session_.pins.decision(pattern).has_value());
-    if (!isVisible()) return;  // computing the numbers takes a while
+    if (!isVisible()) return;  // returns early, because computing the numbers takes a while
     text_->setText(
         graph ? why_html(*graph, session_.schedule().get(), selected, session_.pins.decision(pattern))
               : QString());

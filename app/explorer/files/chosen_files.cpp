@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns only the folder's files whose names are ours: the folder may contain any other JSON.
+/// Returns the files of the folder that have one of the program's endings. Other JSON files are left out.
 QStringList our_files_in(const QString& folder) {
     QStringList found;
     const QStringList names{"*.graph.json", "*.schedule.json", "*.sweep.json", "*.plan"};
@@ -21,7 +21,8 @@ QStringList our_files_in(const QString& folder) {
     return found;
 }
 
-/// The rank of a kind of file in the order of opening: a graph comes before files that may belong to it.
+/// Returns the rank of a kind of file in the order of opening. A graph comes before files that may belong to
+/// it.
 int opening_place(FileKind kind) {
     switch (kind) {
         case FileKind::graph:

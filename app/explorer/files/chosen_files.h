@@ -9,14 +9,15 @@ namespace rematlas::explorer {
 struct ChosenFiles {
     QStringList files;  ///< files to read, a graph before the files that belong to it
     QString
-        model;  ///< model to capture or to help with: a file or Python function (python_source.h); or empty
-    QStringList measured;  ///< torch's measurements; each is shown in a separate window
+        model;  ///< a model's file or Python function (python_source.h), to capture or to get help with; or
+                ///< empty
+    QStringList measured;  ///< measurements by torch; each is shown in a separate window
     QStringList runs;      ///< run files of training; each is shown in a separate window
-    QStringList left_out;  ///< what is not opened and why, one line each
+    QStringList left_out;  ///< one line for each file that is not opened, with the reason
 };
 
-/// A folder stands for the files in it that can be opened. Only one graph and one model are chosen; others
-/// are left out. Reads the beginnings of files whose names do not tell their kind.
+/// A folder stands for the files in it that can be opened. At most one graph and one model are chosen;
+/// further ones go to `left_out`. If a file's name does not tell its kind, the beginning of the file is read.
 ChosenFiles choose_files(const QStringList& paths);
 
 }  // namespace rematlas::explorer

@@ -9,8 +9,8 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks{500};
-constexpr qint64 most_at_once = 4 << 20;  ///< bytes; reading more at once would block the window
-constexpr qint64 most_compared = 512;     ///< bytes at the begin and at the end that are compared
+constexpr qint64 most_at_once = 4 << 20;  ///< bytes in one read; a larger read would block the window
+constexpr qint64 most_compared = 512;     ///< most bytes at the beginning and at the end that are compared
 
 }  // namespace
 
@@ -37,8 +37,8 @@ void FollowedRun::begin_anew() {
     has_failed_ = false;
 }
 
-/// Says whether the file was overwritten. The header names the process, so a run of another process has
-/// another header. A run of the same process has other step times, so the last bytes that were read differ.
+/// Says whether the file was overwritten. Compares the header, which differs between processes. Compares also
+/// the last bytes that were read, because two runs of one process have different step times.
 bool FollowedRun::is_written_anew(QFile& file) const {
     if (file.size() < read_ || file.peek(first_.size()) != first_) return true;
     return file.seek(read_ - last_.size()) && file.peek(last_.size()) != last_;
@@ -47,7 +47,7 @@ bool FollowedRun::is_written_anew(QFile& file) const {
 void FollowedRun::look() {
     QFile file(path_);
     if (!file.open(QIODevice::ReadOnly)) {
-        // Between two runs the file may be missing for a moment.
+        // Between two runs the file may be missing for a moment, which is no error.
         if (read_ == 0 && !has_failed_) fail(tr("%1: cannot be read").arg(path_));
         return;
     }

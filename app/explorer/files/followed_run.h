@@ -1,6 +1,6 @@
 // Reads the file of a training run while the file grows.
 //
-// If another training run overwrites the file, it is followed from its begin again.
+// If another training run overwrites the file, the file is read again from its beginning.
 #pragma once
 
 #include <QByteArray>
@@ -26,11 +26,11 @@ class FollowedRun : public QObject {
     const QString& path() const { return path_; }
 
   signals:
-    /// New steps, or new lines that were skipped, were read.
+    /// Emitted when more of the file was read.
     void grew();
-    /// The file now holds another run: all steps of before are gone from `run`.
+    /// Emitted when the file holds another run. The steps of the earlier run are no longer in `run`.
     void began_anew();
-    /// The file cannot be read, or is no run file. It is followed again once it is overwritten.
+    /// Emitted if the file cannot be read, or is no run file. Reading goes on once the file is overwritten.
     void failed(const QString& message);
 
   private:

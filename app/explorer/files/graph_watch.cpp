@@ -12,7 +12,7 @@ GraphWatch::GraphWatch(QObject* parent) : QObject(parent) {
     connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &GraphWatch::look);
 }
 
-/// Plan files are not watched: their digest is not the digest of the graph that they hold.
+/// Does not watch a plan file, because `sha256` is the digest of the graph in it and not of the file.
 void GraphWatch::watch(const QString& path, const std::string& sha256) {
     const QStringList before = watcher_.files() + watcher_.directories();
     if (!before.isEmpty()) watcher_.removePaths(before);

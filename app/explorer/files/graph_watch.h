@@ -1,4 +1,4 @@
-// Watches the file of the open graph: another program may replace or remove it.
+// Watches the file of the open graph, because another program may replace or remove it.
 #pragma once
 
 #include <QDateTime>
@@ -16,13 +16,13 @@ class GraphWatch : public QObject {
 
     explicit GraphWatch(QObject* parent = nullptr);
 
-    /// Watches the file at `path`, which has the digest `sha256`. An empty path: watches nothing.
+    /// Watches the file at `path`, which has the digest `sha256`. Watches nothing if the path is empty.
     void watch(const QString& path, const std::string& sha256);
     State state() const { return state_; }
     const QString& path() const { return path_; }
 
   signals:
-    /// The file was replaced, was removed, or is the same again.
+    /// Emitted when the file was replaced or removed, or has its first content again.
     void changed();
 
   private:
@@ -34,7 +34,7 @@ class GraphWatch : public QObject {
     std::string sha256_;
     State state_ = State::same, last_look_ = State::same;
     QDateTime looked_at_;  ///< modification time of the file when its digest was last computed
-    qint64 size_ = -1;     ///< size of the file at that moment
+    qint64 size_ = -1;     ///< size of the file when its digest was last computed
 };
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-// Checks the inputs of a model in the form that a capture takes: dtype[shape], with `<bound` for integers,
-// and arguments that are no tensors.
+// Checks the inputs of a model as they are written for a capture: dtype[shape], with `<bound` for integers.
+// Arguments that are no tensors have other forms, for example int:3.
 #pragma once
 
 #include <QString>
@@ -11,11 +11,12 @@
 
 namespace rematlas::explorer {
 
-/// Returns the spec without spaces: "f32[8,3,224,224]", "i64[8,256]<4096". "int:3", "float:0.5", "bool:true",
-/// "str:mean" and "none" are returned unchanged. Errors name what is wrong.
+/// Checks one input. Returns a spec of a tensor without spaces: "f32[8,3,224,224]", "i64[8,256]<4096". Other
+/// arguments are returned unchanged: "int:3", "float:0.5", "bool:true", "str:mean", "none". Errors name what
+/// is wrong.
 Result<QString> checked_input_spec(const QString& text);
 
-/// Returns the specs of a text, which are separated by line breaks or ';'. Fails with the error of the first
+/// Splits the text at line breaks and ';', and returns the checked specs. Fails with the error of the first
 /// wrong spec.
 Result<QStringList> checked_input_specs(const QString& text);
 

@@ -22,8 +22,8 @@ using nlohmann::json;
 constexpr const char* kJournalFormat = "rematlas.session";
 constexpr int kJournalVersion = 1;
 
-/// Opens the file at this path and locks it against other programs. Opens it again if another program has
-/// replaced the file meanwhile. `get` returns -1 if opening failed; `errno` then says why.
+/// Opens the file at this path and locks it against other programs. If another program replaces the file
+/// before the lock is taken, opens the new file. `get` returns -1 if opening failed; `errno` then says why.
 class LockedFile {
   public:
     LockedFile(const std::filesystem::path& path, int flags) {
@@ -114,13 +114,15 @@ class Compaction {
         }
     }
 
-    /// The current line replaces the line at `line`.
+    /// Removes the line at `line`, which the current line replaces, and sets `line` to the current line.
     void replace(std::size_t& line) {
         if (line != kNone) lines_[line] = {};
         line = at_;
     }
 
-    /// A plan that is added again keeps its place in the list; its new line also has its name.
+    /// Moves the current line to the place of the plan's earlier line, so that a plan that is added again
+    /// keeps its place in the list. Removes the plan's line with a name, because the current line has the
+    /// name, too.
     void add(Place& place) {
         if (place.name != kNone) lines_[place.name] = {};
         place.name = kNone;
@@ -134,8 +136,10 @@ class Compaction {
 
     std::vector<std::string_view> lines_;
     std::size_t at_ = 0;
-    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< lines of each plan, by graph and key
-    std::map<std::string, std::size_t> shown_;                    ///< last line on the plan shown, by graph
+    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< lines of each plan; its keys are graph
+                                                                  ///< and plan
+    std::map<std::string, std::size_t> shown_;                    ///< for each graph, the last line that says
+                                                                  ///< which plan is shown
 };
 
 }  // namespace
@@ -167,7 +171,7 @@ std::string compacted(std::string_view lines) {
 
 Result<void> compact_file(const std::filesystem::path& path) {
     const LockedFile file(path, O_RDWR);
-    if (file.get() < 0) return {};  // there is no file to make smaller
+    if (file.get() < 0) return {};  // there is no file, or it cannot be opened: nothing is made smaller
     const Result<std::string> before = read_file(path);
     if (!before) return before.error();
     const std::string after = compacted(*before);

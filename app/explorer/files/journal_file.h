@@ -11,19 +11,19 @@
 
 namespace rematlas::explorer {
 
-/// Adds a line at the end of the file, which is made if it does not exist. If the last line was cut off, it
-/// is ended first. On return the line is on the disk. Errors: one line that names the file; a line that was
-/// partly written is ignored by readers.
+/// Adds a line at the end of the file, and makes the file if it does not exist. If the file ends within a
+/// line, ends that line first. On return the line is on the disk. Errors: one line that names the file. After
+/// an error a part of the line may be in the file; readers ignore it.
 Result<void> append_line(const std::filesystem::path& path, std::string_view line);
 
-/// Returns the lines that still count: for each plan that was not removed its last line with a schedule and
-/// its last line with a name, and for each graph the plan that was shown last. Reading them gives the same
-/// plans. Damaged lines are left out.
+/// Returns the lines that still count. These are: for each plan that was not removed, its last line with a
+/// schedule and its last line with a name; for each graph, the last line that says which plan is shown.
+/// Reading the result gives the same plans as reading `lines`. Damaged lines are left out.
 std::string compacted(std::string_view lines);
 
 /// Removes lines that no longer count if they are at least half of the file. Writes a new file and then
-/// replaces the old one, so that a crash leaves one of the two. Fails if the file cannot be written; the old
-/// one then remains.
+/// replaces the old file with it, so that after a crash one of the two is there. Does nothing if the file
+/// cannot be opened. Fails if it cannot be read or written; then the old file remains.
 Result<void> compact_file(const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-constexpr std::streamoff part = 1 << 20;  ///< bytes that are read at the begin and at the end of the file
+constexpr std::streamoff part = 1 << 20;  ///< most bytes that are read at the beginning, and also at the end
 
 struct Ends {
     bool readable = false;
@@ -46,7 +46,7 @@ Ends ends_of(const std::filesystem::path& path) {
     return ends;
 }
 
-/// Returns the name that begins at `at` and ends with its line; empty if there is none.
+/// Returns the name that begins at `at` and reaches to the end of the line; empty if the line is no name.
 std::string_view name_at(std::string_view bytes, std::size_t at) {
     constexpr std::size_t longest = 200;
     const auto is_of_names = [](char c) {
@@ -75,7 +75,7 @@ std::vector<std::string> globals_of(std::string_view bytes) {
     return found;
 }
 
-/// Says whether a file of torch.save holds only tensors, or a module with its class.
+/// Says whether a file of torch.save holds only tensors, or a whole module. A module names its class.
 ModelFile of_pickle(const Ends& ends) {
     for (const std::string& global : globals_of(ends.first)) {
         const auto is_of = [&](std::string_view package) { return global.starts_with(package); };
@@ -166,7 +166,7 @@ QString what_it_is(const ModelFile& file) {
         "or an exported program.");
 }
 
-/// Returns the Python lines that make the object `model`; these differ between kinds of files.
+/// Returns Python lines that make the object `model` from the file. The lines depend on the kind of the file.
 QString lines_to_load(const ModelFile& file, const QString& name) {
     const QString load_into_class =
         "from my_package import MyModel      # the class of the model\n\n"
@@ -199,7 +199,7 @@ ModelFile look_at_model(const std::filesystem::path& path) {
     if (ends.starts_with("\x89HDF")) return {Kind::keras};
     if (ends.starts_with("GGUF")) return {Kind::gguf};
     if (ends.starts_with("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46"sv))
-        return of_pickle(ends);  // torch.save before 1.6
+        return of_pickle(ends);  // the format of torch.save before PyTorch 1.6
     if (is_safetensors(ends)) return {Kind::safetensors};
     if (ending == ".onnx") return {Kind::onnx};
     if (ending == ".py") return {Kind::python};

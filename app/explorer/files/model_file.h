@@ -1,4 +1,4 @@
-// Says what a file that should be a model really is, and what to do with it.
+// Finds out what kind of model a file holds, and what a user can do with it.
 //
 //     const ModelFile file = look_at_model(path);
 //     if (!can_be_captured(file)) show(help_with(file, path));
@@ -25,21 +25,22 @@ struct ModelFile {
         unreadable
     };
     Kind kind = Kind::unknown;
-    QString class_name = {};  ///< class of a pickled module, with its package
+    QString class_name = {};  ///< the class of a pickled module, with its package
 };
 
 /// Recognizes a file by its content, and Python and ONNX files by their names. Reads at most 2 MiB.
 ModelFile look_at_model(const std::filesystem::path& path);
 
-/// Says whether the file is a TorchScript file or an exported program, as far as its ends tell.
+/// Says whether the file is a TorchScript file or an exported program, judged by its beginning and end.
 bool can_be_captured(const ModelFile& file);
 
-/// Says whether the file is a model that cannot be captured as it is, whatever its name.
+/// Says whether the file holds a model that cannot be captured as it is. The file's name does not matter.
 bool needs_help(const ModelFile& file);
 
 struct ModelHelp {
     QString what;            ///< says what the file is and why it cannot be captured as it is
-    QString script_lines;    ///< Python that makes a TorchScript file from it; empty: there is no such way
+    QString script_lines;    ///< Python lines that make a TorchScript file from it; empty if this is not
+                             ///< possible
     QString function_lines;  ///< Python with a function that returns the model and its arguments
     QString command;         ///< the command that captures what the function returns
 };

@@ -21,23 +21,24 @@ struct Opened {
     SchedulePtr schedule;
     std::optional<Sweep> sweep;
     std::filesystem::path path;
-    std::optional<RemoteHost> host = {};  ///< the machine of the file; none: this one
-    // Only filled if the graph is not `current`:
+    std::optional<RemoteHost> host = {};  ///< the machine of the file; nullopt if it is this machine
+    // The next two members are set only if `graph` is not the graph `current` that was passed:
     SchedulePtr all_kept = nullptr;  ///< the step without recomputation
-    KeptPlans kept = {};             ///< plans of earlier work on the graph
+    KeptPlans kept = {};             ///< plans that were kept when the graph was open before
 };
 
-/// Opens a file. The graph of a schedule or a sweep is found by its digest: `current`, or a `*.graph.json`
-/// file in the same folder. Fails if the file cannot be read, if no such graph has the digest, or if the file
-/// is a model (which must be captured first). Any thread may call it. Cost: reading and preparing.
+/// Opens a file. A schedule or a sweep needs its graph, which is found by its digest: `current`, or a
+/// `*.graph.json` file in the same folder. Fails if the file cannot be read, if no such graph is found, or if
+/// the file is a model, which must be captured first. Any thread may call it. Cost: reading the file and
+/// preparing its content.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
-/// Opens a file on this or another machine (ssh://host/path). A file of another machine is copied first; the
-/// graph of its schedules and sweeps is found if it was opened from there before. Errors: also those of
-/// `fetch`.
+/// Opens a file of this or of another machine (ssh://host/path). A file of another machine is copied to this
+/// one first. The graph of a schedule or sweep there is only found if the graph was opened from that machine
+/// before. Errors: also those of `fetch`.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
-/// Opens a file of another machine. Its local copy (`copy_of`) must exist.
+/// Opens the local copy (`copy_of`) of a file of another machine. The copy must exist.
 Result<Opened> open_copy(const QString& url, const GraphPtr& current);
 
 }  // namespace rematlas::explorer

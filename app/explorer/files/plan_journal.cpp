@@ -73,7 +73,7 @@ json names_of(const PlanRow& plan) {
     return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
 }
 
-/// Time between attempts to write a file that could not be written
+/// Time between two attempts to write lines that could not be written
 constexpr auto kTryAgain = std::chrono::seconds(5);
 
 }  // namespace
@@ -157,7 +157,7 @@ void PlanJournal::try_again() {
     lines_ = std::exchange(put_off_, {});
 }
 
-/// Puts off the line and all later lines of the same file.
+/// Moves the line, and all later lines of the same file, to the lines that are tried again later.
 void PlanJournal::put_off(Line line) {
     const std::filesystem::path path = line.path;
     put_off_.push_back(std::move(line));
@@ -199,7 +199,7 @@ void PlanJournal::work(const std::stop_token& stop) {
 
 Result<void> PlanJournal::write(const Line& line) {
     if (line.note.is_null()) {
-        // If the file cannot be made smaller, lines can still be added.
+        // The error is ignored: if the file cannot be made smaller, lines can still be added.
         static_cast<void>(compact_file(line.path));
         return {};
     }

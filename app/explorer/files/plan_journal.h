@@ -1,5 +1,5 @@
-// Keeps the plans of a graph in a file next to the graph's file while people work, so that nothing is lost if
-// the program crashes.
+// Keeps the plans of a graph in a file next to the graph's file. Changes are written while people work, so
+// that nothing is lost if the program crashes.
 //
 //     PlanJournal journal;
 //     std::vector<PlanRow> plans = read_journal(path, graph.sha256).plans;
@@ -33,14 +33,15 @@ namespace rematlas::explorer {
 
 struct KeptPlans {
     std::vector<PlanRow> plans;  ///< in the order of the list
-    QString shown;               ///< key of the plan that was shown last; empty: none
+    QString shown;               ///< key of the plan that was shown last; empty if no plan was shown
     int damaged = 0;             ///< lines that could not be read
 };
 
-/// Returns `gpt.session.jsonl` next to `gpt.graph.json`.
+/// Returns the path of the session file: for `gpt.graph.json`, `gpt.session.jsonl` in the same folder.
 std::filesystem::path journal_path(const std::filesystem::path& graph_file);
 
-/// Returns nothing if there is no file. Cost: reading and parsing the whole file.
+/// Reads the plans of the graph. Returns no plans if there is no file. Cost: reading and parsing the whole
+/// file.
 KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256);
 
 class PlanJournal : public QObject {
@@ -49,26 +50,27 @@ class PlanJournal : public QObject {
     explicit PlanJournal(QObject* parent = nullptr);
     ~PlanJournal() override;  ///< writes the remaining lines
 
-    /// Sets the file of the following notes; an empty path: they are dropped. The first note makes the file.
-    /// An existing file is made smaller if many of its lines no longer count.
+    /// Sets the file for the notes that follow. If the path is empty, these notes are dropped. The first note
+    /// makes the file. An existing file is made smaller if many of its lines no longer count.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
     void note_added(const PlanRow& plan);
     void note_renamed(const PlanRow& plan);
     void note_removed(const QString& key);
     void note_shown(const QString& key);
 
-    void flush();  ///< waits until all lines are written or could not be written
+    void flush();  ///< waits until each line is written, or writing it has failed
     bool failed() const { return failed_; }
 
   signals:
-    /// The file cannot be written. Lines wait until it can be. Not emitted again before `wrote_again`.
+    /// Emitted if the file cannot be written. Lines are kept until it can be. Not emitted again before
+    /// `wrote_again`.
     void cannot_write(const QString& message);
     void wrote_again();
 
   private:
     struct Line {
         std::filesystem::path path;
-        nlohmann::json note;                       ///< null: makes the file smaller instead
+        nlohmann::json note;                       ///< if null, the file is made smaller instead
         std::shared_ptr<const Schedule> schedule;  ///< becomes part of the note; may be null
     };
     void note(nlohmann::json note, std::shared_ptr<const Schedule> schedule = nullptr);
@@ -76,7 +78,7 @@ class PlanJournal : public QObject {
     static Result<void> write(const Line& line);
     void tell(const std::filesystem::path& path, const Result<void>& written);
     void push(Line line);
-    void try_again();         ///< takes the lines that were put off; the lock must be held
+    void try_again();         ///< takes back the lines that were put off; the lock must be held
     void put_off(Line line);  ///< the lock must be held
 
     std::filesystem::path path_;

@@ -1,4 +1,4 @@
-// Recognizes Python functions among the words that people open: nets.py, nets.py:step,
+// Recognizes Python functions among the arguments and file names that people open: nets.py, nets.py:step,
 // ssh://host/models/nets.py:step, package.module:step.
 #pragma once
 
@@ -8,11 +8,12 @@
 
 namespace rematlas::explorer {
 
-/// Returns the file, module or function that the word names. Modules are looked for from the current folder.
-/// Returns nullopt if the word does not name Python, or names a file of another kind.
+/// Returns the file, module or function that the word names. A module is searched from the current folder.
+/// Returns nullopt if the word does not name Python code.
 std::optional<PythonSource> python_source(const QString& word);
 
-/// Returns the word that opens the function again: /models/nets.py:step, or ssh://host/models/nets.py:step.
+/// Returns the word by which the function can be opened again: /models/nets.py:step, or
+/// ssh://host/models/nets.py:step.
 QString reopened_by(const std::optional<RemoteHost>& host, const QString& file, const QString& function);
 
 }  // namespace rematlas::explorer

@@ -8,7 +8,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the absolute path of a file; a path on another machine stays as it is.
+/// Returns the name of a file in the list: its absolute path. A path on another machine stays as it is.
 QString recent_name(const QString& path) {
     return is_remote(path) ? path : QFileInfo(path).absoluteFilePath();
 }

@@ -11,7 +11,7 @@ class RecentFiles : public QObject {
     Q_OBJECT
   public:
     static constexpr int most = 10;
-    /// `settings` must outlive this object; null: nothing is kept.
+    /// `settings` must outlive this object. If it is null, nothing is kept.
     explicit RecentFiles(QSettings* settings, QObject* parent = nullptr);
 
     const QStringList& paths() const { return paths_; }
@@ -19,13 +19,13 @@ class RecentFiles : public QObject {
     void remove(const QString& path);
     void clear();
 
-    /// Returns the text that was last typed to capture a model, a file or a Python function; empty if there
-    /// is none.
+    /// Returns the text that was last typed in order to capture this model, which is a file or a Python
+    /// function. Empty if there is none.
     QString typed_for(const QString& model) const;
     void remember_typed(const QString& model, const QString& text);
 
-    /// Returns the interpreter or environment that a person has chosen for captures on this machine, or on
-    /// the machine "user@host"; empty if none was chosen.
+    /// Returns the Python interpreter or environment that the user has chosen for captures on the machine
+    /// `host` ("user@host"; empty for this machine). Empty if none was chosen.
     QString python(const QString& host = {}) const;
     void remember_python(const QString& python, const QString& host = {});
 

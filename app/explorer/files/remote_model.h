@@ -1,4 +1,5 @@
-// A model's file on another machine. The parts that tell its kind and its inputs have been copied here.
+// A model's file on another machine. Only the parts that tell its kind and its inputs have been copied to
+// this machine.
 #pragma once
 
 #include <QTemporaryDir>
@@ -15,13 +16,13 @@ struct RemoteModel {
     PythonSurvey survey;
     std::shared_ptr<QTemporaryDir> folder;
 
-    /// Returns a local file of the same name with the ends of the model's file, next to a copy of the file
-    /// with its inputs if there is one. `look_at_model` and `specs_beside` give the same results as for the
-    /// real file.
+    /// Returns the path of a local file that has the name of the model's file and contains its beginning and
+    /// its end. If there is a file with the model's inputs, a copy of it lies next to the local file. So
+    /// `look_at_model` and `specs_beside` give the same results for this path as for the real file.
     QString stand_in() const;
 };
 
-/// Fails if the survey found a problem with the file, or if a copy cannot be written here.
+/// Writes the local files. Fails if the survey found a problem with the file, or if a file cannot be written.
 Result<RemoteModel> remote_model(const RemoteHost& host, const PythonSurvey& survey);
 
 }  // namespace rematlas::explorer

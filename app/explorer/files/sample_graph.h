@@ -1,4 +1,4 @@
-// The graph that comes with the program, for people who do not have one yet.
+// The sample graph that comes with the program, for users who have no graph yet.
 #pragma once
 
 #include <QString>
@@ -7,8 +7,8 @@
 
 namespace rematlas::explorer {
 
-/// Writes the sample into the subfolder `samples` of `folder`, where plans can be kept next to it, unless the
-/// sample exists already. Returns its path. Fails if the sample cannot be written.
+/// Writes the sample graph into the subfolder `samples` of `folder`, where plans can be kept next to it.
+/// Keeps an existing sample. Returns the path of the sample. Fails if it cannot be written.
 Result<QString> sample_graph_in(const QString& folder);
 
 }  // namespace rematlas::explorer

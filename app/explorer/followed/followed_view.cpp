@@ -75,7 +75,7 @@ void FollowedView::go_by(int steps) {
     set_cursor(static_cast<std::size_t>(std::clamp<qint64>(now + steps, 0, last)));
 }
 
-/// Puts the cursor on the step that the clicked column of the picture shows.
+/// Puts the cursor on the step that is drawn in the clicked column of the picture.
 void FollowedView::click(double at) {
     for (const RunColumn& column : columns_)
         if (at >= static_cast<double>(column.begin) && at < static_cast<double>(column.end))

@@ -1,5 +1,5 @@
-// Shows the steps of a run as a picture. While all steps or the last one are shown, new steps come into
-// sight.
+// Shows the steps of a run as a picture. If all steps or the last step are in view, the view follows the run:
+// new steps appear.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ class FollowedView : public RangeView {
   public:
     explicit FollowedView(QWidget* parent = nullptr);
 
-    /// `run` must outlive the view or be replaced.
+    /// `run` must live until the view is destroyed or has another run.
     void set_run(const RunSteps& run);
     /// Called when the run has new steps.
     void grow();
-    /// Puts the cursor on a step; nullopt: no step is chosen.
+    /// Puts the cursor on a step. If `step` is nullopt, no step is chosen.
     void set_cursor(std::optional<std::size_t> step);
     std::optional<std::size_t> cursor() const { return cursor_; }
-    /// The area of the peaks. May only be called while there are steps.
+    /// The area in which the peaks are drawn. May only be called while there are steps.
     Rect plot() const { return places_of(scene()).peaks; }
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 180}; }
@@ -44,7 +44,7 @@ class FollowedView : public RangeView {
 
     const RunSteps* run_ = nullptr;
     std::vector<RunColumn> columns_;
-    double known_steps_ = 0;  ///< number of steps when the range was set
+    double known_steps_ = 0;  ///< number of steps when the shown range was set
     std::optional<std::size_t> cursor_;
 };
 

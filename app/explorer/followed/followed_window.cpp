@@ -112,7 +112,7 @@ void FollowedWindow::begin_anew() {
     tell();
 }
 
-/// Shows the new steps. If the table shows its last rows, it scrolls to the new last row.
+/// Shows the new steps. If the last rows of the table are in view, scrolls to the new last row.
 void FollowedWindow::grow() {
     const QScrollBar* bar = table_->verticalScrollBar();
     const bool is_at_end = bar->value() == bar->maximum() && !table_->currentIndex().isValid();

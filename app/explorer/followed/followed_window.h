@@ -1,5 +1,6 @@
-// A window that follows a training run's file while training goes on. It shows the peak and the time of each
-// step, the budget, the peaks that plans predicted, and why the original ran steps.
+// A window that follows the file of a training run while the training goes on. It shows for each step its
+// peak and its time, the budget, the peak that the plan predicted, and why the original module ran instead of
+// a plan.
 #pragma once
 
 #include <QLabel>
@@ -18,8 +19,8 @@ class FollowedWindow : public QWidget {
   public:
     explicit FollowedWindow(const QString& path, QWidget* parent = nullptr);
 
-    /// Reads the file and follows it. Emits `failed` if no step could be read; the window itself shows what
-    /// is wrong with later lines.
+    /// Reads the file and follows it. Emits `failed` if not even one step could be read. Later errors are
+    /// shown in the window itself.
     void start() { run_.start(); }
     FollowedView& view() { return *view_; }
     const RunStepsTable& steps() const { return *steps_; }

@@ -6,17 +6,19 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Points of room around a column, so that frames at its border are shown whole
+/// Room around a column in points, so that frames at the column's border are shown whole
 constexpr double around = 16;
 constexpr double between = 48;           ///< points between two columns
-constexpr double readable_scale = 0.25;  ///< the smallest scale at which items can be told apart
-/// Several columns are only used if they show the drawing at least this many times as large.
+constexpr double readable_scale = 0.25;  ///< the smallest scale at which a user can tell items apart
+/// Several columns are only used if they enlarge the drawing by at least this factor.
 constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-constexpr double near_cut = 0.2;  ///< the farthest that a cut may lie from the even cut, in column heights
+constexpr double near_cut = 0.2;  ///< a cut may lie this far from the place that makes columns equal, in
+                                  ///< column heights
 
-/// Returns the height nearest to `wanted`, at most `reach` away, at which no item lies; `wanted` itself if
-/// there is none. `spans`: top and bottom of each item, ascending.
+/// Returns the height at which no item lies and that is nearest to `wanted`, but at most `reach` away.
+/// Returns `wanted` if there is no such height. `spans`: the top and the bottom of each item, in ascending
+/// order.
 double cut_near(const std::vector<std::pair<double, double>>& spans, double wanted, double reach) {
     double best = wanted, distance = reach;
     double covered_to = -1e300;

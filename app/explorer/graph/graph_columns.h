@@ -15,22 +15,24 @@ namespace rematlas::explorer {
 
 class GraphColumns {
   public:
-    /// No columns.
+    /// Makes an object without columns.
     GraphColumns() = default;
-    /// Cuts lie between items if there is such a place near the even cut. Cost: nearly linear in the items.
+    /// Cuts the layout into `count` columns of nearly equal height. Cuts lie between items if possible. Cost:
+    /// nearly linear in the items.
     GraphColumns(const Layout& layout, int count);
 
     int count() const { return static_cast<int>(parts_.size()); }
     /// The bounds of all columns with some room around them, in scene coordinates.
     QRectF bounds() const;
-    /// The part of the layout that the column shows, with that room, in layout coordinates.
+    /// The part of the layout that the column shows, and the room around the column, in layout coordinates.
     const QRectF& part(int column) const { return parts_[static_cast<std::size_t>(column)]; }
     /// The shift from layout to scene coordinates.
     QPointF shift(int column) const;
-    /// The column that shows this height of the layout.
+    /// The column that shows the height `y` of the layout.
     int column_at(double y) const;
 
-    /// Moves a rectangle to the column of its upper edge: an item is never divided between columns.
+    /// Moves a rectangle to the column that shows its upper edge. The rectangle is not cut, so an item lies
+    /// in one column.
     QRectF to_scene(const QRectF& of_layout) const;
     QPointF to_layout(const QPointF& of_scene) const;
 
@@ -38,8 +40,8 @@ class GraphColumns {
     std::vector<QRectF> parts_;
 };
 
-/// Returns the number of columns that shows the drawing at the largest size in the room; 1 if one column is
-/// readable, or if columns would gain little.
+/// Returns the number of columns with which the drawing is largest in the room. Returns 1 if one column is
+/// readable, or if more columns would make the drawing only a little larger.
 int columns_for(Size drawing, Size room);
 
 }  // namespace rematlas::explorer

@@ -30,7 +30,7 @@ void visit_cells(const QRectF& rect, Visit visit) {
     }
 }
 
-/// Returns the bounds of the curve's control points, which contain the curve.
+/// Returns the bounds of a curve's control points. They contain the curve.
 QRectF bounds_of(const std::vector<Point>& spline) {
     if (spline.empty()) return {};
     double left = spline[0].x, right = left, top = spline[0].y, bottom = top;
@@ -145,7 +145,8 @@ QRectF GraphLayer::cluster_place(int cluster) const {
 QRectF GraphLayer::item_rect(int item) const {
     return columns_.to_scene(item_place(item));
 }
-/// Returns the place of a frame. If the frame spans several columns, returns its part in the first one.
+/// Returns the place of a frame. If the frame spans several columns, returns its part in the first of these
+/// columns.
 QRectF GraphLayer::cluster_rect(int cluster) const {
     const QRectF place = cluster_place(cluster);
     const int column = columns_.column_at(place.top());
@@ -159,7 +160,8 @@ QRectF GraphLayer::marked_rect() const {
     return rect;
 }
 
-/// Returns the lightest arrow at the point, which is painted on top; -1 if there is none.
+/// Returns an arrow at the point; -1 if there is none. If there are several, returns the one with the
+/// least weight, because it is painted on top.
 int GraphLayer::edge_at(const QPointF& point, double reach) const {
     const std::vector<int> edges =
         edges_at(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));

@@ -1,5 +1,5 @@
-// Shows the whole ladder as one graphics item with its own index. Painting costs only as much as the part on
-// the screen.
+// Shows the whole ladder as one graphics item. Finds what is at a place by an index, so that painting costs
+// only as much as the part on the screen.
 #pragma once
 
 #include <QGraphicsItem>
@@ -12,10 +12,10 @@
 
 namespace rematlas::explorer {
 
-/// What lies under a point. At most one of the numbers is valid.
+/// Says what lies under a point. At most one of `item`, `cluster` and `edge` is set; the others are -1.
 struct GraphHit {
     int item = -1;
-    int cluster = -1;  ///< the frame whose title or empty inside lies there
+    int cluster = -1;  ///< the frame whose title or empty inside is under the point
     bool title = false;
     int edge = -1;
 };
@@ -26,29 +26,30 @@ class GraphLayer : public QGraphicsItem {
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
     void set_ladder(LadderPtr ladder);
-    /// Shows the ladder in this many columns from now on. Points and rectangles of the functions below are in
-    /// scene coordinates.
+    /// Sets the number of columns in which the ladder is shown. Points and rectangles of the public functions
+    /// below are in scene coordinates.
     void set_columns(int count);
     const GraphColumns& columns() const { return columns_; }
     const LadderPtr& ladder() const { return ladder_; }
     /// `heat`: one number per item of the ladder, for `Coloring::heat`.
     void set_coloring(Coloring coloring, std::vector<double> heat = {});
     Coloring coloring() const { return coloring_; }
-    /// `with_schedule`: whether decisions are known. If not, `Coloring::decision` shows phases.
+    /// `with_schedule`: whether decisions are known. If they are not, `Coloring::decision` shows phases.
     void set_has_schedule(bool with_schedule);
     bool has_schedule() const { return has_schedule_; }
-    /// Draws a frame around the marked items and the marked cluster; -1: no cluster.
+    /// Draws a frame around the marked items, and around the marked cluster unless it is -1.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
-    /// Marks the selected arrow; -1: none.
+    /// Marks the selected arrow. Marks none if `edge` is -1.
     void set_marked_edge(int edge);
     int marked_edge() const { return marked_edge_; }
-    /// One note per item of the ladder.
+    /// `notes`: one note for each item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
-    /// For pictures: paints all details at any zoom.
+    /// Paints all details at any zoom if `full`. Used for picture files.
     void set_full_detail(bool full) { full_detail_ = full; }
 
-    /// `reach`: the greatest distance from an arrow, in points, that still hits it.
+    /// Returns what lies at the point. `reach`: an arrow counts if the point is at most this far from it, in
+    /// points.
     GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
     /// Returns the items that lie at least partly in the rectangle.
@@ -59,7 +60,7 @@ class GraphLayer : public QGraphicsItem {
 
   private:
     void build_index();
-    // In layout coordinates:
+    // The following functions use layout coordinates:
     void paint_place(QPainter& painter, const QRectF& place, double detail);
     QRectF item_place(int item) const;
     QRectF cluster_place(int cluster) const;
@@ -77,8 +78,8 @@ class GraphLayer : public QGraphicsItem {
     std::vector<ItemNote> notes_;
     int marked_cluster_ = -1, marked_edge_ = -1, running_ = -1;
     std::vector<QRectF> edge_bounds_;
-    std::vector<int> edge_order_;  ///< edges in the order of `edges_by_weight`
-    /// Indices of items by the grid squares (of `cell` points) that they touch
+    std::vector<int> edge_order_;  ///< edges, sorted by `edges_by_weight`
+    /// For each square of a grid, `cell` points wide: the items that touch it
     std::unordered_map<qint64, std::vector<int>> cells_;
 };
 

@@ -44,7 +44,7 @@ std::vector<LegendEntry> legend_of(const GraphLayer& layer, const ItemHeat& heat
     if (layer.coloring() == Coloring::decision && layer.has_schedule()) {
         for (const Decision decision : decisions_in(view))
             entries.push_back({decision_text(decision), paper.of(decision)});
-        phases.erase(Phase::forward);  // the decisions are the colours of forward items
+        phases.erase(Phase::forward);  // forward items have the colours of decisions
     }
     for (const Phase phase : phases) entries.push_back({phase_text(phase), paper.of(phase)});
     return entries;

@@ -1,4 +1,4 @@
-// Says what the colours of the graph mean, in a strip along the lower edge of the graph's view.
+// Explains the colours of the graph in a strip along the lower edge of the graph's view.
 #pragma once
 
 #include <vector>
@@ -14,12 +14,12 @@ struct LegendEntry {
     Color color;
 };
 
-/// Returns an entry for each colour that the layer shows, and none while the layer is empty. `heat` is used
-/// for `Coloring::heat`. A decision or a phase that no item has gets no entry.
+/// Returns an entry for each colour that the layer shows. Returns no entries while the layer is empty. A
+/// decision or a phase that no item has gets no entry. `heat` is used for `Coloring::heat`.
 std::vector<LegendEntry> legend_of(const GraphLayer& layer, const ItemHeat& heat);
 
-/// Paints the entries in as many rows as they need at the view's width. The strip is as wide as the view, so
-/// that no part of the graph is seen next to it. Returns the strip's height, in points of the canvas.
+/// Paints the entries, in several rows if one row is too narrow. The strip is as wide as the view, so that no
+/// part of the graph shows beside the entries. Returns the strip's height, in points of the canvas.
 double paint_legend(Canvas& canvas, const std::vector<LegendEntry>& entries, Size view);
 
 }  // namespace rematlas::explorer

@@ -42,7 +42,7 @@ void GraphMinimap::refresh() {
     follow();
 }
 
-/// Hides the minimap when the whole graph is seen, or when the minimap would cover too much of a small view.
+/// Hides the minimap if the whole graph is in view, or if the minimap would cover too much of a small view.
 void GraphMinimap::follow() {
     const QRect viewport = view_.viewport()->rect().adjusted(-2, -2, 2, 2);  // two points for rounding errors
     const QRectF seen = view_.mapToScene(viewport).boundingRect();

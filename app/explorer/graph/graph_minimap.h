@@ -13,9 +13,9 @@ class GraphMinimap : public QWidget {
   public:
     explicit GraphMinimap(GraphView& view);
 
-    void refresh();  ///< called when the graph or its colours have changed
-    void place();    ///< called when the view was resized
-    void follow();   ///< called when another part of the graph is seen
+    void refresh();  ///< must be called when the graph or its colours have changed
+    void place();    ///< must be called when the view was resized
+    void follow();   ///< must be called when another part of the graph is in view
 
   protected:
     void paintEvent(QPaintEvent* event) override;

@@ -45,7 +45,8 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
         notice_->hide();
     });
     connect(&ladder, &LadderController::started, this, [this] {
-        // Most layouts take an instant; a notice that flashes up would only disturb.
+        // The notice comes late, because most layouts take an instant, and a notice that flashes up would
+        // only disturb.
         QTimer::singleShot(250, this, [this] {
             if (session_.ladder.running()) show_notice(tr("Laying out the graph"), true);
         });

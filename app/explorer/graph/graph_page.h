@@ -1,4 +1,4 @@
-// The middle of the window: the graph view, or a notice on the running layout or on its failure.
+// The middle of the window: shows the graph view, or a notice that the layout runs or has failed.
 #pragma once
 
 #include <QLabel>

@@ -1,4 +1,4 @@
-// Texts about an item or an arrow of the ladder, shown while the pointer rests on it.
+// Makes the tooltips of the ladder's items and arrows.
 #pragma once
 
 #include <QString>

@@ -184,7 +184,7 @@ void GraphView::center_selection() {
     const QRectF rect = layer_->marked_rect();
     if (rect.isNull()) return;
     if (transform().m11() < 0.5) setTransform(QTransform::fromScale(0.9, 0.9));
-    // Forward and backward belong together, so both sides of the ladder are brought into view.
+    // A forward item and its backward twin belong together, so the view shows both.
     QRectF both = rect;
     for (int item : layer_->marked()) {
         const int twin = layer_->ladder()->view.items[item].twin;
@@ -282,7 +282,7 @@ void GraphView::select_at(const QPoint& position) {
     layer_->set_marked_edge(hit.edge);
 }
 
-/// Returns what lies at the position. The reach of arrows is in pixels, whatever the zoom.
+/// Returns what lies at the position. An arrow can be hit from a fixed number of pixels away, at any zoom.
 GraphHit GraphView::hit_at(const QPoint& position) const {
     return layer_->hit(mapToScene(position), 5 / transform().m11());
 }
@@ -401,7 +401,7 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 
 void GraphView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
-    viewport()->update();  // the legend must not scroll with the picture
+    viewport()->update();  // repaints everything, because the legend must not scroll with the picture
     minimap_->follow();
 }
 
@@ -411,7 +411,7 @@ void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
 
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     painter->save();
-    // Coordinates are pixels of the view; an exported picture may have several dots per pixel.
+    // The legend is laid out in pixels of the view. An exported picture may have several dots for each pixel.
     const double dots = painter->worldTransform().m11() / transform().m11();
     painter->setWorldTransform(QTransform::fromScale(dots, dots));
     QtCanvas canvas(*painter);

@@ -22,11 +22,11 @@ class GraphView : public QGraphicsView {
     void fit_all();
     void center_selection();
     void zoom(double factor);
-    /// Paints the whole ladder for a picture, with all details whatever the zoom.
+    /// Paints the whole ladder into a picture file, with all details at any zoom.
     void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
-    /// Moves the selection along edges: to the first item below (+1) or above (-1), or to the twin (0). If no
-    /// single item is selected, selects the first item.
+    /// Moves the selection from the selected item: along an edge to the first item below (+1) or above (-1),
+    /// or to the twin (0). Selects the first item if not exactly one item is selected.
     void walk(int direction);
 
   signals:
@@ -64,11 +64,12 @@ class GraphView : public QGraphicsView {
     GraphMinimap* minimap_;
     ItemColors colors_ = ItemColors::decision;
     ItemHeat heat_;
-    double legend_height_ = 0;  ///< in pixels, when the legend was last drawn
+    double legend_height_ = 0;  ///< height in pixels when the legend was last drawn
     QPoint press_;
     bool panning_ = false;
-    bool first_ = true;  ///< the next ladder is the first of its graph, so the view fits its width
-    Selected anchor_;    ///< this block stays in place on the screen when blocks around it expand
+    bool first_ = true;  ///< whether the next ladder is the first one of its graph; then the view fits the
+                         ///< ladder's width
+    Selected anchor_;    ///< the block that stays in place on the screen when blocks expand or collapse
     QPointF anchor_position_;
 };
 

@@ -44,7 +44,7 @@ void BackgroundJob::stop_early() {
 }
 
 void BackgroundJob::post(std::stop_token stop, Delivery delivery) {
-    // The owner's thread looks for the worker, because only that thread may read the list.
+    // The worker is looked for in the owner's thread, because only that thread may read the list.
     QMetaObject::invokeMethod(
         this,
         [this, stop = std::move(stop), delivery = std::move(delivery)] {
@@ -57,7 +57,8 @@ void BackgroundJob::complete(bool dropped, const Delivery& delivery) {
     if (!dropped) {
         current_ = nullptr;
         if (delivery) delivery();
-        // The delivery may have started the next work, which is then still running.
+        // The delivery may have started the next work. Then the job is still running, and `finished` must
+        // wait.
         if (!current_) emit finished(false);
     }
     join_finished();

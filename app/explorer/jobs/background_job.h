@@ -5,7 +5,7 @@
 //         return [this, answer] { show(answer); };      // owner's thread, unless cancelled or replaced
 //     });
 //
-// Starting again cancels and replaces the work that runs. The destructor cancels the work and waits for its
+// `start` cancels the work that runs and replaces it. The destructor cancels the work and waits for its
 // thread, so the work never outlives the objects that it refers to. Only the owner's thread may call the
 // public functions, except `post`.
 #pragma once
@@ -33,13 +33,13 @@ class BackgroundJob : public QObject {
     void start(Work work);
     /// Asks the work to stop and drops its result. `finished` is emitted at once.
     void cancel();
-    /// Asks the work to stop, but still delivers its result: for solvers that return their best schedule so
-    /// far.
+    /// Asks the work to stop, but still delivers its result. Meant for solvers, which then return their best
+    /// schedule so far.
     void stop_early();
     bool running() const { return current_ != nullptr; }
 
-    /// May be called from the worker's thread. `delivery` runs on the owner's thread, unless the work that
-    /// `stop` belongs to was cancelled.
+    /// Runs `delivery` in the owner's thread, if the work with the token `stop` is still the current one by
+    /// then. May be called from the worker's thread.
     void post(std::stop_token stop, Delivery delivery);
 
   signals:

@@ -37,8 +37,8 @@ std::vector<std::string> provenance_inputs(const LoadedGraph& graph) {
     return inputs;
 }
 
-/// Captures the model at this batch size, with the graph file in `folder`. The capture's process is killed
-/// when `stop` is requested.
+/// Captures the model at this batch size. The graph file is written to `folder`. The capture's process is
+/// killed when `stop` is requested.
 Result<Graph> captured_at(const BatchQuestion& question, std::int64_t batch, const QTemporaryDir& folder,
                           const std::stop_token& stop) {
     CaptureRequest request = question.capture;
@@ -56,7 +56,7 @@ QString example_text(const Schedule& schedule, std::int64_t batch) {
              time_text(Nanoseconds(schedule.time.value / std::max<std::int64_t>(batch, 1))));
 }
 
-/// Says whether `overhead` is within the limit of the question, if there is one.
+/// Says whether `overhead` is within the question's limit. True if the question has no limit.
 bool quick_enough(const BatchQuestion& question, double overhead) {
     return !question.max_overhead || overhead <= *question.max_overhead;
 }
@@ -147,7 +147,7 @@ Result<BatchAnswer> about_largest(const BatchQuestion& question, const QTemporar
     return answer;
 }
 
-/// Words for people about the progress of a search for the largest batch.
+/// Makes messages for users about the progress of a search for the largest batch.
 class BatchWords {
   public:
     QString at(std::int64_t batch, BatchEvent event) {

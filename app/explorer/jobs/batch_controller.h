@@ -1,5 +1,6 @@
-// Finds what another batch size would need and cost, and the largest batch size that a budget allows. The
-// model is captured at other sizes, in separate processes. Nothing that is open in the window changes.
+// Finds out what another batch size would need and cost, and which is the largest batch size that a budget
+// allows. For this the model is captured at other sizes, in separate processes. Nothing that is open in the
+// window changes.
 #pragma once
 
 #include <QObject>
@@ -16,24 +17,25 @@
 namespace rematlas::explorer {
 
 struct BatchQuestion {
-    CaptureRequest capture;  ///< inputs with B for the batch; `output` is ignored
+    CaptureRequest capture;  ///< inputs, with the letter B for the batch size; `output` is ignored
     Bytes budget;
-    std::optional<double> max_overhead;  ///< 1.25: at most a quarter more time; none: no limit
-    std::int64_t batch = 0;              ///< the batch size to ask about; 0: the largest
+    std::optional<double> max_overhead;  ///< 1.25 allows a quarter more time; nullopt for no limit
+    std::int64_t batch = 0;              ///< the batch size to ask about; 0 asks for the largest
 };
 
 struct BatchAnswer {
-    std::int64_t batch = 0;  ///< the batch size; 0: not even one example fits
+    std::int64_t batch = 0;  ///< the batch size; 0 if not even one example fits
     QString headline, detail;
     std::shared_ptr<Graph> graph;        ///< the graph that was captured at `batch`
-    std::shared_ptr<Schedule> schedule;  ///< a schedule within budget and overhead; null: none was found
+    std::shared_ptr<Schedule> schedule;  ///< a schedule within budget and overhead; null if none was found
 };
 
-/// Returns what the graph says for a question: the file of its model, the inputs and the device of its
-/// capture. Parts that the graph does not say are empty, for example if it was captured in Python.
+/// Returns a question with the settings that the graph states: the file of its model, and the inputs and the
+/// device of its capture. Settings that the graph does not state stay unset, for example if it was captured
+/// in Python.
 BatchQuestion question_about(const LoadedGraph& graph);
 
-/// Returns the batch size of the graph, or 0 if its inputs do not tell it.
+/// Returns the batch size of the graph, or 0 if it cannot be derived from the graph's inputs.
 std::int64_t batch_of(const LoadedGraph& graph);
 
 class BatchController : public QObject {
@@ -41,7 +43,8 @@ class BatchController : public QObject {
   public:
     explicit BatchController(QObject* parent = nullptr);
 
-    /// Emits `failed` if no input has a B, if a capture fails, or if there is no program to capture with.
+    /// Answers the question in the background. Emits `failed` if no input has the letter B, if a capture
+    /// fails, or if there is no program that captures.
     void ask(BatchQuestion question);
     void cancel() { job_.cancel(); }
     bool running() const { return job_.running(); }

@@ -13,8 +13,9 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int longest_line = 2000, most_lines = 60;
-constexpr int first_of_signals = 128;    ///< a larger exit status means that a signal has ended the process
-constexpr int time_to_end_there = 2000;  ///< milliseconds that ssh gets to end before it is killed
+constexpr int first_of_signals = 128;    ///< exit statuses above this mean that a signal has ended the
+                                         ///< process
+constexpr int time_to_end_there = 2000;  ///< milliseconds in which ssh must end before it is killed
 
 }  // namespace
 
@@ -22,7 +23,7 @@ constexpr int time_to_end_there = 2000;  ///< milliseconds that ssh gets to end 
 struct CaptureController::ThereRequest {
     RemoteHost host;
     QString python;  ///< the interpreter, in the form that `script_there` takes
-    bool is_module;  ///< true: `words` are for `python -m`; false: for the program rematlas
+    bool is_module;  ///< true: `words` go to `python -m`; false: to the program rematlas
     QStringList words;
     QString folder, output;
     bool replace;
@@ -195,7 +196,7 @@ void CaptureController::read_line(const QByteArray& whole) {
         emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
         last_words_ = QString::fromUtf8(line).left(
-            longest_line);  // libraries may print more after the program's own error
+            longest_line);  // only the program's own error counts; libraries may print more after it
     }
 }
 

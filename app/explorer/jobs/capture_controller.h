@@ -22,25 +22,27 @@ struct CaptureRequest {
     QStringList inputs;
     QString output;  ///< NAME.graph.json
     QString device = "cpu";
-    QString device_profile;  ///< with the device "meta": the device to plan for
+    QString device_profile;  ///< if the device is "meta": the device to plan for
     QString loss = "output";
     QString optimizer = "none";
-    std::optional<RemoteHost> host = {};  ///< the machine of the model and the output; none: this one
-    QString python = {};                  ///< on `host`: a Python whose environment has the program rematlas
+    std::optional<RemoteHost> host = {};  ///< the machine of the model and the output; nullopt for this
+                                          ///< machine
+    QString python = {};                  ///< on `host`: a Python in whose environment the program rematlas
+                                          ///< is installed
     bool replace = false;                 ///< whether the output on `host` may replace an existing file
 };
 
-/// The optimizers whose updates a capture can record, by the names that `--optimizer` takes.
+/// Returns the optimizers whose updates a capture can record, named as for `--optimizer`.
 QStringList captured_optimizers();
 
-/// Returns `model`.graph.json next to the model. Adds a number if that file or a schedule of that name exists:
-/// a schedule belongs to the graph that it was made for.
+/// Returns the path `model`.graph.json next to the model. Adds a number if this file exists, or a schedule
+/// that has its name: such a schedule belongs to another graph.
 QString free_graph_file(const QString& model);
 
-/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, which writes one JSON
-/// object {"stage", "fraction"} per line to standard error; or `python -m rematlas capture FUNCTION ... -o
-/// FILE`. Other lines of standard error are kept: the last one is the error message, and tracebacks show
-/// where the error was raised.
+/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, or for a Python function
+/// `python -m rematlas capture FUNCTION ... -o FILE`. The command writes its progress to standard error, as
+/// lines with one JSON object {"stage", "fraction"} each. Other lines of standard error are kept: the last
+/// one is shown as the error message, and a traceback shows where the error was raised.
 ///
 /// On another machine `remote_capture.py` runs the same commands, and ends when the connection ends. The
 /// graph's file is sent back over the connection.
@@ -52,24 +54,24 @@ class CaptureController : public QObject {
 
     void start(const CaptureRequest& request);
     void start(const FunctionRequest& request);
-    void cancel();  ///< ends the child process, and the processes that it started on another machine
+    void cancel();  ///< ends the child process and its processes on another machine
     bool running() const { return process_.state() != QProcess::NotRunning; }
 
-    /// Sets the program that captures. An empty string stands for `find_program()`.
+    /// Sets the program that captures. An empty string selects the program that `find_program()` finds.
     void set_program(const QString& program) { program_ = program; }
-    /// The result of `find_runtime_program()` (app/programs).
+    /// Returns the result of `find_runtime_program()` (app/programs).
     static QString find_program();
     static QStringList arguments(const CaptureRequest& request);
 
   signals:
     void started();
-    /// Emitted about once a second, with words for people. `fraction` never falls; it is negative while it is
-    /// unknown.
+    /// Emitted about once a second, with a message for users. `fraction` never falls. It is negative until it
+    /// is known.
     void progressed(const QString& words, double fraction);
     /// Emitted with the path of the graph file. If the capture ran on another machine, the path begins with
     /// ssh:// and a local copy (`copy_of`) exists.
     void captured(const QString& graph_file);
-    /// `traceback`: Python's traceback, from the user's own frames on; empty for other failures.
+    /// `traceback`: Python's traceback, beginning with the user's own code; empty for other failures.
     void failed(const QString& message, const QString& traceback);
     void finished(bool cancelled);
 
@@ -87,13 +89,13 @@ class CaptureController : public QObject {
 
     TiedProcess process_;
     QString program_, output_;
-    std::optional<RemoteFile> there_;  ///< the graph's file on another machine; none: the graph is here
+    std::optional<RemoteFile> there_;  ///< the graph's file on another machine; nullopt if it is on this one
     QByteArray pending_;
     CaptureProgress progress_;
     QElapsedTimer clock_;
     QTimer each_second_;
     QString last_words_;
-    QStringList traceback_;  ///< lines; empty if there is no traceback
+    QStringList traceback_;  ///< lines of Python's traceback; empty if there is none
     bool cancelled_ = false;
 };
 

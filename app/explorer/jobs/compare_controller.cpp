@@ -23,7 +23,7 @@ QString peak_change(Bytes bytes) {
         .arg(size);
 }
 
-/// Returns how the two plans use the host differently; empty if they use it alike.
+/// Says how the plans differ in their use of the host; empty if they do not differ in it.
 QString host_change(const Compared& compared) {
     const ScheduleDiff& found = compared.found;
     const HostUse &a = found.host_a, &b = found.host_b;

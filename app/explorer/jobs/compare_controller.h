@@ -1,4 +1,4 @@
-// Compares two plans: `a`, the one that is shown, and `b`, another one.
+// Compares two plans: `a`, which is the shown plan, and `b`.
 #pragma once
 
 #include <QObject>
@@ -11,7 +11,7 @@
 
 namespace rematlas::explorer {
 
-/// The two plans and their differences, shared with the views.
+/// The two plans and their differences. Views share this object.
 struct Compared {
     SchedulePtr a, b;
     QString name_a, name_b;
@@ -31,7 +31,7 @@ class CompareController : public QObject {
     void clear();
     bool running() const { return job_.running(); }
 
-    /// Null while nothing is compared.
+    /// The plans that are compared now; null if there are none.
     const ComparedPtr& compared() const { return compared_; }
 
   signals:
@@ -44,8 +44,8 @@ class CompareController : public QObject {
     BackgroundJob job_;
 };
 
-/// Returns for example "B takes 5.9 ms less and needs 148 MiB more at the peak; runs ops 87 times less, 6.2
-/// ms."
+/// Returns the differences in one line: "B takes 5.9 ms less and needs 148 MiB more at the peak; runs ops 87
+/// times less, 6.2 ms."
 QString headline_of(const Compared& compared);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// A capture of a Python function, and its command line: python -m rematlas capture package.module:function
+// Describes a capture of a Python function and makes its command line: python -m rematlas capture
+// package.module:function
 #pragma once
 
 #include <QString>
@@ -14,28 +15,28 @@ struct FunctionRequest {
     QString folder;             ///< the folder from which the module is imported
     QString function;           ///< package.module:function
     QString output;             ///< NAME.graph.json
-    QStringList keywords = {};  ///< keyword arguments of the function, NAME=VALUE each
-    /// The device: cpu, cuda, or meta (from shapes); empty: the one on which the function puts its model
+    QStringList keywords = {};  ///< keyword arguments of the function, each as NAME=VALUE
+    /// cpu, cuda, or meta (from shapes). If empty, the device on which the function puts its model
     QString device = {};
-    QString device_profile = {};  ///< with the device "meta": the device to plan for
+    QString device_profile = {};  ///< if `device` is meta: the device to plan for
     QString optimizer = "none";
-    QString autocast = {};        ///< with "meta": bf16 or f16; empty: no autocast
-    QString master_weights = {};  ///< with "meta" and an optimizer: f32; empty: no master weights
-    bool values = false;          ///< with "meta": whether the arguments keep their values
-    /// The machine of the interpreter, the folder and the output; none: this one
+    QString autocast = {};        ///< only with meta: bf16 or f16; empty for no autocast
+    QString master_weights = {};  ///< only with meta and an optimizer: f32; empty for none
+    bool values = false;          ///< only with meta: whether the arguments keep their values
+    /// The machine of the interpreter, the folder and the output; nullopt for this machine
     std::optional<RemoteHost> host = {};
     bool replace = false;  ///< whether the output on `host` may replace an existing file
 };
 
-/// Returns the arguments of the interpreter.
+/// Returns the arguments with which the interpreter is called.
 QStringList capture_words(const FunctionRequest& request);
 
-/// The optimizers that can end a step from shapes, by the names that `--optimizer` takes: those of
-/// torch.optim and torchao. For steps that really run, see `captured_optimizers()` (capture_controller.h).
+/// Returns the optimizers of torch.optim and torchao that can end a step recorded from shapes, named as for
+/// `--optimizer`. For steps that really run, see `captured_optimizers()` (capture_controller.h).
 QStringList planned_optimizers();
 
-/// Words of the form NAME=VALUE, separated by commas or blanks: "batch=8, length=512". `wrong` is the first
-/// word of another form.
+/// The words of a text. They must have the form NAME=VALUE and are separated by commas or blanks: "batch=8,
+/// length=512". `wrong` is the first word that has another form.
 struct Keywords {
     QStringList words;
     QString wrong;

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds longest_layout(60);
 
-/// Remembers the shapes of all frames that were laid out. Ladders made ahead share these shapes, but start
-/// separate layout programs, which get the lower priority of the thread that starts them.
+/// Caches the layouts of all frames. Ladders that are made before a user asks for them share this cache. But
+/// they start separate layout programs, because a program gets the priority of the thread that starts it, and
+/// that thread has a low one.
 struct FrameLayouts {
     std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
     std::shared_ptr<LayoutPrograms> programs =
@@ -37,13 +38,14 @@ LayoutRequest request_for(const BlockView& view) {
     return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
 
-/// How many blocks, besides the expected one, get their expanded ladder made ahead.
+/// For this many blocks, besides the expected block, the ladder with the block expanded is made ahead.
 constexpr std::size_t most_ahead = 4;
 
-/// The first picture of a graph has at most this many items, whatever their sizes.
+/// The first picture of a graph has at most this many items, whatever its size. Only a picture of the first
+/// level may have more.
 constexpr std::size_t most_at_first = 400;
 
-/// Returns the requested ladder without its layout.
+/// Makes the requested ladder, without its layout.
 Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded, int depth) {
     Ladder ladder;
     ladder.graph = graph;
@@ -57,7 +59,7 @@ Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Expanded
     return ladder;
 }
 
-/// Returns the same layout with the decisions of another schedule.
+/// Returns a ladder with the same layout and the decisions of another schedule.
 LadderPtr recoloured_ladder(const Ladder& ladder, const SchedulePtr& schedule) {
     auto other = std::make_shared<Ladder>(ladder);
     other->schedule = schedule;
@@ -66,7 +68,7 @@ LadderPtr recoloured_ladder(const Ladder& ladder, const SchedulePtr& schedule) {
     return other;
 }
 
-/// Returns the requested ladder with its layout.
+/// Makes the requested ladder with its layout. Fails if the layout fails.
 Result<Ladder> made_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded,
                            int depth, const LadderController::LayoutFunction& lay_out,
                            const std::stop_token& stop) {
@@ -82,8 +84,8 @@ Result<LadderPtr> shared(Result<Ladder> made) {
     return std::make_shared<const Ladder>(made.take());
 }
 
-/// Returns the ladder of the deepest level that fits into one and a half times the room; of the first level
-/// if none does.
+/// Returns the ladder of the deepest level that fits into one and a half times the room. Returns the first
+/// level's ladder if no level fits.
 Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Size room,
                             const LadderController::LayoutFunction& lay_out, const std::stop_token& stop) {
     const Blocks& blocks = graph->graph.blocks;
@@ -141,7 +143,7 @@ void LadderController::set_room(Size room) {
 void LadderController::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
-    if (!ladder_) return;  // the running layout takes the schedule when it arrives
+    if (!ladder_) return;  // the running layout takes the new schedule when it is ready
     ladder_ = recoloured_ladder(*ladder_, schedule_);
     emit recoloured();
 }
@@ -186,8 +188,8 @@ void LadderController::toggle(BlockId block) {
     }
 }
 
-/// Returns the requested blocks and this one expanded. For a folded run, the blocks of the run become
-/// separate items.
+/// Returns the requested set of expanded blocks with this block added. If the block is part of a folded run,
+/// only unfolds the run, so that each of its blocks becomes a separate item.
 ExpandedBlocks LadderController::with_expanded(BlockId block) const {
     ExpandedBlocks expanded = expanded_;
     if (folded_with(block).empty()) {
@@ -263,7 +265,7 @@ bool LadderController::shows_asked() const {
     return ladder_ && ladder_->graph == graph_ && ladder_->expanded == expanded_;
 }
 
-/// Resets the request to the ladder that is shown.
+/// Makes the request equal to what the shown ladder expands.
 void LadderController::forget_asked() {
     if (!ladder_) return;
     expanded_ = ladder_->expanded;
@@ -283,8 +285,8 @@ void LadderController::expect(BlockId block) {
     settled_.start();
 }
 
-/// Returns blocks that are shown as one item: the expected one, then those with the most ops, which take the
-/// longest to lay out.
+/// Returns blocks that a user is likely to expand next. The expected block comes first, if it is collapsed;
+/// then the forward blocks with the most ops, because their layouts take longest.
 std::vector<BlockId> LadderController::likely_blocks() const {
     std::vector<const BlockViewItem*> items;
     std::vector<BlockId> likely;

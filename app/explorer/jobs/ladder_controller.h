@@ -1,5 +1,5 @@
-// Controls the ladder graph on the screen: which blocks are expanded, the view that follows from that, and
-// the layout that the worker program makes.
+// Controls the ladder graph on the screen: keeps which blocks are expanded, makes the view of these blocks,
+// and has a worker program lay it out.
 #pragma once
 
 #include <QObject>
@@ -20,20 +20,21 @@ class LadderController : public QObject {
   public:
     explicit LadderController(QObject* parent = nullptr);
 
-    /// Starts a layout with as many levels expanded as fit into one and a half times the room. A null graph
+    /// Shows a graph. Expands as many levels as fit into one and a half times the room. If `graph` is null,
     /// clears the ladder.
     void set_graph(GraphPtr graph);
-    /// Sets the size of the view at zoom 1. The size only matters for the first picture of a graph.
+    /// Sets the size of the view at zoom 1. Only the first picture of a graph depends on it.
     void set_room(Size room);
-    /// Colours the same layout by another schedule; null: by none. A schedule of another graph counts as
-    /// null.
+    /// Colours the same layout by the decisions of a schedule. If `schedule` is null or of another graph, no
+    /// decisions are shown.
     void set_schedule(SchedulePtr schedule);
 
-    /// Expands or collapses the block and its twin. If the block is in a folded run of blocks, the blocks of
-    /// the run are shown one by one; `fold` makes the run one item again.
+    /// Expands or collapses the block and its twin. If the block is in a folded run of equal blocks, shows
+    /// the blocks of the run one by one instead. `fold` makes such a run one item again.
     void toggle(BlockId block);
     void fold(BlockId block);
-    /// Returns the blocks that are shown as one item together with this one; empty if it is shown alone.
+    /// Returns the blocks that are in one folded item with this block; empty if the block is not in such an
+    /// item.
     std::vector<BlockId> folded_with(BlockId block) const;
     bool can_fold(BlockId block) const;  ///< whether the block is in a run whose blocks are shown one by one
     void expand_block(BlockId block);
@@ -43,33 +44,34 @@ class LadderController : public QObject {
     void set_depth(int depth);
     /// Expands the blocks that hide the selected block or op.
     void reveal(const Selected& selected);
-    /// Says whether the request expands the block. After a layout that failed or was cancelled, the request
-    /// is again what is shown.
+    /// Says whether the block is expanded in the picture that was requested last. If that layout fails or is
+    /// cancelled, the shown picture counts as requested again.
     bool is_expanded(BlockId block) const;
     int depth() const { return depth_; }
     int full_depth() const;
 
-    /// Called when this block is likely to be expanded next: the pointer is over it, or it is selected.
+    /// Called when the user is likely to expand this block next: the pointer is over the block, or it is
+    /// selected.
     void expect(BlockId block);
 
-    void cancel();  ///< keeps the picture that is shown
+    void cancel();  ///< cancels the layout; the picture that is shown stays
     bool running() const { return job_.running(); }
     LadderPtr ladder() const { return ladder_; }
     const SchedulePtr& schedule() const { return schedule_; }
 
-    /// Returns the indices of the items that show the selection or parts of it.
+    /// Returns the indices of the items that show the selected block or op, or parts of the block.
     std::vector<int> items_of(const Selected& selected) const;
 
     using LayoutFunction = std::function<Result<Layout>(const LayoutRequest&, std::stop_token)>;
-    /// Tests replace the worker program with these functions. `ahead` lays out ladders that nobody has
-    /// requested yet; if it is null, no ladder is made ahead.
+    /// Replaces the worker program, for tests. `ahead` makes the layouts that nobody has requested yet. If
+    /// `ahead` is null, no ladder is made ahead.
     void set_layout_function(LayoutFunction function, LayoutFunction ahead = nullptr);
     const LaddersAhead& ahead() const { return ahead_; }
 
   signals:
     void started();
-    void changed();     ///< there is a new ladder
-    void recoloured();  ///< the same layout has other decisions
+    void changed();     ///< emitted when there is a new ladder
+    void recoloured();  ///< emitted when the layout is the same, but decisions changed
     void failed(const QString& message);
     void finished(bool cancelled);
 
@@ -90,7 +92,7 @@ class LadderController : public QObject {
     int depth_ = 1;            ///< the requested level
     BlockRuns runs_;
     Size room_{1280, 800};
-    bool first_ = false;  ///< the first picture of the graph is being made
+    bool first_ = false;  ///< whether the first picture of the graph is being made
     LadderPtr ladder_;
     BlockId expected_;
     QTimer settled_;  ///< fires when the expected block has not changed for a moment

@@ -8,7 +8,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Most items of all kept ladders together: about 30 MiB.
+/// No ladder is made ahead once all kept ladders together have this many items: about 30 MiB.
 constexpr std::size_t most_items = 40'000;
 
 /// Lowers the priority of this thread and of the programs that it starts.

@@ -1,4 +1,4 @@
-// Makes ladders that may be requested next, before a click asks for them.
+// Makes ladders that a user may request next, before a click requests them.
 #pragma once
 
 #include <QObject>
@@ -11,8 +11,8 @@
 
 namespace rematlas::explorer {
 
-/// The ladders are the same that a click would make, with the schedule of the moment. One ladder is made at a
-/// time, in a thread of low priority.
+/// The ladders are equal to those that a click would make now, with the current schedule. One ladder is made
+/// at a time, in a thread of low priority.
 class LaddersAhead : public QObject {
     Q_OBJECT
   public:
@@ -20,13 +20,14 @@ class LaddersAhead : public QObject {
 
     explicit LaddersAhead(QObject* parent = nullptr);
 
-    /// Sets the ladders to make, the most likely first. Forgets ladders that are no longer wanted. A ladder
-    /// that is being made is cancelled unless it is the first missing one of the new list.
+    /// Sets the ladders to make; the most likely one comes first. Drops finished ladders that are not in the
+    /// new list. Cancels a ladder that is being made unless it is the first unfinished one of the new list.
     void want(std::vector<ExpandedBlocks> wanted, Make make);
     void pause();  ///< stops until the next `want`, and keeps the finished ladders
     void clear();  ///< stops and forgets all ladders
 
-    LadderPtr find(const ExpandedBlocks& expanded) const;  ///< null: the ladder is not ready
+    LadderPtr find(const ExpandedBlocks& expanded) const;  ///< returns null if the ladder is not ready, or
+                                                           ///< making it failed
     bool running() const { return job_.running(); }
 
   signals:
@@ -37,7 +38,7 @@ class LaddersAhead : public QObject {
     void keep(const ExpandedBlocks& expanded, LadderPtr ladder);
     bool is_settled(const ExpandedBlocks& expanded) const;
 
-    /// A ladder that was made; null if making it failed.
+    /// A ladder that was made. `ladder` is null if making it failed.
     struct Made {
         ExpandedBlocks expanded;
         LadderPtr ladder;

@@ -92,7 +92,7 @@ void PythonReader::stop() {
 
 void PythonReader::read(const QString& python, const PythonSource& source) {
     if (source.host) {
-        // The path is absolute, or relative to the home folder of the remote user.
+        // The path is absolute, or relative to the home folder of the user on the other machine.
         const QString file = source.file.startsWith('/') ? source.file : "~/" + source.file;
         return start_there(*source.host, python, {file});
     }
@@ -104,7 +104,8 @@ void PythonReader::read(const QString& python, const PythonSource& source) {
         words << source.module << source.folder;
     else
         words << source.file;
-    // Files next to the model's file must not be imported in place of Python's own modules.
+    // Runs in the root folder, so that Python does not import files next to the model's file instead of its
+    // own modules.
     process_.setWorkingDirectory(QDir::rootPath());
     process_.start(python, words);
 }

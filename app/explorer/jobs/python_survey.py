@@ -1,8 +1,8 @@
-"""Prints one JSON object that says which functions of a model's file can be captured, and what this Python
-and this machine have for a capture. Nothing in the file is run.
+"""Prints one JSON object. It says which functions of a model's file can be captured, which of the packages
+that captures need this Python has, and which GPUs this machine has. Nothing in the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
-    python3 python_survey.py --file MODEL.pt    # its ends, and what lies beside it
+    python3 python_survey.py --file MODEL.pt    # the file's ends, and the file with its inputs
 """
 
 import ast
@@ -17,10 +17,10 @@ import os
 import platform
 import sys
 
-# Paths that exist if a GPU's driver is installed: of NVIDIA, of AMD, of Windows (WSL).
+# If a GPU's driver is installed, one of these exists: for NVIDIA, AMD, or Windows (WSL).
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 NAMES_OF_GPUS = "/proc/driver/nvidia/gpus/*/information"
-PART = 1 << 20  # bytes that are printed of each end of a model's file
+PART = 1 << 20  # bytes at the beginning and at the end of a model's file that are printed
 
 
 def place_of(path):
@@ -34,8 +34,8 @@ def place_of(path):
 
 
 def file_of(module, folder):
-    """Returns the path of a module, without running the packages around it, or None if there is no such
-    module."""
+    """Returns the path of a module's file, or None if there is no such module. Does not run the packages that
+    contain the module."""
     found, places, name = None, [folder, *sys.path], ""
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
@@ -62,7 +62,7 @@ def keywords_of(node):
 
 
 def own_nodes(node):
-    """Returns the nodes within a function, except those of nested functions and classes."""
+    """Returns the syntax nodes within a function, except those of nested functions and classes."""
     found = []
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
@@ -77,7 +77,8 @@ def looks_right(node):
 
 
 def functions_of(path):
-    """Returns the functions of a file. Raises OSError, SyntaxError and ValueError."""
+    """Returns the functions of a file that can be called without arguments. Raises OSError, SyntaxError and
+    ValueError."""
     with open(path, "rb") as file:
         tree = ast.parse(file.read())
     functions = {}  # a later definition of a name replaces an earlier one
@@ -117,8 +118,8 @@ def names_of_gpus():
 
 
 def graphs_for(file):
-    """Returns a graph file that does not exist yet, and the list of graph files that exist. They are in the
-    folder of the model's file, or in the home folder if that folder is not writable."""
+    """Returns the path of a graph file that does not exist yet, and the paths of the graph files in its
+    folder. This is the folder of the model's file, or the home folder if that one is not writable."""
     folder, name = os.path.split(file)
     if not os.access(folder, os.W_OK):
         folder = os.path.expanduser("~")

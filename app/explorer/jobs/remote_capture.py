@@ -1,7 +1,7 @@
-"""Runs a capture for a window on another machine, and sends the graph to it.
+"""Runs a capture on this machine for an explorer on another machine, and sends the graph there.
 
 The first line of standard input is a request in JSON. Standard input stays open while the capture is wanted.
-When standard input ends, the capture and all of its processes are ended, so that none outlives the
+When standard input ends, the capture and all of its processes are ended, so that no process outlives the
 connection. The capture's output goes to standard error. The graph's file goes to standard output.
 """
 
@@ -36,7 +36,7 @@ def end(process):
 
 
 def is_unwanted():
-    """Waits for a moment, and says whether standard input has ended."""
+    """Waits for a moment. Says whether standard input has ended, so that the capture is no longer wanted."""
     ready, _, _ = select.select([0], [], [], BETWEEN_LOOKS)
     return bool(ready) and not os.read(0, 65536)
 

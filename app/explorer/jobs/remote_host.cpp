@@ -12,16 +12,16 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int no_connection = 255;  ///< exit status of ssh itself
-constexpr int most_words = 500;     ///< most characters that are kept of the other machine's messages
+constexpr int no_connection = 255;  ///< exit status of ssh if ssh itself has failed
+constexpr int most_words = 500;     ///< messages of the other machine are cut to this many characters
 
 QString last_line(const QByteArray& said) {
     const QStringList lines = QString::fromUtf8(said).split('\n', Qt::SkipEmptyParts);
     return lines.isEmpty() ? QString() : lines.last().trimmed().left(most_words);
 }
 
-/// Returns the folder of the file's copy. Without a cache, copies are kept until the explorer ends, in a
-/// folder that only this user can read.
+/// Returns the folder for the local copy of the file. If there is no cache, this is a temporary folder that
+/// only this user can read, and that is removed when the explorer ends.
 QString folder_of_copies(const RemoteFile& file) {
     static const QTemporaryDir until_the_end;
     const std::filesystem::path cache = cache_folder();

@@ -1,7 +1,8 @@
-// Files and programs of another machine, over ssh. Nothing runs there except what the explorer asks for.
+// Reads files and runs programs of another machine over ssh. Nothing runs there except what the explorer asks
+// for.
 //
-// A file there is named ssh://[user@]host[:port]/path. A path that begins with /~/ is in the user's home.
-// The explorer cannot ask for passwords: a key or an agent must let ssh in.
+// A file of another machine is named ssh://[user@]host[:port]/path. If the path begins with /~/, it is in the
+// user's home folder. The explorer cannot ask for passwords: ssh must log in by a key or an agent.
 #pragma once
 
 #include <QByteArray>
@@ -15,8 +16,8 @@
 namespace rematlas::explorer {
 
 struct RemoteHost {
-    QString name;  ///< "user@host", in the form that ssh takes
-    int port = 0;  ///< 0: ssh's default
+    QString name;  ///< "user@host" as ssh takes it
+    int port = 0;  ///< 0 for ssh's default
     bool operator==(const RemoteHost&) const = default;
 };
 
@@ -27,20 +28,20 @@ struct RemoteFile {
 
 bool is_remote(const QString& path);
 
-/// Returns ssh://[user@]host[:port]/path. `remote_file` makes the same file from it.
+/// Returns ssh://[user@]host[:port]/path, from which `remote_file` makes the same file again.
 QString url_of(const RemoteFile& file);
 
-/// Fails if the URL has no host or no path, or characters that no host name has.
+/// Reads the URL of a file. Fails if it has another form than ssh://[user@]host[:port]/path.
 Result<RemoteFile> remote_file(const QString& url);
 
-/// Quotes the text so that it is one word for a POSIX shell, whatever characters it has.
+/// Quotes the text so that a POSIX shell reads it as one word, whatever characters it has.
 QString shell_word(const QString& text);
 
-/// Returns the arguments of `ssh` that run a command of a POSIX shell on the host.
+/// Returns the arguments with which `ssh` runs a command of a POSIX shell on the host.
 QStringList ssh_words(const RemoteHost& host, const QString& command);
 
-/// Returns a message for people if ssh itself failed: it could not connect, or was not let in. Returns an
-/// empty string if the exit status is that of the command.
+/// Returns a message for users if ssh itself has failed, because it could not connect or log in. Returns an
+/// empty string if `exit` is the exit status of the command that ssh ran.
 QString why_not_connected(const RemoteHost& host, int exit, const QByteArray& said);
 
 struct RemoteAnswer {
@@ -49,20 +50,21 @@ struct RemoteAnswer {
     QByteArray err;
 };
 
-/// Runs a command of a POSIX shell on the host with `input`, and waits. Ends ssh when `stop` is requested.
-/// Must not be called from the GUI's thread. Errors: ssh is not installed, cannot connect or is not let in;
-/// `stopped`.
+/// Runs a command of a POSIX shell on the host with `input` as its standard input, and waits. Ends ssh when
+/// `stop` is requested. Must not be called from the GUI's thread. Fails if ssh is not installed or cannot
+/// connect or log in, or with the error `stopped`.
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop);
 
-/// Returns the path of the file's local copy, which need not exist yet: in the cache, in a folder for the
-/// file's host and folder.
+/// Returns the path of the file's local copy, which need not exist yet. Copies are in the cache, in one
+/// folder for each folder of a host.
 QString copy_of(const RemoteFile& file);
 
-/// Writes the local copy. Fails if it cannot be written.
+/// Writes the local copy of the file. Fails if it cannot be written.
 Result<void> keep_copy(const RemoteFile& file, const QByteArray& content);
 
-/// Errors: those of `run_there`, a file that cannot be read there, and a copy that cannot be written here.
+/// Copies the file to this machine and returns the path of the copy. Errors: those of `run_there`, a file
+/// that cannot be read there, and a copy that cannot be written here.
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

@@ -5,12 +5,12 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns one word of a shell. A leading ~/ stands for the home folder.
+/// Quotes the text as one word for a shell. A leading ~/ becomes the path of the home folder.
 QString word_in_home(const QString& text) {
     return text.startsWith("~/") ? "\"$HOME\"/" + shell_word(text.mid(2)) : shell_word(text);
 }
 
-/// Returns shell commands that set $p to the interpreter.
+/// Returns shell commands that set the variable p to the path of the interpreter.
 QString choice_of_python(const QString& named) {
     if (!named.isEmpty())
         return "p=" + word_in_home(named) + "; if [ -d \"$p\" ]; then p=\"$p/bin/python3\"; fi; ";
@@ -32,11 +32,12 @@ RemoteScript script_there(const RemoteHost& host, const QString& python, const Q
                           const QStringList& words) {
     const QByteArray text = own_script(script);
     QString command = choice_of_python(python) + "case \"$p\" in /*) ;; */*) p=\"$PWD/$p\";; esac; ";
-    // Files in the home folder must not be imported in place of Python's own modules.
+    // Runs in the root folder, so that Python does not import files of the home folder instead of its own
+    // modules.
     command += QStringLiteral("cd / && exec \"$p\" -c 'import sys; exec(sys.stdin.buffer.read(%1))'")
                    .arg(text.size());
     for (const QString& word : words) command += ' ' + word_in_home(word);
-    // The user's login shell on that machine need not be a POSIX shell.
+    // Starts sh explicitly, because the user's login shell on that machine need not be a POSIX shell.
     return {ssh_words(host, "exec sh -c " + shell_word(command)), text};
 }
 

@@ -1,5 +1,5 @@
-// Runs our own scripts with a Python of another machine. A shell sees only ssh's command line; the script and
-// its request are sent as standard input.
+// Runs our own scripts with a Python interpreter of another machine. A shell there reads only the command
+// line. The script and its request are sent to the interpreter's standard input.
 //
 //     const RemoteScript survey = script_there(host, python, "python_survey.py", {"/models/nets.py"});
 //     process.start("ssh", survey.words);
@@ -22,9 +22,10 @@ struct RemoteScript {
     QByteArray input;   ///< begins with the script; the caller may write more after it
 };
 
-/// `python`: an interpreter on the host, or the folder of an environment; it may begin with ~/. If empty: the
-/// Python of the host's $REMATLAS_PYTHON or $VIRTUAL_ENV, else the one that the program `rematlas` there
-/// uses, else `python3`. `words`: the arguments of the script; a leading ~/ stands for the home folder there.
+/// `python`: an interpreter on the host, or the folder of its environment; may begin with ~/. If `python` is
+/// empty, the first of these is used: the Python of the host's $REMATLAS_PYTHON or $VIRTUAL_ENV, the Python
+/// that the program `rematlas` of the host uses, `python3`. `words`: the arguments of the script; a leading
+/// ~/ means the home folder on the host.
 RemoteScript script_there(const RemoteHost& host, const QString& python, const QString& script,
                           const QStringList& words);
 

@@ -17,7 +17,7 @@ QString told(std::string_view text) {
 }
 
 /// Returns a shell command that makes a temporary folder on the remote machine, solves in it, and removes it
-/// at the end. The graph is sent through standard input.
+/// afterwards. The graph is sent to the command's standard input.
 QString command_of(const SolveRequest& request, Bytes budget) {
     QString flags =
         QStringLiteral(" --budget %1 --solver %2 --time-limit %3ms --threads %4 --gap %5 --json")

@@ -1,4 +1,4 @@
-// Runs solvers on another machine: `rematlas solve` there, on the bytes of the graph that is open here.
+// Runs solvers on another machine: sends the graph that is open here to the command `rematlas solve` there.
 #pragma once
 
 #include "app/explorer/jobs/remote_host.h"
@@ -7,9 +7,10 @@
 
 namespace rematlas::explorer {
 
-/// Waits for the answer. The other machine stops by itself after the request's time. Must not be called from
-/// the GUI's thread. Errors: those of `run_there`; no program rematlas on the host; a schedule that is not of
-/// this graph, breaks a pin or is refused by the checker under the budget; a request that the command line cannot express.
+/// Solves and waits for the answer. The other machine stops by itself when the request's time is over. Must
+/// not be called from the GUI's thread. Errors: those of `run_there`; no program rematlas on the host; a
+/// graph without the text of its file, or a request that the command line cannot express; an answer whose
+/// schedule is not of this graph, breaks a pin or is refused by the checker under the budget.
 Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, const SolveRequest& request);
 
 }  // namespace rematlas::explorer

@@ -15,8 +15,8 @@ Result<Outcome> solve_with_core(const LoadedGraph& graph, const SolveRequest& re
     return rematlas::solve(Problem{graph.graph, graph.flat}, request, progress);
 }
 
-/// Passes on few of the reports: a solver that improves thousands of times a second must not fill the GUI's
-/// queue.
+/// Passes on only some of the reports. A solver that improves thousands of times a second would fill the
+/// queue of the GUI otherwise.
 class ThrottledProgress {
   public:
     explicit ThrottledProgress(std::function<void(const ProgressReport&)> show) : show_(std::move(show)) {}

@@ -1,4 +1,5 @@
-// Solves in the background, with progress, incumbents, cancellation, and answers in plain words.
+// Solves in the background. Reports the progress and the best schedule so far, can be cancelled, and explains
+// in plain words why there is no schedule.
 #pragma once
 
 #include <QList>
@@ -16,31 +17,32 @@
 
 namespace rematlas::explorer {
 
-/// Says to people why there is no schedule: a headline, then where the memory is needed and the tensors that
-/// fill it.
+/// Explains to users why there is no schedule: a headline, the place where the memory is needed, and the
+/// tensors that fill the memory there.
 struct NoScheduleReport {
     QString headline;
     QString place;                            ///< which op needs the memory, or that the results need it
     QList<QPair<QString, QString>> heaviest;  ///< names and bytes of the heaviest tensors
     QString rest;                             ///< a line on the tensors that are not in the list
     Bytes needed;
-    ScheduleClass over = ScheduleClass::any_order;  ///< the class whose schedules all need `needed`
+    ScheduleClass over = ScheduleClass::any_order;  ///< `needed` is a bound for all schedules of this class
     bool proven = false;
     OpId op;
     std::vector<TensorId> dominant;
 };
 NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible);
 
-/// Runs one solver at a time; starting again replaces the running one. Signals arrive on the owner's thread.
-/// A solver that is cancelled or replaced still delivers its best schedule so far, through `left`.
+/// Runs one solver at a time. If a solver is started while another one runs, it replaces that one. Signals
+/// are emitted in the owner's thread. A solver that is cancelled or replaced still delivers its best schedule
+/// so far, through `left`.
 class SolveController : public QObject {
     Q_OBJECT
   public:
     explicit SolveController(QObject* parent = nullptr);
 
-    /// The controller sets the request's stop token and cache.
+    /// Starts a solver. The controller sets the stop token and the cache of the request.
     void solve(GraphPtr graph, SolveRequest request);
-    /// Sets the machine on which solvers run from now on; none: this machine.
+    /// Sets the machine on which solvers run from now on; nullopt for this machine.
     void set_host(std::optional<RemoteHost> host) { host_ = std::move(host); }
     const std::optional<RemoteHost>& host() const { return host_; }
     /// Asks the solver for its best schedule so far, which is still delivered.
@@ -51,20 +53,20 @@ class SolveController : public QObject {
     void cancel();
     bool running() const { return job_.running(); }
 
-    /// Tests replace the solvers with this function.
+    /// Replaces the solvers by a function, for tests.
     using SolveFunction =
         std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&, const Progress&)>;
     void set_solve_function(SolveFunction function) { solve_ = std::move(function); }
 
   signals:
     void started();
-    /// The running solver has found a better schedule or a better bound. A negative `bound` means that none
-    /// is known.
+    /// Emitted when the running solver has found a better schedule or a better bound. `bound` is negative if
+    /// no bound is known.
     void improved(double overhead, qint64 peak, double bound, double fraction);
     void solved(rematlas::explorer::SchedulePtr schedule);
     /// Emitted with the best schedule of a solver that was cancelled or replaced.
     void left(rematlas::explorer::SchedulePtr schedule);
-    /// `smallest_found`: the smallest peak that was found, in bytes; -1: none.
+    /// `smallest_found`: the smallest peak of a schedule that was found, in bytes; -1 if none was found.
     void infeasible(const rematlas::explorer::NoScheduleReport& report, qint64 smallest_found);
     void failed(const QString& message);
     void finished(bool cancelled);

@@ -14,7 +14,7 @@
 
 namespace rematlas::explorer {
 
-/// A point of a sweep, with the solver and copies that it was found with.
+/// A point of a sweep, with the solver that found it and the copies that were allowed.
 struct SweptPoint {
     std::string solver;
     Copies copies;
@@ -34,7 +34,7 @@ class SweepController : public QObject {
 
     /// Shows this sweep. Points of a sweep from a file have no steps.
     void set_sweep(Sweep sweep);
-    /// Raises the bounds of the points to those that are known for the same questions.
+    /// Raises the bounds of the points to the bounds that `known` has for the same questions.
     void raise_bounds(const Graph& graph, const KnownAnswers& known);
     void clear();
     const Sweep& sweep() const { return sweep_; }
@@ -43,8 +43,8 @@ class SweepController : public QObject {
   signals:
     void started();
     void changed();
-    /// Emitted for each new point, with its steps, and for a point that a schedule found at another budget
-    /// improved.
+    /// Emitted for each new point, with its steps. Also emitted for an earlier point that is improved by a
+    /// schedule found at another budget.
     void point_found(const rematlas::explorer::SweptPoint& found);
     void progressed(int done, int total);
     void failed(const QString& message);
@@ -58,7 +58,7 @@ class SweepController : public QObject {
     BackgroundJob job_;
 };
 
-/// Returns the schedule of a sweep's point, which must hold its steps.
+/// Returns the schedule of a sweep's point. The point must contain its steps.
 Schedule schedule_of(const LoadedGraph& graph, const SweptPoint& found, Pins pins = {});
 
 }  // namespace rematlas::explorer

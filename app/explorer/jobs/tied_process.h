@@ -1,12 +1,12 @@
-// A child process that ends when the explorer ends, in whatever way: nobody needs a capture without its
-// window.
+// A child process that ends whenever the explorer ends, also if the explorer crashes. Without its window a
+// capture would be of no use.
 #pragma once
 
 #include <QProcess>
 
 namespace rematlas::explorer {
 
-/// The process also ends when the thread that has started it ends.
+/// Ends also when the thread that has started it ends.
 class TiedProcess : public QProcess {
     Q_OBJECT
   public:

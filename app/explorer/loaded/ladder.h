@@ -1,4 +1,4 @@
-// The ladder graph that is shown.
+// The ladder graph that is shown: a view of blocks and ops with its layout.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,22 @@
 
 namespace rematlas::explorer {
 
-/// A view and the places of its items. Never changed once built: the painting code shares it. Sizes are
-/// points at zoom 1.
+/// A view of the graph with the places of its items. Never changed after it is built, because the painting
+/// code shares it. Sizes are in points at zoom 1.
 struct Ladder {
     GraphPtr graph;
-    SchedulePtr schedule;  ///< the schedule whose decisions are in the view; null: none
+    SchedulePtr schedule;  ///< the schedule whose decisions are in the view; may be null
     ExpandedBlocks expanded;
-    int depth = 1;  ///< levels that were expanded before single blocks were expanded
+    int depth = 1;  ///< level to which all blocks were expanded, before single blocks were
     BlockView view;
     Layout layout;
-    IdVector<OpId, int> item_of;        ///< the item that shows the op, itself or within a collapsed block
-    IdVector<BlockId, int> cluster_of;  ///< -1 for blocks that are not expanded
+    IdVector<OpId, int> item_of;        ///< for each op, the item that shows it or the collapsed block around
+                                        ///< it
+    IdVector<BlockId, int> cluster_of;  ///< for each block, its frame; -1 if the block is not expanded
 };
 using LadderPtr = std::shared_ptr<const Ladder>;
 
-/// Returns the selection that a click on the item makes.
+/// Returns what a click on the item selects.
 inline Selected selected_of(const BlockViewItem& item) {
     if (item.op.valid()) return Selected::of(item.op);
     return item.run.empty() ? Selected::of(item.block) : Selected::of_run(item.run);

@@ -1,4 +1,5 @@
-// A graph with the data that the views derive from it once: blocks, flat form, sums per block.
+// A graph with data that is derived from it once and used by all views: blocks, the flat form, sums over
+// blocks.
 #pragma once
 
 #include <filesystem>
@@ -19,21 +20,21 @@ namespace rematlas::explorer {
 /// Sums over a block's own ops and those of its descendants.
 struct BlockFacts {
     int ops = 0;
-    Bytes made;                    ///< bytes of all outputs of one run of each op
-    Nanoseconds time;              ///< time of one run of each op
+    Bytes made;                    ///< bytes of all outputs, if each op runs once
+    Nanoseconds time;              ///< time of all ops, if each op runs once
     int repeats = 1;               ///< number of blocks with this structure, including this one
     OpId first, last;              ///< first and last op in execution order; invalid for an empty block
     Phase phase = Phase::forward;  ///< phase of its first op
 };
 
-/// Never changed once built, so threads share it without locks.
+/// A graph and the data derived from it. Never changed after it is built, so threads share it without locks.
 struct LoadedGraph {
-    Graph graph;  ///< `blocks` is never empty: it has `own_blocks`, or the blocks of `partition`
+    Graph graph;  ///< `graph.blocks` is never empty: `own_blocks`, or the blocks of `partition`
     std::optional<Partition> partition;
-    /// The blocks of the file, else blocks made from module paths and structure
+    /// The blocks in the file. If the file has none, blocks that are made from module paths and structure
     IdVector<BlockId, Block> own_blocks;
     FlatGraph flat;
-    std::string text;  ///< the exact bytes of the file, which a plan contains
+    std::string text;  ///< the exact text of the file, which is stored in plans
     std::filesystem::path path;
 
     IdVector<BlockId, BlockFacts> facts;
@@ -41,36 +42,38 @@ struct LoadedGraph {
     IdVector<TensorId, OpId> producer;
     std::vector<BlockId> roots;  ///< the root blocks, in execution order
     Bytes full_peak;             ///< peak without recomputation
-    PeakBound least;             ///< proven lower bound on every peak without copies to the host
-    Bytes least_with_activations, least_with_weights;  ///< lower bounds if these may be offloaded
+    PeakBound least;             ///< proven lower bound on the peak of each schedule without copies to the
+                                 ///< host
+    Bytes least_with_activations, least_with_weights;  ///< lower bounds on the peak if activations, or
+                                                       ///< activations and weights, may be offloaded
 
     Bytes least_with(Offload what) const;
 };
 using GraphPtr = std::shared_ptr<const LoadedGraph>;
 
-/// Prepares a graph. `text` must be the text that `graph` was read from. Cost: nearly linear, and up to half
-/// a second for the bound.
+/// Prepares a graph. `graph` must have been read from `text`. Cost: nearly linear, but the bound `least` can
+/// take up to half a second.
 GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path);
 
-/// Returns the same graph, grouped into the blocks of `partition`, or into its own blocks if that is null.
-/// Cost: a copy, and that of `decompose`.
+/// Returns a copy of the graph that is grouped into the blocks of `partition`, or into its own blocks if
+/// `partition` is null. Cost: a copy of the graph and a call of `decompose`.
 GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition);
 
 /// Reads, validates and prepares a graph file. Errors: one line that names the file.
 Result<GraphPtr> load_graph(const std::filesystem::path& path);
 
-/// Returns the text under `key` in the provenance of the graph's file; empty if there is none.
+/// Returns the text that the graph's file has under `key` in its provenance; empty if there is none.
 std::string told_of_origin(const LoadedGraph& graph, std::string_view key);
 
-/// Returns the blocks from the root down to the block itself.
+/// Returns the block and all blocks around it, from the root down to the block itself.
 std::vector<BlockId> ancestry(const LoadedGraph& graph, BlockId block);
 
-/// All ops of the block and its descendants, ascending.
+/// Returns all ops of the block and its descendants, ascending.
 std::vector<OpId> ops_under(const LoadedGraph& graph, BlockId block);
 /// Returns the selected op, or the ops of the selected blocks, ascending; empty if nothing is selected, or if
 /// the selection is not of this graph.
 std::vector<OpId> ops_of(const LoadedGraph& graph, const Selected& selected);
-/// Returns the same as a mark for each op; empty if nothing is selected.
+/// Marks the ops that `ops_of` returns. Returns an empty vector if nothing is selected.
 IdVector<OpId, char> marked_ops(const LoadedGraph& graph, const Selected& selected);
 
 }  // namespace rematlas::explorer

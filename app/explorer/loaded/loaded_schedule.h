@@ -21,12 +21,13 @@ struct LoadedSchedule {
     Schedule schedule;
     CheckReport report;
     Simulation simulation;       ///< empty if the steps cannot be executed
-    std::filesystem::path path;  ///< empty for a schedule that was solved here and is not saved yet
+    std::filesystem::path path;  ///< empty if the schedule was solved here and is not saved yet
 
     Decisions decisions;           ///< the number of runs of each op, and the decision for each tensor
-    IdVector<OpId, Decision> ops;  ///< offload if an output is offloaded, else by the number of runs
-    IdVector<OpId, std::vector<int>> steps_of;  ///< indices of the op's run steps
-    Nanoseconds extra_time;                     ///< time of all runs of ops except the first ones
+    IdVector<OpId, Decision> ops;  ///< for each op: offload if one of its outputs is offloaded, else a
+                                   ///< decision by its number of runs
+    IdVector<OpId, std::vector<int>> steps_of;  ///< for each op, the indices of the steps that run it
+    Nanoseconds extra_time;                     ///< time of all runs except the first run of each op
     int reruns = 0;
 
     bool ok() const { return report.ok(); }
@@ -36,18 +37,17 @@ using SchedulePtr = std::shared_ptr<const LoadedSchedule>;
 /// Checks and simulates the schedule. Cost: linear in the steps.
 SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem::path path = {});
 
-/// Returns the same schedule with the same graph grouped into other blocks (`in_blocks_of`).
+/// Returns the same schedule for a graph that is equal, but grouped into other blocks (`in_blocks_of`).
 SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph);
 
-/// Returns the time of the reruns of a block's ops, divided by the time of one run of each of its ops. If the
-/// ops take no time, returns reruns per op.
+/// Returns the time of the reruns of a block's ops, divided by the time that these ops take if each runs
+/// once. If the ops take no time, returns the number of reruns divided by the number of ops.
 double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 
-/// Returns the step of the range during which the most bytes are held; -1 if the schedule cannot be
-/// simulated.
+/// Returns the step of the range in which the most bytes are held; -1 if the schedule cannot be simulated.
 int heaviest_step(const LoadedSchedule& schedule, const StepRange& range);
 
-/// Returns what runs when, for painting. Empty for a schedule that cannot be simulated.
+/// Returns the bars of the schedule's lanes, for painting. Empty if the schedule cannot be simulated.
 LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis);
 
 /// Returns the schedule that runs each op once and frees each tensor after its last use.

@@ -1,4 +1,4 @@
-// A measurement by torch, prepared for pictures.
+// A measurement of memory by torch, prepared for painting.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 struct Measurement {
     std::filesystem::path path;
     MeasuredMemory memory;
-    std::vector<MeasuredBands> bands = {};  ///< one for each device
+    std::vector<MeasuredBands> bands = {};  ///< one for each measured device
 };
 using MeasurementPtr = std::shared_ptr<const Measurement>;
 

@@ -1,4 +1,4 @@
-// Says how a plan that copies to the host would do over another link.
+// Computes how long a plan that copies to the host would take over another link.
 //
 //     Result<OverLink> faster = over_link(*schedule, *links_named("pcie5"));
 //     faster->overhead;                                   // of the same steps, not solved again
@@ -9,18 +9,18 @@
 
 namespace rematlas::explorer {
 
-/// The times of a plan's steps over some link.
+/// The times of a plan's steps if its copies go over a given link.
 struct OverLink {
     Nanoseconds time;
     double overhead = 1;
-    Nanoseconds waits;  ///< time in which the device runs nothing, because it waits for copies or host runs
+    Nanoseconds waits;  ///< time in which the device runs nothing and waits for copies or host runs
 };
 
 /// Returns the times over the plan's own links.
 OverLink over_own_link(const LoadedSchedule& schedule);
 
-/// Returns the times of the same steps over other links. Fails if a step is not possible then, because a
-/// tensor that it touches would still be in a copy. Cost: nearly linear in the steps.
+/// Returns the times of the same steps over other links. Fails if a step would touch a tensor that is still
+/// being copied, because the order of the steps then is not possible. Cost: nearly linear in the steps.
 Result<OverLink> over_link(const LoadedSchedule& schedule, const Links& links);
 
 }  // namespace rematlas::explorer

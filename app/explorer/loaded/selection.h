@@ -11,11 +11,11 @@
 
 namespace rematlas::explorer {
 
-/// A block, a run of equal blocks, an op, or nothing.
+/// What is selected: a block, a row of equal blocks, an op, or nothing.
 struct Selected {
-    BlockId block;  ///< the block; for a run of blocks, the first one
+    BlockId block;  ///< the block; the first block of a row
     OpId op;
-    std::vector<BlockId> run;  ///< all blocks of a folded run; else empty
+    std::vector<BlockId> run;  ///< all blocks of a row that is shown as one item; else empty
 
     static Selected of(BlockId block) { return {block, OpId(), {}}; }
     static Selected of(OpId op) { return {BlockId(), op, {}}; }
@@ -24,10 +24,10 @@ struct Selected {
     bool operator==(const Selected&) const = default;
 };
 
-/// Which of the tensors that are held at the cursor to show as bars over time.
+/// Says which of the tensors that are held at the cursor are shown as bars over time.
 struct LifetimesOf {
-    TensorId tensor = {};  ///< the tensor to highlight; invalid: none
-    QString part = {};     ///< the name of a band of the memory picture; empty: all bands
+    TensorId tensor = {};  ///< the tensor to highlight; invalid if no tensor is highlighted
+    QString part = {};     ///< the name of a band of the memory picture; empty for all bands
 };
 
 class Selection : public QObject {
@@ -54,7 +54,7 @@ class Selection : public QObject {
         range_ = range;
         emit range_changed(range_);
     }
-    /// Asks the graph to show this block or op, expanding blocks if needed.
+    /// Asks the graph view to show this block or op. The blocks around it are expanded if needed.
     void reveal(const Selected& selected) { emit reveal_requested(selected); }
     void ask_lifetimes(const LifetimesOf& of) { emit lifetimes_asked(of); }
     void clear() {

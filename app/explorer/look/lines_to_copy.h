@@ -6,8 +6,8 @@
 
 namespace rematlas::explorer {
 
-/// Adds the lines below a title. `name` is the object name of the widget with the lines; the text can be
-/// selected, and Tab gives the widget the focus.
+/// Adds the title and below it the lines, which can be selected and get the focus by Tab. `name`: the object
+/// name of the widget with the lines.
 void add_lines_to_copy(QVBoxLayout& layout, const QString& title, const QString& lines, const QString& name);
 
 }  // namespace rematlas::explorer

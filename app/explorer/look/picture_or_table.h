@@ -1,6 +1,6 @@
 // A painted view and a table of the same data. A button in the corner switches between the two.
 //
-// The table's row of the selection describes the picture to screen readers.
+// The picture is described to screen readers by the table's row of the selection.
 #pragma once
 
 #include <QAction>
@@ -17,9 +17,9 @@ namespace rematlas::explorer {
 class PictureOrTable : public QWidget {
     Q_OBJECT
   public:
-    /// Owns the picture and the table. `painted` is the widget inside `picture` (or `picture` itself) that
-    /// takes the focus and gets the accessible name and description. `name` is the accessible name of
-    /// `painted`; the names of the table and the button are derived from it.
+    /// Takes ownership of the picture and the table. `painted`: the widget in `picture`, or `picture` itself,
+    /// that takes the focus and has the accessible name `name`. The accessible names of the table and the
+    /// button are derived from `name`.
     PictureOrTable(QWidget* picture, QWidget* painted, FiguresTable* table, const QString& name);
 
     bool shows_table() const { return button_->isChecked(); }
@@ -37,8 +37,8 @@ class PictureOrTable : public QWidget {
     void take_focus();
 
   signals:
-    void chosen(int row);     ///< this row of the model became the current one
-    void activated(int row);  ///< the row was activated by Enter or a double click
+    void chosen(int row);     ///< emitted when a row of the model became the current one
+    void activated(int row);  ///< emitted when a row was activated by Enter or a double click
 
   protected:
     bool eventFilter(QObject* object, QEvent* event) override;
@@ -54,7 +54,7 @@ class PictureOrTable : public QWidget {
     QSortFilterProxyModel* sorted_;
     QTreeView* list_ = nullptr;
     QToolButton* button_;
-    QFrame* frame_;  ///< around the picture while it has the focus by the keyboard
+    QFrame* frame_;  ///< shown around the picture when the keyboard has moved the focus to it
     bool following_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Menu entries that pin the selected block or op, for every menu that is opened on one.
+// Adds entries that pin the selected block or op to a menu.
 #pragma once
 
 #include <QAbstractItemView>
@@ -8,11 +8,13 @@
 
 namespace rematlas::explorer {
 
-/// Adds entries for keep, recompute and no pin, and for keep and recompute of all blocks like the selected
-/// one. Entries that are not possible are disabled. Adds nothing if nothing is selected.
+/// Adds entries that pin the selection to keep or recompute, or remove its pin. Adds also entries that pin
+/// all blocks like the selected one. Entries that are not possible are disabled. Adds nothing if nothing is
+/// selected.
 void add_pin_actions(QMenu& menu, Session& session);
 
-/// Gives a list a context menu with these entries. A click on a row of the list must select its block or op.
+/// Gives a list a context menu with the entries of `add_pin_actions`. A click on a row of the list must
+/// select the block or op of the row.
 void open_pin_menu_on(QAbstractItemView& list, Session& session);
 
 }  // namespace rematlas::explorer

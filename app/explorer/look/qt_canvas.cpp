@@ -13,14 +13,15 @@ QPen pen_of(const Pen& pen) {
     QPen made(to_qt(pen.color), pen.width, Qt::SolidLine, Qt::FlatCap, Qt::SvgMiterJoin);
     made.setMiterLimit(4);
     if (!pen.dash.empty()) {
-        QVector<qreal> dash;  // Qt gives dashes in units of the pen's width
+        QVector<qreal> dash;  // Qt expects the lengths of dashes in units of the pen's width
         for (double length : pen.dash) dash << length / pen.width;
         made.setDashPattern(dash);
     }
     return made;
 }
 
-/// The path begins at the upper right corner, as cairo's does, so that dashes have the same places.
+/// Makes a rectangle with rounded corners. The path begins at the upper right corner, as it does in cairo, so
+/// that dashes are at the same places.
 QPainterPath rounded(const Rect& r, double radius) {
     const double size = 2 * radius, right = r.x + r.width - size, bottom = r.y + r.height - size;
     QPainterPath path;

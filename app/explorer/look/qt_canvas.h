@@ -1,4 +1,5 @@
-// The painters' canvas over a QPainter: shows on the screen what is written to SVG, PNG and PDF files.
+// Implements the painters' canvas by a QPainter, so that the screen shows the pictures that are also written
+// to SVG, PNG and PDF files.
 #pragma once
 
 #include <QColor>
@@ -8,9 +9,9 @@
 
 namespace rematlas::explorer {
 
-/// Draws in the painter's coordinates. The painter must outlive the canvas and be active. `smooth` edges take
-/// time, and are not noticed if everything is small. Groups and their tooltips do nothing: views find out
-/// themselves what is under the pointer.
+/// Draws in the painter's coordinates. The painter must be active and outlive the canvas. `smooth` draws
+/// smooth edges; they take time, and nobody sees them if everything is small. Groups and their tooltips do
+/// nothing, because views find out themselves what is under the pointer.
 class QtCanvas final : public Canvas {
   public:
     explicit QtCanvas(QPainter& painter, bool smooth = true);

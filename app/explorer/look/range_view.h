@@ -1,4 +1,4 @@
-// A picture over an axis of which a part is shown, for windows other than the main one.
+// A view of a picture over an axis, of which a part is shown. Used by windows other than the main window.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor there. Double click: show all.
 #pragma once
@@ -16,28 +16,29 @@ class RangeView : public QWidget {
   public:
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }
-    /// Does nothing while the view is empty.
+    /// Shows the whole axis. Does nothing while the view is empty.
     void show_all();
 
   protected:
     RangeView(const QString& object_name, const QString& accessible_name, QWidget* parent);
 
     virtual bool is_empty() const = 0;
-    /// The length of the axis, which begins at 0.
+    /// Returns the length of the axis. The axis begins at 0.
     virtual double length() const = 0;
-    /// Where the axis is on the screen. May only be called while the view is not empty.
+    /// Returns the area of the axis on the screen. May only be called while the view is not empty.
     virtual Rect axis_area() = 0;
-    /// Called when another part is shown or the view has another size. Must repaint the view.
+    /// Called when another part is shown or the view's size has changed. Must repaint the view.
     virtual void show_range() = 0;
     /// Called for a click at a value of the axis.
     virtual void click(double at) = 0;
 
     const ShownRange& shown() const { return shown_; }
-    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
+    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
     void set_range(double from, double to);
-    /// If the value is not shown, shows a part of the same length around it.
+    /// If the value is not shown, moves the shown part so that the value is in its middle.
     void bring_into_sight(double at);
-    /// Adds the keys that all such views have. `middle` returns the value at which they zoom.
+    /// Adds the keys that all views of this class have. A zoom by a key keeps the value that `middle` returns
+    /// in place.
     void add_range_keys(ViewKeys& keys, const std::function<double()>& middle);
 
     void resizeEvent(QResizeEvent* event) override;

@@ -1,4 +1,4 @@
-// The colours of the window, light and dark.
+// The colours of the window, in a light and a dark version.
 #pragma once
 
 #include <QColor>
@@ -23,8 +23,8 @@ const Shades& light_shades();
 const Shades& dark_shades();
 
 QPalette palette_of(const Shades& shades);
-/// Returns the style sheet of the whole application. The widget property `page` gives the background of
-/// views; `quiet` and `danger` give labels their text colours.
+/// Returns the style sheet of the whole application. A widget with the property `page` gets the background of
+/// views; labels with `quiet` or `danger` get the text colour of these names.
 QString style_sheet_of(const Shades& shades);
 
 }  // namespace rematlas::explorer::theme

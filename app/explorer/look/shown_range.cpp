@@ -6,7 +6,8 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double least_part = 1e-5;  ///< the smallest part of the axis that can be shown
+constexpr double least_part = 1e-5;  ///< the smallest part of the axis that can be shown, as a share of the
+                                     ///< axis
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-/// A mouse that moves less than this (pixels) between press and release makes a click.
+/// If the mouse moves less than this (pixels) between press and release, that is a click and no drag.
 inline constexpr double click_reach = 4;
 
 class ShownRange {
@@ -19,16 +19,17 @@ class ShownRange {
     bool is_all() const;
 
     void show_all(double length);  ///< shows all of an axis from 0 to `length`
-    /// Shows this range, which is extended to a small part of the axis at least, and moved within the axis.
+    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
     void set(double from, double to);
     /// Zooms so that `at` keeps its place on the screen; a factor below 1 shows less.
     void zoom(double at, double factor);
 
-    /// The value at `x` on the screen, if the shown part lies between `left` and `left + width`.
+    /// Returns the value of the axis at `x` on the screen. The shown part is drawn from `left` to `left +
+    /// width`.
     double at(double x, double left, double width) const { return from_ + (x - left) / width * span(); }
 
-    /// `press` is called when the mouse button goes down, `drag` when the mouse moves afterwards. `drag`
-    /// returns false while this may still be a click.
+    /// Must be called when the mouse button goes down (`press`), and when the mouse moves afterwards
+    /// (`drag`). `drag` moves the shown part. It returns false while the movement may still be a click.
     void press(double x);
     bool drag(double x, double width);
     bool dragged() const { return dragged_; }

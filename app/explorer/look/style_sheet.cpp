@@ -6,7 +6,7 @@
 namespace rematlas::explorer::theme {
 namespace {
 
-/// In this text `@name` stands for a colour of the shades.
+/// The style sheet with names in place of colours: `@name` stands for the colour `name` of the shades.
 const char* const template_sheet = R"(
 QToolTip { background: @base; color: @ink; border: 1px solid @border; padding: 4px; }
 QLabel[quiet="true"] { color: @muted; }
@@ -98,7 +98,7 @@ QTextBrowser { border: none; background: @base; }
 }  // namespace
 
 QString style_sheet_of(const Shades& s) {
-    // A name must come before its prefixes.
+    // A name must be replaced before any name that is its beginning.
     const std::pair<const char*, QColor> names[] = {
         {"@accent_hover", s.accent_hover},
         {"@accent_off", s.accent_off},

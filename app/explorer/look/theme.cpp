@@ -15,8 +15,8 @@
 #include "app/explorer/look/shades.h"
 #include "app/explorer/look/themed_icon.h"
 
-/// The icons are in a static library, whose resources must be loaded explicitly. The macro must stand outside
-/// of namespaces.
+/// Loads the icons, which are in a static library. Qt does not load the resources of such a library by
+/// itself. The macro must be used outside of namespaces.
 static void load_icons() {
     Q_INIT_RESOURCE(explorer);
 }
@@ -28,19 +28,19 @@ Shades now = light_shades();
 const palette::Paper* paper_now = &palette::kLight;
 Choice choice_now = Choice::light;
 
-/// Calls the listeners, and notices when the desktop's palette changes.
+/// Calls the listeners after changes of the theme, and watches the desktop's palette.
 class Changes : public QObject {
   public:
     std::vector<std::pair<QPointer<QObject>, std::function<void()>>> listeners;
 
     void tell() {
-        // A listener may add listeners.
+        // Uses indices, because a listener may add listeners.
         for (std::size_t i = 0; i < listeners.size(); ++i)
             if (listeners[i].first) listeners[i].second();
         std::erase_if(listeners, [](const auto& listener) { return !listener.first; });
     }
-    /// A desktop that changes its palette notifies every widget. The theme is chosen again once, after all
-    /// widgets were notified.
+    /// When a desktop changes its palette, every widget gets an event. The theme is chosen again only once,
+    /// after all widgets have got theirs.
     bool eventFilter(QObject*, QEvent* event) override {
         if (event->type() == QEvent::ThemeChange && choice_now == Choice::system && !asked_) {
             asked_ = true;
@@ -58,9 +58,9 @@ class Changes : public QObject {
 
 Changes* changes_of_theme = nullptr;
 
-/// Says whether the desktop's palette is dark, whatever palette the application has set. If the desktop gives
-/// no palette, which can be because the application has set one, returns the last known answer; light at
-/// first.
+/// Says whether the desktop's own palette is dark, whatever palette the application has set. If the desktop's
+/// palette cannot be read, for example because the application has set one, returns the last known answer,
+/// or false if there is none.
 bool system_is_dark() {
     static bool dark = false;
     QApplication::setPalette(QPalette());
@@ -152,8 +152,8 @@ QIcon dot(const QColor& color) {
 
 namespace {
 
-/// Tooltips contain names from graphs and files, so they must be shown as plain text and not as HTML. Qt has
-/// no setting for this.
+/// Makes tooltips plain text instead of HTML, because they contain names from graphs and files. Qt has no
+/// setting for this.
 class PlainTips : public QObject {
   public:
     bool eventFilter(QObject* watched, QEvent* event) override {

@@ -1,4 +1,4 @@
-// Colours, spacing and the application's style, in one place for all views.
+// Colours, spacing and style of the application, in one place for all views.
 #pragma once
 
 #include <QColor>
@@ -18,17 +18,18 @@ class QApplication;
 
 namespace rematlas::explorer::theme {
 
-/// Whether the desktop's palette or the user decides between light and dark.
+/// Says who chooses between light and dark: the desktop's palette or the user.
 enum class Choice { system, light, dark };
 
-/// Colours of the current theme; the values change with it.
+/// Colours of the current theme. Their values change when the theme changes.
 extern const QColor &ink, &muted, &faint, &line, &panel, &base, &accent, &danger, &good, &icon_color,
     &on_accent;
 
 /// The colours of painted views.
 const palette::Paper& paper();
 
-/// While an object of this class lives, painted views use the colours of white paper, as in files.
+/// While an object of this class lives, painted views are drawn in the colours of white paper, like picture
+/// files.
 class WhitePaper {
   public:
     WhitePaper();
@@ -48,33 +49,34 @@ inline constexpr int least_list = 72;
 
 QColor of(Decision decision);
 QColor of(Phase phase);
-QColor text_of(Decision decision);  ///< the same colour, made readable as text
+QColor text_of(Decision decision);  ///< the colour of the decision, made readable as text
 
 QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.
 QIcon dot(const QColor& color);
 
-/// Sets the Fusion style with our colours, and makes tooltips plain text. Must be called once, before there
-/// are widgets.
+/// Sets the Fusion style with our colours, and makes tooltips plain text. Must be called once, before the
+/// first widget is made.
 void apply(QApplication& app, Choice choice = Choice::light);
 void choose(Choice choice);
 Choice chosen();
 bool is_dark();
 /// Says whether the palette's text is brighter than its background.
 bool is_dark(const QPalette& palette);
-/// Calls `react` after each change of the theme while `context` lives: for texts that contain colours, and
-/// for cached pictures. Widgets that use the palette or the style sheet need no call.
+/// Calls `react` after each change of the theme while `context` lives. Needed for texts that contain colours,
+/// and for cached pictures. Widgets that use the palette or the style sheet change by themselves.
 void on_change(QObject* context, std::function<void()> react);
 
-/// Returns a list without a tree. Its rows have the order of the model until a column is clicked; its columns
-/// are as wide as given.
+/// Returns a list of the model's rows, without a tree. The rows have the order of the model until a column is
+/// clicked. `widths`: the widths of the columns.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
 /// Gives a widget the background of views.
 void set_on_page(QWidget& widget);
-/// Returns a label that shows plain text, even if the text looks like HTML. The labels below do the same.
+/// Returns a label that shows its text as plain text, even if it looks like HTML. The functions below
+/// also return such labels.
 QLabel* plain_label(const QString& text = {});
-/// Returns a label in the colour of less important text. `wrap`: whether its lines are wrapped.
+/// Returns a label in the colour of less important text. If `wrap`, its lines are wrapped.
 QLabel* quiet_label(const QString& text, bool wrap = false);
 /// Returns a label for error messages, with wrapped lines.
 QLabel* danger_label();

@@ -14,8 +14,8 @@ namespace {
 QByteArray recoloured(const QString& name, const QColor& color) {
     QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
     if (!file.open(QIODevice::ReadOnly)) return {};
-    // Two colours in the files are placeholders: for the colour of icons, and for the text on the main
-    // button.
+    // Two colours in the files are placeholders: one for the colour of icons, one for the colour of text on
+    // the main button.
     return file.readAll()
         .replace("#3d4b5c", color.name().toLatin1())
         .replace("#fefefe", on_accent.name().toLatin1());

@@ -1,4 +1,5 @@
-// Icons that are drawn in the theme's colours at the moment they are painted.
+// Icons in the colours of the theme. An icon gets its colours when it is painted, so it follows a change of
+// the theme.
 #pragma once
 
 #include <QIconEngine>
@@ -6,7 +7,8 @@
 
 namespace rematlas::explorer::theme {
 
-/// An icon from a file in `:/icons`, whose placeholder colours are replaced by those of the theme.
+/// An icon from a file in `:/icons`. The placeholder colours of the file are replaced by colours of the
+/// theme.
 class ThemedIcon : public QIconEngine {
   public:
     explicit ThemedIcon(QString name) : name_(std::move(name)) {}

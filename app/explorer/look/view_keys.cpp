@@ -16,12 +16,14 @@ void ViewKeys::tell(const QString& gesture, const QString& what) {
     entries_.push_back({.keys = {}, .gesture = gesture, .what = what, .act = {}});
 }
 
-/// While the view has the focus, a key of the view takes precedence over the window's shortcuts.
+/// Handles a key of the view. While the view has the focus, its keys take precedence over the window's
+/// shortcuts.
 bool ViewKeys::eventFilter(QObject*, QEvent* event) {
     const bool asks_first = event->type() == QEvent::ShortcutOverride;
     if (event->type() != QEvent::KeyPress && !asks_first) return false;
     const auto* key = static_cast<QKeyEvent*>(event);
-    // Enter and + of the keypad count as the keys of the main keyboard; + needs Shift on some keyboards.
+    // Enter and + of the keypad count as the keys of the main keyboard. On some keyboards + needs Shift, so
+    // Shift is ignored for +.
     int modifiers = key->modifiers() & ~Qt::KeypadModifier;
     if (key->key() == Qt::Key_Plus) modifiers &= ~Qt::ShiftModifier;
     const int code = key->key() == Qt::Key_Enter ? int(Qt::Key_Return) : key->key();

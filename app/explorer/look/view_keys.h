@@ -1,5 +1,5 @@
-// Defines what keys and the mouse do in a view that has the focus. The view and the list of shortcuts both
-// use these entries, so that the two agree.
+// Defines what keys and mouse gestures do in a view. The list of shortcuts is made from the same entries, so
+// that it always agrees with the view.
 //
 //     auto* keys = new ViewKeys(*this, tr("Schedule"));
 //     keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { go(1); });
@@ -18,7 +18,7 @@ class ViewKeys : public QObject {
     Q_OBJECT
   public:
     struct Entry {
-        QList<QKeySequence> keys;  ///< any of these keys; empty: the entry is for the mouse
+        QList<QKeySequence> keys;  ///< each of these keys does it; empty if the entry is for the mouse
         QString gesture;           ///< the gesture of the mouse
         QString what;
         std::function<void()> act;
@@ -28,7 +28,7 @@ class ViewKeys : public QObject {
     ViewKeys(QWidget& view, const QString& title);
 
     void add(const QList<QKeySequence>& keys, const QString& what, std::function<void()> act);
-    /// Adds an entry only to the list of shortcuts: a gesture of the mouse.
+    /// Adds an entry for a gesture of the mouse. The entry is only shown in the list of shortcuts.
     void tell(const QString& gesture, const QString& what);
 
     const QString& title() const { return title_; }

@@ -86,7 +86,7 @@ void MeasuredView::go_by_events(int count) {
     bring_into_sight(moved);
 }
 
-/// Puts the cursor on the moment that the clicked column of the picture shows.
+/// Puts the cursor on the moment that is drawn in the clicked column of the picture.
 void MeasuredView::click(double at) {
     for (const BandColumn& column : columns_.columns)
         if (at >= column.begin && at < column.end) return set_cursor(column.shown);

@@ -15,14 +15,14 @@ class MeasuredView : public RangeView {
   public:
     explicit MeasuredView(QWidget* parent = nullptr);
 
-    /// Shows all of the device, with the cursor at its peak.
+    /// Shows the whole measurement of the device, with the cursor at its peak.
     void set_device(MeasurementPtr measurement, std::size_t device);
-    /// Sets the plan whose memory is drawn over the measured one; null: none.
+    /// Sets the plan whose memory is drawn over the measured memory. Null if no plan is drawn.
     void set_plan(const SchedulePtr& plan);
     void set_cursor(TraceMoment moment);
     TraceMoment cursor() const { return cursor_; }
     bool has_plan() const { return !plan_.empty(); }
-    /// The area of the moments. May only be called while there is a measurement.
+    /// The area in which the moments are drawn. May only be called while there is a measurement.
     Rect plot();
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 160}; }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int differences_tab = 2;
 
-/// The segments of one device.
+/// Draws the allocator's segments of one device.
 class SegmentsView : public QWidget {
   public:
     SegmentsView() {

@@ -1,5 +1,5 @@
-// A window for a measurement by torch: memory over time, the tensors alive at the cursor, the segments with
-// their gaps, and the plan of the main window drawn over the measurement.
+// A window for a measurement of memory by torch. It shows memory over time, the tensors alive at the cursor,
+// the allocator's segments with their gaps, and the plan of the main window drawn over the measurement.
 #pragma once
 
 #include <QComboBox>

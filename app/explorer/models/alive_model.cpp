@@ -100,7 +100,7 @@ QString AliveModel::headline() const {
     return tr("%1 while %2 runs, at %3: %4 tensors, %5")
         .arg(peak ? tr("Peak,") : tr("In memory"), name,
              time_text(schedule_->simulation.steps[static_cast<std::size_t>(step_)].start)
-                 .replace(' ', QChar::Nbsp))  // prevents a line break there
+                 .replace(' ', QChar::Nbsp))  // prevents a line break within the time
         .arg(tensors_)
         .arg(bytes_text(total_));
 }

@@ -1,5 +1,5 @@
-// The table of what is in memory at the cursor, or at the peak if there is no cursor. A row is a tensor or a
-// module.
+// A table of the tensors that are in memory at the cursor; at the peak if there is no cursor. Each row is a
+// tensor or a module.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -21,16 +21,18 @@ class AliveModel : public QAbstractTableModel {
 
     /// Sets the schedule. If it is null or cannot be simulated, there are no rows.
     void set_schedule(SchedulePtr schedule);
-    /// Shows the run step at or before `step`; -1: the step at which the most bytes are held.
+    /// Shows the run at `step`, or the last run before it. If `step` is -1, shows the step at which the most
+    /// bytes are held.
     void set_step(int step);
     void set_by_module(bool by_module);
-    /// Sets the part of the schedule that is looked at. If the cursor is outside of the part, the step of the
-    /// part that holds the most bytes is shown.
+    /// Sets the part of the schedule that is looked at. If the cursor is outside of this part, the table
+    /// shows the step of the part at which the most bytes are held.
     void set_range(const StepRange& range);
 
     int step() const { return step_; }
     Bytes total() const { return total_; }
-    /// "In memory while mm #12 runs, at 3.1 ms: 48 tensors, 359 KiB"; empty without a schedule.
+    /// Returns for example "In memory while mm #12 runs, at 3.1 ms: 48 tensors, 359 KiB"; empty without a
+    /// schedule.
     QString headline() const;
     TensorId tensor_at(int row) const;  ///< invalid for workspaces and modules
     OpId op_at(int row) const;          ///< the op that made the tensor; invalid for residents and modules
@@ -46,7 +48,7 @@ class AliveModel : public QAbstractTableModel {
         enum class Kind : std::uint8_t { tensor, workspace, module };
         Kind kind = Kind::tensor;
         Bytes bytes;
-        OpId op;            ///< the op that made the tensor, or the op that runs
+        OpId op;            ///< the op that made the tensor, or the op whose workspace this is
         AliveTensor alive;  ///< only for a tensor
         QString module;     ///< only for a module: its path
         int tensors = 0;    ///< only for a module: the number of its tensors
@@ -55,7 +57,8 @@ class AliveModel : public QAbstractTableModel {
     void sum_by_module();
     QString module_of(const Row& row) const;
     int born_step(const Row& row) const;
-    /// Texts are made on demand: the table shows only some of thousands of rows.
+    /// Makes the text of a cell. Texts are only made for cells that are shown, which are few of thousands of
+    /// rows.
     QString text_at(const Row& row, int column) const;
 
     SchedulePtr schedule_;

@@ -1,4 +1,4 @@
-// Says what is in memory while a step of a schedule runs, and why.
+// Says which tensors are in memory while a step of a schedule runs, and why they are.
 //
 //     const TensorLifetimes lifetimes(*schedule);
 //     for (const AliveTensor& alive : lifetimes.during(step).tensors) ...
@@ -11,24 +11,26 @@
 
 namespace rematlas::explorer {
 
-/// One stay of a tensor on the device, from its making (or its copy back) to its end.
+/// A period in which a tensor is on the device. Begins when the tensor is made or copied back.
 struct AliveTensor {
     TensorId tensor;
-    Bytes bytes;    ///< bytes that the tensor adds now: fewer if it is being written over another tensor
-    int born = -1;  ///< the step that made it or copied it back; -1: it was there from the beginning
-    int dies = -1;  ///< the step that frees it or writes over it; -1: it stays until the end
-    int next = -1;  ///< the first step from now on that reads it; -1: none
-    int life = -1;  ///< index into the lifetimes of `TensorLifetimes`
+    Bytes bytes;    ///< bytes that the tensor adds; fewer than its size while it is written over another
+                    ///< tensor
+    int born = -1;  ///< the step that made it or copied it back; -1 if it was there at the beginning
+    int dies = -1;  ///< the step that frees it or writes over it; -1 if it stays until the end
+    int next = -1;  ///< the next step that reads it, the current step included; -1 if there is none
+    int life = -1;  ///< index into the list of lifetimes in `TensorLifetimes`
 };
 
 struct Alive {
     std::vector<AliveTensor> tensors;  ///< the heaviest first
-    Bytes workspace;                   ///< workspace of the op that runs
+    Bytes workspace;                   ///< bytes of the running op's workspace
     Bytes total() const;
 };
 
-/// Returns the run at the cursor or before it. If there is no cursor, or it is outside of `range`, returns
-/// the run of `range` during which the most bytes are held. Returns -1 if the schedule cannot be simulated.
+/// Returns the run at the cursor, or the last run before it. If there is no cursor, or if it is outside of
+/// `range`, returns the run of `range` during which the most bytes are held. Returns -1 if the schedule
+/// cannot be simulated.
 int run_looked_at(const LoadedSchedule& schedule, int cursor, const StepRange& range);
 
 class TensorLifetimes {
@@ -41,7 +43,7 @@ class TensorLifetimes {
     /// up to the bytes that the simulator reports. Cost: linear in the lifetimes.
     Alive during(int step) const;
 
-    /// Returns the steps that read the tensor during this stay, ascending.
+    /// Returns the steps that read the tensor during the period `alive`, ascending.
     const std::vector<int>& reads(const AliveTensor& alive) const {
         return lifetimes_[static_cast<std::size_t>(alive.life)].reads;
     }

@@ -15,8 +15,8 @@ void BlockFilterModel::set_search(const QString& words) {
     const QStringList split = words.simplified().split(' ', Qt::SkipEmptyParts);
     if (split == words_) return;
     words_ = split;
-    // Without words all rows are accepted. Looking for descendants would only cost time at each change of the
-    // data.
+    // Without search words all rows are accepted. Recursive filtering is then switched off, because it would
+    // look at all descendants at each change of the data.
     if (isRecursiveFilteringEnabled() == words_.isEmpty()) {
         setRecursiveFilteringEnabled(!words_.isEmpty());
     } else {

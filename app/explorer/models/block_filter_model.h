@@ -1,4 +1,5 @@
-// Searches and sorts the block tree. A row stays if it or one of its descendants matches every word.
+// Searches and sorts the block tree. A row is shown if it or one of its descendants matches every search
+// word.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -12,10 +13,10 @@ class BlockFilterModel : public QSortFilterProxyModel {
     explicit BlockFilterModel(QObject* parent = nullptr);
     void set_search(const QString& words);
     const QStringList& words() const { return words_; }
-    /// Called when values of these columns have changed everywhere. Sorts again if the rows are sorted by one
-    /// of them.
+    /// Must be called when the values of these columns have changed in all rows. Sorts again if the rows are
+    /// sorted by one of these columns.
     void columns_changed(int first, int last);
-    /// Says whether the row itself matches, and not only one of its descendants.
+    /// Says whether the row itself matches. A match of one of its descendants does not count.
     bool matches(const QModelIndex& index) const;
 
   protected:

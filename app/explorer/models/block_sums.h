@@ -1,4 +1,4 @@
-// Says what a schedule does in each block: sums over the ops of the block and of the blocks inside.
+// Sums up what a schedule does in each block. A sum is over the ops of the block and of all blocks inside it.
 #pragma once
 
 #include "app/explorer/loaded/loaded_schedule.h"
@@ -7,9 +7,9 @@ namespace rematlas::explorer {
 
 struct BlockSum {
     Bytes at_peak;        ///< bytes of the block's tensors that are held at the peak of the range
-    DecisionShares made;  ///< bytes of all outputs, by the decision for them
-    Nanoseconds extra;    ///< time of the reruns that lie in the range
-    int reruns = 0;       ///< number of reruns in the range
+    DecisionShares made;  ///< bytes of all outputs of the block's ops, by the decision for each output
+    Nanoseconds extra;    ///< time of the reruns within the range
+    int reruns = 0;       ///< number of reruns within the range
 };
 
 struct BlockSums {
@@ -18,9 +18,9 @@ struct BlockSums {
     Bytes peak;  ///< all bytes that are held at the peak of the range
 };
 
-/// Returns the sums for a range of the schedule; the peak is the step of the range that holds the most bytes.
-/// The bytes at the peak are zero if the schedule cannot be simulated. Cost: linear in the steps and in the
-/// ops times their depth.
+/// Returns the sums for a range of the schedule. The peak of the range is the step in it at which the most
+/// bytes are held. The bytes at the peak are zero if the schedule cannot be simulated. Cost: linear in the
+/// steps, and in the number of ops times the depth of their blocks.
 BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range = {});
 
 }  // namespace rematlas::explorer

@@ -13,7 +13,7 @@ bool is_number(int column) {
     return column != BlockTreeModel::name && column != BlockTreeModel::fate && column != BlockTreeModel::kind;
 }
 
-/// Returns the share of the made bytes that is kept: "62 %".
+/// Returns as a text how much of the bytes made is kept: "62 %".
 QVariant fate_text(const DecisionShares& made) {
     if (made.total().value <= 0) return {};
     return percent_text(static_cast<double>(made.kept.value) / static_cast<double>(made.total().value));
@@ -41,8 +41,8 @@ void BlockTreeModel::set_graph(GraphPtr graph) {
 }
 
 void BlockTreeModel::add_children(int parent) {
-    // Child blocks and own ops of a block alternate: for example, a residual add runs between two child
-    // blocks.
+    // Child blocks and own ops of a block can alternate in execution order. For example, a residual add runs
+    // between two child blocks.
     const BlockId block = nodes_[parent].block;
     const std::vector<BlockId>& blocks = block.valid() ? graph_->graph.blocks[block].children : graph_->roots;
     std::vector<Node> children;
@@ -73,8 +73,8 @@ void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
     derive_sums();
-    // One signal is enough, because views then repaint all visible rows. A signal for each of ten thousand
-    // parents would block the window.
+    // One signal for the top rows is enough, because views then repaint all visible rows. A signal for each
+    // of ten thousand parents would block the window.
     const int rows = rowCount();
     if (rows > 0) emit dataChanged(index(0, 0), index(rows - 1, column_count - 1));
 }

@@ -15,7 +15,7 @@ class BlockTreeModel : public QAbstractItemModel {
   public:
     enum Column { name, peak, fate, extra, time, ops, made, repeats, kind, column_count };
     enum Role {
-        sort_role = Qt::UserRole,  ///< the number or string by which rows are sorted
+        sort_role = Qt::UserRole,  ///< number or text by which the rows are sorted
         search_role,               ///< path and operator name, for the search field
         decision_role,             ///< a Decision as int; -1 without a schedule
         phase_role,                ///< a Phase as int
@@ -26,10 +26,10 @@ class BlockTreeModel : public QAbstractItemModel {
     explicit BlockTreeModel(QObject* parent = nullptr);
 
     void set_graph(GraphPtr graph);
-    /// Sets the schedule. If it is null or of another graph, the columns about the schedule are empty.
-    /// `dataChanged` names only the top rows, and stands for all rows below them.
+    /// Sets the schedule. If it is null or of another graph, the columns about the schedule are empty. Emits
+    /// `dataChanged` only for the top rows; this means that all rows below them have changed, too.
     void set_schedule(SchedulePtr schedule);
-    /// Sets the part of the schedule for the sums; at the beginning it is the whole schedule.
+    /// Sets the part of the schedule over which the columns sum up. At first this is the whole schedule.
     void set_range(const StepRange& range);
 
     /// Returns the block or op of the row.
@@ -48,7 +48,7 @@ class BlockTreeModel : public QAbstractItemModel {
         int parent = -1;
         int row = 0;
         BlockId block;
-        OpId op = {};  ///< valid for leaves
+        OpId op = {};  ///< invalid if the node is a block
         std::vector<int> children = {};
     };
     void add_children(int node);

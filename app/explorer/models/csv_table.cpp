@@ -43,7 +43,7 @@ class CsvTable {
     QString cell(const QModelIndex& index) const {
         const QString shown = index.data().toString();
         if (unit(index.column()).isEmpty()) {
-            // Words that stand for a sign such as a star.
+            // A cell that shows a sign, such as a star, has words for the sign.
             const QString said = index.data(Qt::AccessibleTextRole).toString();
             return said.isEmpty() ? shown : said;
         }

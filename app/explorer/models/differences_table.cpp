@@ -5,7 +5,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Empty for 0 bytes.
+/// Returns the bytes as a text; an empty text for 0 bytes.
 QString held_text(Bytes bytes) {
     return bytes.value > 0 ? bytes_text(bytes) : QString();
 }

@@ -1,4 +1,4 @@
-// The differences between two plans as a table: an op per row, with the cost of the difference.
+// The differences between two plans as a table. Each row is an op, with what the difference costs.
 #pragma once
 
 #include "app/explorer/jobs/compare_controller.h"
@@ -13,7 +13,7 @@ class DifferencesTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Shows a row for each op with a difference; null: no rows.
+    /// Shows a row for each op that the plans treat differently. Shows no rows if `compared` is null.
     void set_compared(ComparedPtr compared);
 
     Selected selected_at(int row) const override;

@@ -7,8 +7,8 @@
 namespace rematlas::explorer {
 
 int FiguresTable::columnCount(const QModelIndex& parent) const {
-    // Views ask for the number of columns once per row; making and translating the titles each time would
-    // block the window.
+    // The number of columns is computed only once. Views ask for it once per row, and making and translating
+    // all titles each time would block the window.
     if (count_ == 0) count_ = static_cast<int>(columns().size());
     return parent.isValid() ? 0 : count_;
 }

@@ -1,5 +1,5 @@
-// A read-only table. Each column has a text and the value behind it. The table shows the data of a painted
-// view, for people who do not look at pictures, and for files.
+// A read-only table of the data that a painted view shows. It is for users who cannot see pictures, and for
+// files. Each cell has a text and the value behind the text.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,15 +13,15 @@ namespace rematlas::explorer {
 class FiguresTable : public QAbstractTableModel {
     Q_OBJECT
   public:
-    /// Role of a cell's value: a number if the column is one of numbers (bytes, nanoseconds or a ratio); else
-    /// the text.
+    /// Role of a cell's value. The value is a number if the column has numbers (bytes, nanoseconds or a
+    /// ratio), else the text.
     static constexpr int value_role = Qt::UserRole;
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// Returns what a click on the row selects in all views; may be empty.
+    /// Returns what a click on the row selects in all views; empty if it selects nothing.
     virtual Selected selected_at(int row) const = 0;
-    /// Returns the row of the selection; -1: none.
+    /// Returns the row that shows the selected block or op; -1 if there is none.
     virtual int row_of(const Selected& selected) const = 0;
 
     bool is_number(int column) const { return columns()[static_cast<std::size_t>(column)].number; }
@@ -37,15 +37,16 @@ class FiguresTable : public QAbstractTableModel {
     };
     virtual std::vector<Column> columns() const = 0;
     virtual QString text_at(int row, int column) const = 0;
-    /// Called only for columns of numbers. An invalid value makes the cell empty.
+    /// Returns the value of a cell. Called only for columns of numbers. An invalid value makes the cell
+    /// empty.
     virtual QVariant value_at(int row, int column) const = 0;
 
   private:
-    mutable int count_ = 0;  ///< number of columns; 0: not yet computed
+    mutable int count_ = 0;  ///< number of columns; 0 if it is not yet computed
 };
 
-/// Returns the rows as tab-separated text below a line of titles, as spreadsheets take it: values if `exact`,
-/// else the text that is shown. `rows`: rows of the model, in the order of the text.
+/// Returns rows as tab-separated text for spreadsheets, below a line of titles. `rows`: the rows of the model
+/// in the order of the text. Cells are written as values if `exact`, else as the text that is shown.
 QString as_text(const QAbstractItemModel& model, const std::vector<int>& rows, bool exact = false);
 
 }  // namespace rematlas::explorer

@@ -14,7 +14,7 @@ struct FlameWords {
     Q_DECLARE_TR_FUNCTIONS(FlameWords)
 };
 
-/// Returns the innermost block that contains the ops of all runs of the box; invalid if there is none.
+/// Returns a block that contains the ops of all runs of the box; invalid if there is no such block.
 BlockId common_block(const FlameChart& chart, const FlameBox& box) {
     const LoadedGraph& graph = *chart.schedule->graph;
     std::vector<BlockId> common = ancestry(graph, graph.block_of[chart.data.run(box.first).op]);
@@ -25,7 +25,8 @@ BlockId common_block(const FlameChart& chart, const FlameBox& box) {
         common.erase(differs, common.end());
     }
     if (common.empty()) return {};
-    // Among the blocks around these ops, the one with the module's path is preferred.
+    // Of the blocks that contain these ops, the one with the path of the module is preferred, else the
+    // innermost one.
     const std::string_view module = module_of(chart.data, graph.graph, box);
     for (std::size_t i = common.size(); i-- > 0;)
         if (graph.graph.blocks[common[i]].path == module) return common[i];

@@ -1,4 +1,4 @@
-// The boxes of a flame chart as a table: each box follows the box around it.
+// The boxes of a flame chart as a table. A box comes after the box that contains it.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,7 +13,7 @@ class FlameTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Shows a row for each box of the chart; null: no rows.
+    /// Shows a row for each box of the chart. Shows no rows if `chart` is null.
     void set_chart(FlameChartPtr chart);
 
     Selected selected_at(int row) const override;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double mebibyte = 1 << 20;
 
-/// Returns for each item the sum of a number over its ops.
+/// Returns for each item the sum of `figure` over the ops of the item.
 template <class Figure>
 std::vector<double> sum_over_ops(const Ladder& ladder, const Graph& graph, Figure figure) {
     std::vector<double> sums(ladder.view.items.size(), 0);
@@ -33,7 +33,7 @@ QString cost_words(double nanoseconds) {
     return QStringLiteral("%1/MiB").arg(time_text(Nanoseconds(std::llround(nanoseconds))));
 }
 
-/// Makes a logarithmic scale: costs of items differ by orders of magnitude.
+/// Maps numbers to shares on a logarithmic scale, because costs of items differ by orders of magnitude.
 ItemHeat by_powers(std::vector<double> figures) {
     double least = 0, most = 0;
     for (const double figure : figures) {

@@ -1,4 +1,4 @@
-// Shows a number of each item of the ladder graph as a colour, from little to much.
+// Shows a number of each item of the ladder graph as a colour. The colours reach from small to large numbers.
 #pragma once
 
 #include <QString>
@@ -9,18 +9,20 @@
 
 namespace rematlas::explorer {
 
-/// Which property the colours of items show. All except `decision` and `phase` are numbers (see ItemHeat).
+/// The property that the colours of items show. `decision` and `phase` have fixed colours; the other
+/// properties are numbers, which `ItemHeat` maps to colours.
 enum class ItemColors { decision, phase, bytes_at_peak, time, cost_to_rerun };
 
 struct ItemHeat {
-    /// One number per item, from 0 to 1; below 0: the item has no value. Empty: no item has a value.
+    /// For each item a number from 0 to 1; negative if the item has no value. Empty if no item has a value
     std::vector<double> shares;
     QString least, half, most;  ///< words for the values that 0, 1/2 and 1 stand for
 };
 
-/// `bytes_at_peak`: bytes of the item's tensors that are held at the peak. `time`: time of all runs of its
-/// ops in the schedule. `cost_to_rerun`: time of one run of its forward ops (only these are run again) per
-/// MiB that they make, on a logarithmic scale. Cost: linear in the ops and steps.
+/// Returns the colours' numbers for a property. `bytes_at_peak`: bytes of the item's tensors that are held at
+/// the peak. `time`: time of all runs of the item's ops in the schedule. `cost_to_rerun`: time of one run of
+/// the item's forward ops, divided by the MiB that they make, on a logarithmic scale (backward ops are not
+/// run again). Cost: linear in the ops and steps.
 ItemHeat item_heat(const Ladder& ladder, const LoadedSchedule& schedule, ItemColors colors);
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-// Notes on the items of the ladder graph besides their colours: which items are pinned, and which do not run
-// in the part of the schedule that is looked at.
+// Makes notes on the items of the ladder graph: which items are pinned, and which do not run in the part of
+// the schedule that is looked at.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace rematlas::explorer {
 
-/// Returns one note per item of the ladder. `aside` is set for items that do not run in `range`; for none if
-/// there is no schedule or `range` is the whole schedule. Pins that do not fit the graph mark nothing. Cost:
-/// linear in the ops, and in the steps of the range.
+/// Returns one note per item of the ladder. `aside` is set for items that do not run in `range`. It is set
+/// for no item if there is no schedule or `range` is the whole schedule. Pins that do not fit the graph are
+/// ignored. Cost: linear in the ops, and in the steps of the range.
 std::vector<ItemNote> item_notes(const Ladder& ladder, const LoadedSchedule* schedule, const StepRange& range,
                                  const Pins& pins);
 

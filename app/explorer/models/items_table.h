@@ -1,4 +1,4 @@
-// The items of the ladder graph as a table: ops and collapsed blocks in execution order.
+// The items of the ladder graph as a table: ops and collapsed blocks, in execution order.
 #pragma once
 
 #include "app/explorer/jobs/ladder_controller.h"
@@ -13,11 +13,12 @@ class ItemsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Shows a row for each item of the ladder; null: no rows.
+    /// Shows a row for each item of the ladder. Shows no rows if `ladder` is null.
     void set_ladder(LadderPtr ladder);
 
     Selected selected_at(int row) const override;
-    /// Returns the row of the item that shows the op, or of the block's first item.
+    /// Returns the row of the item that shows the selected op. For a block, returns the row of its first
+    /// item.
     int row_of(const Selected& selected) const override;
     int rowCount(const QModelIndex& parent = {}) const override;
 

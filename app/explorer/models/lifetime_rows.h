@@ -1,5 +1,5 @@
-// Makes bars over time of what is held at the cursor: the same tensors as in the dock "In memory", each with
-// its maker, its readers and the longest time in which nothing uses it.
+// Makes bars over time for the tensors that are held at the cursor. The dock "In memory" lists the same
+// tensors. A bar knows its maker, its readers and the longest time in which nothing uses the tensor.
 //
 //     const LifetimeRows rows(schedule);
 //     const LifetimeBars bars = rows.at({.cursor = 12, .order = LifetimeOrder::bytes_by_idle});
@@ -20,9 +20,9 @@ struct LifetimeQuestion {
     int cursor = -1;
     StepRange range = {};
     LifetimeOrder order = LifetimeOrder::bytes;
-    int part = -1;           ///< index into `LifetimeRows::parts`; -1: all parts
-    TensorId always = {};    ///< this tensor has a bar wherever it is in the order
-    std::size_t most = 200;  ///< greatest number of bars; the other tensors are summed up
+    int part = -1;           ///< index into `LifetimeRows::parts`; -1 for all parts
+    TensorId always = {};    ///< this tensor gets a bar even if the order would leave it out
+    std::size_t most = 200;  ///< most bars; the tensors without a bar are summed up
 };
 
 class LifetimeRows {
@@ -31,11 +31,12 @@ class LifetimeRows {
     explicit LifetimeRows(SchedulePtr schedule);
 
     const LoadedSchedule& schedule() const { return *schedule_; }
-    /// The names of the bands of the memory picture: residents, the parts of the model, the workspace.
+    /// Returns the names of the bands of the memory picture: residents, the parts of the model, the
+    /// workspace.
     const QStringList& parts() const { return parts_; }
 
-    /// Returns the bars. The bars of one part and the sum of those left out add up to the bytes of the part's
-    /// tensors; the bars of all parts add up to `Alive::total`. Cost: linear in the lifetimes.
+    /// Returns the bars, and the sum of the tensors without a bar. Together they add up to the bytes of the
+    /// asked part's tensors; if all parts are asked for, to `Alive::total`. Cost: linear in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:
@@ -51,7 +52,7 @@ class LifetimeRows {
     QStringList parts_;
 };
 
-/// Returns the tooltip of a bar, several lines.
+/// Returns the tooltip of a bar. Has several lines.
 QString bar_tip(const LoadedSchedule& schedule, const LifetimeBars& bars, int bar);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// The tensors that are held at the cursor as a table, a tensor per row: the same data as the bars.
+// The tensors that are held at the cursor as a table. Each row is a tensor and has the data of its bar.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"

@@ -33,7 +33,7 @@ int MeasuredBlocks::rowCount(const QModelIndex& parent) const {
 
 QVariant MeasuredBlocks::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
-    // Does not use `columns()`, which makes all titles: sorting asks for each value many times.
+    // Does not call `columns()`, because that makes all titles, and sorting asks for each value many times.
     const bool number = index.column() >= bytes && index.column() <= until;
     if (role == value_role && number) return value_at(index.row(), index.column());
     if (role == value_role) return text_at(index.row(), index.column());

@@ -1,4 +1,4 @@
-// The blocks that were alive at one moment of a measurement, as a table.
+// A table of the memory blocks that were alive at one moment of a measurement.
 #pragma once
 
 #include "app/explorer/loaded/measurement.h"
@@ -15,13 +15,13 @@ class MeasuredBlocks : public FiguresTable {
 
     /// Shows the blocks alive at this moment, the largest first.
     void show_at(MeasurementPtr measurement, std::size_t device, TraceMoment moment);
-    /// Bytes of all blocks in the table.
+    /// Returns the bytes of all blocks in the table.
     Bytes total() const { return total_; }
 
     Selected selected_at(int) const override { return {}; }
     int row_of(const Selected&) const override { return -1; }
     int rowCount(const QModelIndex& parent = {}) const override;
-    /// The tooltip of a row has the whole stack.
+    /// As the tooltip of a row, returns the whole call stack of the block's allocation.
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
   protected:

@@ -1,4 +1,4 @@
-// The tensors that are alive at a measured peak and not held at a plan's peak, and the reverse, as a table.
+// A table of the tensors that are alive at a measured peak but not held at a plan's peak, and the reverse.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"

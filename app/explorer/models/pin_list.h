@@ -1,5 +1,5 @@
-// The pins that the next solve and the next sweep obey (core/schedule/pin.h), as a list of rows; and the
-// pattern that pins the selection.
+// The pins that the next solve and the next sweep obey (core/schedule/pin.h), as a list of rows. Also makes
+// the pattern of a pin for the selection.
 #pragma once
 
 #include <QAbstractListModel>
@@ -23,17 +23,17 @@ class PinList : public QAbstractListModel {
     void remove(const std::string& pattern);
     void remove_row(int row);
     void replace(Pins pins);
-    /// Takes over the pins of a plan, in place of pins that came with another plan. Pins that the user has
-    /// set stay.
+    /// Takes over the pins of a plan. They replace pins that came with another plan. If the user has set
+    /// pins, these stay instead.
     void follow_plan(const QString& name, const Pins& pins);
-    /// The plan that the pins came with; empty if the user has set them.
+    /// Returns the name of the plan that the pins came with; empty if the user has set them.
     const QString& of_plan() const { return of_plan_; }
-    /// Sets the graph and removes all pins. `remarks` tells from then on which pins do nothing or cannot be
-    /// obeyed.
+    /// Sets the graph and removes all pins. From now on `remarks` says which pins do nothing or cannot be
+    /// obeyed on this graph.
     void set_graph(GraphPtr graph);
-    /// A line for each pin that does nothing or cannot be obeyed.
+    /// Returns a line for each pin that does nothing, or one line if the pins cannot be obeyed.
     const QStringList& remarks() const { return remarks_; }
-    /// The decision for a pattern; nullopt if it is not pinned.
+    /// Returns the decision that a pin with this pattern asks for; nullopt if there is no such pin.
     std::optional<PinKind> decision(const std::string& pattern) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -52,13 +52,13 @@ class PinList : public QAbstractListModel {
     std::vector<std::size_t> idle_;  ///< indices of pins that do nothing
 };
 
-/// Returns the pattern that pins the selection. For a block it is the module's path; for a backward block the
-/// path of its forward twin. For an op it is the name of its output, if that name is unique, else the op's
-/// number. Empty for a block that is no module.
+/// Returns the pattern that pins the selection. For a block this is the module's path; for a backward block,
+/// the path of its forward twin. For an op it is the name of its output if that name is unique, else the op's
+/// number. Returns an empty pattern for a block that is no module.
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
 
-/// Returns the same with a star for each number in the path, so that it means all layers instead of one.
-/// Empty if that pins no more ops.
+/// Returns `pattern_of` with a star in place of each number in the path, so that the pattern means all layers
+/// instead of one. Returns an empty pattern if it would pin no more ops.
 std::string pattern_of_all_like(const LoadedGraph& graph, const Selected& selected);
 
 }  // namespace rematlas::explorer

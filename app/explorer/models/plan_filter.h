@@ -1,4 +1,4 @@
-// Sorts the plans, and hides the many plans that sweeps found until the user asks for them.
+// Sorts the plans. Hides the plans that sweeps found, which are many, until the user asks for them.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -12,11 +12,11 @@ class PlanFilter : public QSortFilterProxyModel {
   public:
     explicit PlanFilter(PlanList& plans, QObject* parent = nullptr);
 
-    /// Sets whether the plans of sweeps are shown. A starred one, and the one that all views show, are always
-    /// in the list.
+    /// Sets whether the plans of sweeps are shown. Starred plans and the plan that all views show are never
+    /// hidden.
     void show_swept(bool shown);
     bool shows_swept() const { return shows_swept_; }
-    /// The number of plans that are hidden unless `shows_swept`.
+    /// Returns the number of plans that are hidden if `shows_swept` is false.
     int swept() const;
 
   signals:

@@ -20,14 +20,14 @@ constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
     {PlanRow::Origin::opened, "opened"},
     {PlanRow::Origin::best_so_far, "best so far"}};
 
-/// Returns the name with this number: A, B .. Z, AA, AB ..
+/// Returns the name for this number. From 0 on the names are A, B .. Z, AA, AB ..
 QString letters(int number) {
     QString name;
     for (; number >= 0; number = number / 26 - 1) name.prepend(QChar('A' + number % 26));
     return name;
 }
 
-/// Adds numbers to equal names, except to those of sweeps, which tell the budget.
+/// Appends numbers to equal names. Names of sweeps' plans stay, because they tell the budget.
 void make_names_unique(std::vector<PlanRow>& plans) {
     std::set<QString> names;
     for (PlanRow& plan : plans) {
@@ -116,7 +116,7 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
     return row;
 }
 
-/// Returns the row of a plan that a sweep found before with the same solver, steps and pins; or `none`.
+/// Returns the row of a sweep's plan with the solver, steps and pins of `schedule`; `none` if there is none.
 int PlanList::swept_twin(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && other.schedule->solver == schedule.solver &&
@@ -126,14 +126,14 @@ int PlanList::swept_twin(const Schedule& schedule) const {
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
-/// Says whether two plans may be points of one curve of a sweep, judged by their copies and links.
+/// Says whether two plans may be points of one curve of a sweep. Compares their copies and links.
 bool copy_alike(const Schedule& a, const Schedule& b) {
     const auto over = [](const Schedule& plan) { return plan.bound ? plan.bound->over : std::nullopt; };
     return a.host_peak.has_value() == b.host_peak.has_value() && a.links == b.links && over(a) == over(b);
 }
 
-/// Returns the row of a plan that a sweep found before for the same budget and that a better one may replace;
-/// or `none`.
+/// Returns the row of a sweep's plan that `schedule` may replace; `none` if there is none. Such a plan is not
+/// starred, and has the solver, budget and copies of `schedule`.
 int PlanList::swept_at(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && !other.starred &&
@@ -213,7 +213,7 @@ void PlanList::undo_remove() {
     Removed last = std::move(removed_.back());
     removed_.pop_back();
     if (row_of(last.plan.key) == none) insert(std::min(last.row, rowCount()), last.plan);
-    // The removed plan may have been the one that was shown.
+    // If the removed plan was the shown plan, shows it again.
     if (shown() == none) show(row_of(last.plan.key));
 }
 
@@ -249,12 +249,12 @@ void PlanList::go(int direction) {
     set_shown(visited_[at_]);
 }
 
-/// Plans of sweeps get names with their budget, not letters.
+/// Returns the name for a plan of a sweep. It tells the solver and the budget; other plans have letters.
 QString PlanList::swept_name(const Schedule& schedule) {
     return tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget));
 }
 
-/// Returns the first letter that no plan has or had.
+/// Returns the first letter that is the name of no plan, now or earlier.
 QString PlanList::next_name() const {
     for (int number = 0;; ++number) {
         const QString name = letters(number);

@@ -1,7 +1,7 @@
-// The plans of the open graph, one per row: every schedule that was solved, found by a sweep or opened.
+// The plans of the open graph, one per row. Each is a schedule that was solved, found by a sweep or opened.
 //
-// One of the plans is shown by all views. A plan leaves the list only when it is removed (which can be
-// undone), or when a better point of a sweep replaces it.
+// One of the plans is shown by all views. A plan leaves the list when it is removed (which can be undone), or
+// when a better point of a sweep replaces it.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -21,15 +21,15 @@ namespace rematlas::explorer {
 struct PlanRow {
     enum class Origin : std::uint8_t { all_kept, solved, swept, opened, best_so_far };
 
-    QString key;   ///< digest of solver, budget, steps and links: equal plans have equal keys
+    QString key;   ///< digest of solver, budget, steps and links; equal plans have equal keys
     QString name;  ///< a letter, or the name that the user has given
     Origin origin = Origin::solved;
     bool starred = false;
     std::shared_ptr<const Schedule> schedule;
-    std::filesystem::path file;  ///< the file that it was opened from; may be empty
+    std::filesystem::path file;  ///< the file that the plan was opened from; may be empty
 };
 
-/// The origin as it is written in session files.
+/// Returns the origin as it is written in session files.
 std::string_view to_string(PlanRow::Origin origin);
 std::optional<PlanRow::Origin> origin_from(std::string_view text);
 
@@ -41,41 +41,42 @@ class PlanList : public QAbstractTableModel {
     enum Column { star, name, peak, overhead, bound, budget, solver, seconds, column_count };
     /// Role of the number or text by which the column is sorted
     static constexpr int sort_role = Qt::UserRole;
-    static constexpr int none = -1;  ///< no row
+    static constexpr int none = -1;  ///< stands for no row
 
     using QAbstractTableModel::QAbstractTableModel;
 
     /// Returns the proven lower bound on the overhead of all schedules that could replace a plan.
     using BoundOf = std::function<std::optional<double>(const PlanRow&)>;
-    /// Without this function no bounds are known.
+    /// Sets the function that returns bounds. Without it no bounds are known.
     void set_bound_of(BoundOf bound_of) { bound_of_ = std::move(bound_of); }
     void note_bounds_changed();
 
-    /// Adds a plan and returns its row. A plan that is in the list already stays as it is, except for its
-    /// file. A point of a sweep replaces an earlier point of the same solver, budget and copies, unless that
-    /// one is starred. A schedule that a sweep finds at several budgets is one row, with the smallest of
-    /// these budgets.
+    /// Adds a plan and returns its row. If the plan is in the list already, only its file is updated. A point
+    /// of a sweep replaces the earlier point with the same solver, budget and copies, unless the earlier
+    /// point is starred. A schedule that a sweep finds at several budgets gets only one row, with the
+    /// smallest of these budgets.
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
-    void clear();  ///< called for another graph: no plan is shown then, but `shown_changed` is not emitted
-    /// Adds kept plans after those in the list. They are not new, so `plan_added` is not emitted. If names
-    /// are equal, which can happen when two windows have one graph open, the later ones get a number.
+    void clear();  ///< called for another graph; no plan is shown then, and `shown_changed` is not emitted
+    /// Adds plans of earlier work at the end of the list. Does not emit `plan_added`, because they are not
+    /// new. If plans have equal names, which can happen when two windows have one graph open, later ones get
+    /// a number.
     void restore(std::vector<PlanRow> plans);
 
     const PlanRow& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }
     int row_of(const QString& key) const;
 
-    void rename(int row, const QString& name);  ///< an empty name changes nothing
+    void rename(int row, const QString& name);  ///< does nothing if the name is empty
     void set_starred(int row, bool starred);
     void remove(int row);
     bool can_undo() const { return !removed_.empty(); }
-    void undo_remove();  ///< puts the plan that was removed last back in its place
+    void undo_remove();  ///< puts the plan that was removed last back into its place
 
-    /// The plan that all views show.
+    /// Returns the row of the plan that all views show.
     int shown() const { return row_of(shown_); }
-    void show(int row);  ///< `none` shows no plan
-    /// Says whether `go` finds a plan that was shown before (-1) or after (1) this one.
+    void show(int row);  ///< shows no plan if `row` is `none`
+    /// Says whether `go` has a plan to go to: one shown before the current plan (-1) or after it (1).
     bool can_go(int direction) const;
-    void go(int direction);  ///< -1: to the plan shown before; 1: to the one shown after
+    void go(int direction);  ///< goes to the plan shown before (-1) or after (1) the current one
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -86,7 +87,7 @@ class PlanList : public QAbstractTableModel {
 
   signals:
     void plan_added(int row);    ///< also emitted when a removed plan comes back
-    void plan_renamed(int row);  ///< its name or its star has changed
+    void plan_renamed(int row);  ///< emitted when its name or its star has changed
     void plan_removed(const QString& key);
     void shown_changed();
 
@@ -110,8 +111,8 @@ class PlanList : public QAbstractTableModel {
     std::vector<PlanRow> plans_;
     std::vector<Removed> removed_;
     QString shown_;                 ///< key of the shown plan
-    std::vector<QString> visited_;  ///< keys, in the order they were shown
-    std::size_t at_ = 0;            ///< index into `visited_` of the shown plan
+    std::vector<QString> visited_;  ///< keys of the plans, in the order in which they were shown
+    std::size_t at_ = 0;            ///< index of the shown plan in `visited_`
 };
 
 }  // namespace rematlas::explorer

@@ -13,7 +13,7 @@ class RunStepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// `run` must outlive the table or be replaced; null: no rows.
+    /// `run` must outlive the table, or be replaced before it is destroyed. Shows no rows if it is null.
     void set_run(const RunSteps* run);
     /// Adds rows for new steps of the run.
     void grow();

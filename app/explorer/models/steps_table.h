@@ -1,5 +1,5 @@
-// The steps of a schedule as a table, with the memory held at each: the same data as the lanes and the curve
-// below them.
+// The steps of a schedule as a table, with the memory that is held at each step. The table shows the data of
+// the lanes and of the memory curve.
 #pragma once
 
 #include "app/explorer/loaded/loaded_schedule.h"
@@ -14,17 +14,18 @@ class StepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Shows a row for each step, in order. No rows if the schedule is null or cannot be simulated. A new
-    /// schedule is shown from begin to end.
+    /// Shows a row for each step, in order. Shows no rows if the schedule is null or cannot be simulated.
+    /// Resets the range to the whole schedule.
     void set_schedule(SchedulePtr schedule);
     const SchedulePtr& schedule() const { return schedule_; }
-    /// Shows only the steps of this range; at the beginning all of them.
+    /// Shows only the steps of this range. At first all steps are shown.
     void set_range(const StepRange& range);
     int step_of(int row) const { return row + (range_.all() ? 0 : range_.first); }
-    int row_of_step(int step) const;  ///< -1: the step is not in the range, or does not exist
+    int row_of_step(int step) const;  ///< -1 if the step is not in the range, or does not exist
 
     Selected selected_at(int row) const override;
-    /// Returns the row of the first run of the op, or of the block's first op.
+    /// Returns the first row with a run of the selected op; for a block, of the block's first op. Returns -1
+    /// if there is none.
     int row_of(const Selected& selected) const override;
     int rowCount(const QModelIndex& parent = {}) const override;
 

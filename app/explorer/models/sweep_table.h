@@ -1,4 +1,4 @@
-// The points of a sweep as a table: the same data as the trade-off plot.
+// The points of a sweep as a table. The table shows the data of the trade-off plot.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"
@@ -13,7 +13,7 @@ class SweepTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Shows a row for each point, curve after curve, including budgets that no schedule fits.
+    /// Shows a row for each point, one curve after the other. Budgets that no schedule fits have rows, too.
     void set_sweep(const Sweep& sweep);
     int curve_at(int row) const { return rows_[static_cast<std::size_t>(row)].curve; }
     int point_at(int row) const { return rows_[static_cast<std::size_t>(row)].point; }

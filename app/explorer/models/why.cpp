@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Inserts into a run sequence the reruns that make pinned tensors again after the loss.
+/// Inserts reruns into a run sequence that make the pinned tensors again after the loss.
 class MakingAgain {
   public:
     MakingAgain(const FlatGraph& flat, const PinnedOps& pinned, const RunSequence& runs, bool inputs_too)
@@ -45,7 +45,7 @@ class MakingAgain {
 
     bool is_stale(std::int32_t t) const { return begun_ && pinned_.made_again[TensorId(t)] && !fresh_[t]; }
 
-    /// Says whether the original sequence holds the tensor at the current position.
+    /// Says whether the tensor is held at the current position of the original sequence.
     bool is_held(std::int32_t t) {
         auto& next = next_[t];
         while (next < events_[t].size() && events_[t][next].at < at_) ++next;
@@ -74,9 +74,9 @@ class MakingAgain {
     const PinnedOps& pinned_;
     const bool inputs_too_;
     std::vector<char> fresh_;
-    std::vector<std::size_t> next_;  ///< per tensor: index into its events
+    std::vector<std::size_t> next_;  ///< for each tensor: index into its events
     std::vector<std::vector<Event>> events_;
-    std::vector<int> inserted_at_;  ///< per op: the position before which it was last inserted
+    std::vector<int> inserted_at_;  ///< for each op: the position before which it was last inserted
     RunSequence made_;
     int at_ = 0;
     bool begun_ = false;

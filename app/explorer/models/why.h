@@ -1,4 +1,4 @@
-// Says why a schedule keeps or recomputes something, and what the other decision would cost.
+// Says why a schedule keeps or recomputes a tensor, and what the other decision would cost.
 //
 //     Idle idle = idle_of(*schedule, ops);                        // unused for 1.2 s; 6 MiB at the peak
 //     Result<WhatIf> other = what_if(*schedule, {"blocks.0.attn", PinKind::keep});
@@ -13,12 +13,13 @@
 
 namespace rematlas::explorer {
 
-/// How long, and in how many bytes, the outputs of some ops are held while nothing reads or makes them.
+/// How long the outputs of some ops are held while nothing uses them, and how many bytes these are.
 struct Idle {
-    /// Longest time between two uses of a tensor that is held from one to the other; its making counts as a
-    /// use
+    /// Longest time between two uses of a tensor that is held from the first to the second. The run that
+    /// makes the tensor counts as a use
     Nanoseconds longest;
-    Bytes at_peak;  ///< bytes held in the step of the peak, which neither reads nor makes them
+    Bytes at_peak;  ///< bytes that are held at the peak, although the step of the peak neither reads nor
+                    ///< makes them
     bool operator==(const Idle&) const = default;
 };
 Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
@@ -26,29 +27,29 @@ Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 /// How long some ops wait for copies before they run.
 struct Waiting {
     Nanoseconds time;
-    /// The tensor of the longest wait; invalid if there is none, if that wait is for a host run, or if all
-    /// waits are for copies of the step before
+    /// The tensor of the longest wait. Invalid if no op waits, if the longest wait is for a host run, or if
+    /// all waits are for copies of the previous step
     TensorId tensor;
 };
 Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 
-/// The schedule with one decision changed and all others as they were.
+/// A schedule in which one decision was changed, and what it needs.
 struct WhatIf {
     std::vector<Step> steps = {};
-    Nanoseconds time = {};       ///< time of the steps, by the simulator
-    Bytes peak = {};             ///< peak of the steps, by the simulator
-    Nanoseconds more_time = {};  ///< difference to the schedule's time; below 0: less
+    Nanoseconds time = {};       ///< time of the steps, from the simulator
+    Bytes peak = {};             ///< peak of the steps, from the simulator
+    Nanoseconds more_time = {};  ///< difference to the time of the schedule; negative if it takes less
     Bytes more_peak = {};
-    Bytes over_budget = {};  ///< bytes above the schedule's budget; 0: within the budget, or there is none
-    bool changes = false;    ///< false: the schedule already has this decision
+    Bytes over_budget = {};  ///< bytes above the schedule's budget; 0 within the budget, or without a budget
+    bool changes = false;    ///< false if the schedule already has this decision
 };
 
-/// Changes the decision of a pin. For keep it leaves out the later runs of the ops, and the runs that served
-/// only them. For recompute it makes the pinned tensors again, right before they are read after the loss.
-/// Inputs of these reruns that are not held there are either held longer or recomputed too: the alternative
-/// that exceeds the budget less is taken (without a budget: the one with the smaller peak), and of equal ones
-/// the faster. Errors: those of `pinned_ops`; a schedule with copies to the host. Cost: linear in the steps,
-/// some 10 ms at 10,000 ops.
+/// Changes the decision of a pin. To keep, leaves out the later runs of the ops, and the runs that were only
+/// needed for these. To recompute, makes the pinned tensors again right before ops read them after the loss.
+/// Inputs of these reruns that are no longer held can be held longer or recomputed, too. Of these two
+/// alternatives the one that exceeds the budget less is taken (without a budget: the one with the smaller
+/// peak); if they are equal, the faster one. Errors: those of `pinned_ops`; a schedule with copies to the
+/// host. Cost: linear in the steps, about 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

@@ -17,7 +17,8 @@ struct FitWords {
     Q_DECLARE_TR_FUNCTIONS(FitWords)
 };
 
-/// Says whether the overhead's text begins with a minus: updates on the host can save time.
+/// Says whether the overhead's text begins with a minus. This is possible, because updates on the host can
+/// save time.
 bool saves_time(double overhead) {
     return overhead < 1 - 5e-5;
 }
@@ -25,7 +26,7 @@ QString saved_text(double overhead) {
     return overhead_text(overhead).mid(1);
 }
 
-/// Returns the fastest of the plans that may answer the question; `PlanList::none` if none may.
+/// Returns the fastest plan of those that may answer the question; `PlanList::none` if there is none.
 int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& question) {
     std::vector<int> rows(static_cast<std::size_t>(plans.rowCount()));
     std::iota(rows.begin(), rows.end(), 0);
@@ -37,8 +38,8 @@ int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& que
     return found == rows.end() ? PlanList::none : *found;
 }
 
-/// Says whether a budget field, which rounds `bytes` up, would then show `limit`, or the same text as for
-/// `limit`.
+/// Says whether a budget field that is set to `bytes` shows `limit` or the text of `limit`. The field rounds
+/// up.
 bool is_rounded_to(Bytes bytes, Bytes limit) {
     const QString rounded = precise_bytes(bytes);
     const Result<Bytes> shown = parse_bytes(rounded.toStdString());
@@ -49,7 +50,7 @@ bool can_copy(const LoadedGraph& graph) {
     return graph.graph.device && graph.graph.device->links.both_ways();
 }
 
-/// Returns a sentence on the bound: "No schedule within its budget is faster."
+/// Returns a sentence about the bound, for example "No schedule within its budget is faster."
 QString proof_text(const Question& question, double overhead, double bound) {
     const bool pinned = !question.pins.empty();
     if (is_none(gap_above(overhead, bound)))
@@ -67,15 +68,14 @@ QString proof_text(const Question& question, double overhead, double bound) {
         .arg(overhead_text(bound));
 }
 
-/// Says which copies the question excludes, of those that the graph's device could make.
+/// Says which copies the graph's device could make but the question excludes. Empty if there are none.
 QString copies_left_out(const LoadedGraph& graph, const Question& question) {
     if (!can_copy(graph) || moves_weights(question.copies.what)) return {};
     return moves_activations(question.copies.what) ? FitWords::tr("That is with weights on the device.")
                                                    : FitWords::tr("That is without copies to the host.");
 }
 
-/// Says why a solver may find a faster plan for the question. Empty if the plan was made for exactly this
-/// question.
+/// Says why a solver may find a faster plan for the question. Empty if there is no known reason.
 QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question& question) {
     const Bytes made_for = plan.budget, limit = question.budget;
     if (!is_rounded_to(made_for, limit)) {
@@ -92,7 +92,7 @@ QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question
     return FitWords::tr("It was made with fewer copies to the host. Solve with those that are allowed now.");
 }
 
-/// Fills the answer if a plan fits.
+/// Fills the answer for the case that a plan fits.
 void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& plan, const Question& question,
                    const KnownAnswers& known, bool was_solved) {
     const QString room = bytes_text(question.budget), needs = bytes_text(graph.full_peak);
@@ -105,8 +105,8 @@ void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& p
             : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                   .arg(needs, room, plan.name, overhead_text(overhead));
     Question asked = question;
-    // The budget field rounds the plan's budget up, so a question for the rounded budget is answered for the
-    // plan's budget.
+    // The budget field rounds the plan's budget up. A question for the rounded budget then means the plan's
+    // budget.
     if (is_rounded_to(plan.schedule->budget, question.budget)) asked.budget = plan.schedule->budget;
     const std::optional<double> bound = known.bound(asked);
     const bool is_fastest = bound && is_none(gap_above(overhead, *bound));
@@ -121,7 +121,7 @@ void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& p
     answer.detail = sentences.join(' ');
 }
 
-/// Fills the answer if no schedule of this size can exist.
+/// Fills the answer for the case that it is proven that no schedule fits.
 void describe_impossible(FitAnswer& answer, const LoadedGraph& graph, const Question& question, Bytes least) {
     answer.kind = FitAnswer::Kind::impossible;
     answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")

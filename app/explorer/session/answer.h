@@ -1,4 +1,4 @@
-// Answers the first question of a user: does the step fit a card, and what does that cost?
+// Answers the first question of a user: does the step fit into a card's memory, and what does that cost?
 //
 //     const FitAnswer answer = fit_answer(*graph, plans, known, {.budget = Bytes(80) << 30});
 //     label->setText(answer.headline);
@@ -17,37 +17,38 @@ namespace rematlas::explorer {
 struct FitAnswer {
     enum class Kind {
         fits,        ///< no op needs to run again
-        with_plan,   ///< a plan of the list fits
-        to_solve,    ///< a schedule of this size is known to exist, but no plan of the list fits
+        with_plan,   ///< a plan in the list fits
+        to_solve,    ///< a schedule that fits is known to exist, but no plan in the list fits
         unknown,     ///< the budget is below every known schedule, but above the proven lower bound
         impossible,  ///< it is proven that no schedule fits
     };
     Kind kind = Kind::fits;
     QString headline;           ///< the answer in one line
     QString detail;             ///< a second line: why, or what to do
-    int plan = PlanList::none;  ///< row of the fastest plan that fits
-    bool can_solve = false;     ///< a solve for the budget may find a faster plan, or a first one
+    int plan = PlanList::none;  ///< row of the fastest plan that fits; `none` if no plan fits
+    bool can_solve = false;     ///< whether a solver may find a faster plan, or a first plan, for the budget
 };
 
-/// Returns the answer to a question. Only plans that may answer the question count. `was_solved`: the solver
-/// has already answered the question, so solving again would find nothing new.
+/// Returns the answer to a question. Considers only plans that keep the budget, the copies and the pins of
+/// the question. `was_solved`: the solver has answered the question already, so solving again would find
+/// nothing new.
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, const KnownAnswers& known,
                      const Question& question, bool was_solved = false);
 
-/// Returns the conditions under which the numbers of the graph hold, one phrase each: whether the optimizer
-/// counts, on which device the times are, over which link copies go.
+/// Returns the conditions under which the graph's numbers hold, one phrase each: whether the optimizer is
+/// included, on which device the times were measured, over which link copies go.
 QStringList conditions_of(const LoadedGraph& graph, const Question& question);
 
-/// A card whose memory people plan for.
+/// A card for whose memory a step can be planned.
 struct Card {
     QString name;
     Bytes memory;
 };
-/// The cards of the device profiles that come with the program, the largest memory first.
+/// Returns the cards among the device profiles that come with the program, the largest memory first.
 std::vector<Card> known_cards();
 
-/// Returns the part of a card's memory that a step cannot use: the driver's context, libraries, other
-/// programs.
+/// Returns how many bytes of a card's memory a step cannot use, because the driver's context, libraries and
+/// other programs take them.
 Bytes usual_reserve(Bytes memory);
 
 }  // namespace rematlas::explorer

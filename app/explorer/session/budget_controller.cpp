@@ -9,7 +9,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Parses a budget. Blanks between digits are allowed: "1 500 MB".
+/// Parses a budget that a user has typed. Blanks between digits are allowed: "1 500 MB".
 Result<Bytes> bytes_meant(const QString& text, const StepBytes& step) {
     static const QRegularExpression between_digits(QStringLiteral("(?<=\\d)\\s+(?=\\d)"));
     const Result<Budget> budget = parse_budget(QString(text).remove(between_digits).toStdString());
@@ -61,7 +61,7 @@ void BudgetController::set_budget(Bytes budget) {
     is_from_the_beginning_ = false;
     text_ = precise_bytes(budget);
     const Result<Bytes> shown = bytes_meant(text_, step_);
-    budget_ = shown ? *shown : budget;  // solvers get exactly the budget that is shown
+    budget_ = shown ? *shown : budget;  // solvers get exactly the budget that the text says
     emit changed();
 }
 

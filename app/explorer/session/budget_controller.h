@@ -1,4 +1,5 @@
-// Keeps the budget as text, as bytes and as the position of a slider, always in agreement.
+// Keeps a budget as a text, as a number of bytes and as the position of a slider, so that the three always
+// agree.
 #pragma once
 
 #include <QObject>
@@ -8,8 +9,8 @@
 
 namespace rematlas::explorer {
 
-/// The slider has the positions 0 .. `slider_steps`, from the smallest budget known to the peak without
-/// recomputation.
+/// The slider has the positions 0 to `slider_steps`. They reach from the smallest known budget to the peak
+/// without recomputation.
 class BudgetController : public QObject {
     Q_OBJECT
   public:
@@ -18,15 +19,15 @@ class BudgetController : public QObject {
 
     /// Sets a new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
     void set_range(Bytes smallest, const StepBytes& step);
-    /// Sets the smallest budget that is known to work. A budget that the user has set stays. The initial
-    /// budget moves to the middle of the range if it is below `smallest`.
+    /// Sets the smallest budget that is known to work. A budget that the user has set stays. A budget that
+    /// the user has not set moves to the middle of the range if it is below `smallest`.
     void set_smallest(Bytes smallest);
 
-    /// Parses "2GiB", "60 %", "60% of activations", "123456". Returns false and sets `error` if the text is
-    /// no budget; the budget then stays as it was.
+    /// Parses a text such as "2GiB", "60 %", "60% of activations" or "123456". If the text is no budget,
+    /// returns false, sets `error` and keeps the budget.
     bool set_text(const QString& text);
-    /// Moves the slider. The text becomes a size with four digits, rounded up so that the left end stays
-    /// feasible.
+    /// Moves the slider. The text becomes a size with four digits. The size is rounded up, so that the
+    /// slider's left end remains feasible.
     void set_slider(int position);
     void set_budget(Bytes budget);
 
@@ -39,18 +40,18 @@ class BudgetController : public QObject {
     QString text() const { return text_; }
     QString error() const { return error_; }
     int slider() const;
-    /// Returns "60.0 % of 1.35 GiB".
+    /// Returns the budget as a share of the peak, for example "60.0 % of 1.35 GiB".
     QString share_text() const;
 
   signals:
-    void changed();  ///< budget, text, slider or error have changed
+    void changed();  ///< emitted when the budget, its text, the slider or the error has changed
     void range_changed();
 
   private:
     Bytes smallest_, budget_;
     StepBytes step_;
     QString text_, error_;
-    bool is_from_the_beginning_ = false;  ///< true while the user has not set the budget
+    bool is_from_the_beginning_ = false;  ///< true until the user sets the budget
 };
 
 }  // namespace rematlas::explorer

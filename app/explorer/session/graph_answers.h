@@ -1,4 +1,5 @@
-// Holds what has been found and proven about the open graph, and which questions solvers have answered.
+// Collects what is known about the open graph: schedules, bounds, and the questions that solvers have
+// answered.
 #pragma once
 
 #include <QString>
@@ -29,13 +30,13 @@ class GraphAnswers {
     const KnownAnswers& known() const { return known_; }
 
     /// Returns the proven lower bound on the overhead of all schedules that could replace the plan. Cost:
-    /// linear in the plan's steps; for a row of the list only the first time.
+    /// linear in the plan's steps. For a row of the list this cost arises only once.
     std::optional<double> bound_of(const Schedule& plan) const;
     std::optional<double> bound_of(const PlanRow& row);
-    /// Returns the plan with the largest known bound, for export.
+    /// Returns the plan with the best known bound stored in it, for export.
     Schedule with_known_bound(Schedule plan) const;
 
-    /// Called when the solver has answered, with a schedule or without one.
+    /// Must be called when the solver has answered a question, with or without a schedule.
     void note_answered(SolverQuestion asked) { answered_.push_back(std::move(asked)); }
     /// Says whether the solver has answered the question before, with at least as much time.
     bool was_answered(const SolverQuestion& asked) const;
@@ -43,7 +44,7 @@ class GraphAnswers {
   private:
     GraphPtr graph_;  ///< the graph with the blocks that it was opened with
     KnownAnswers known_;
-    /// The questions that the plans of the list answer, by the plans' keys
+    /// The questions that the plans in the list answer, by the keys of the plans
     std::map<QString, Question> question_of_;
     std::vector<SolverQuestion> answered_;
 };

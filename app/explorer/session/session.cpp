@@ -7,8 +7,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns a sweep of all points that earlier sweeps found, by solver and copies. Pinned plans are left out,
-/// because they have other bounds.
+/// Makes a sweep of the points that earlier sweeps found. Each solver with its copies becomes a curve. Plans
+/// with pins are left out, because other bounds hold for them.
 Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) {
     Sweep sweep{graph.graph.name, graph.graph.sha256, {}};
     for (const PlanRow& plan : plans) {
@@ -39,7 +39,7 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // for a point of a sweep without schedules
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // for a point without a schedule
 
 }  // namespace
 
@@ -122,7 +122,7 @@ void Session::open_next() {
         }
         auto ready = std::make_shared<Opened>(opened.take());
         return BackgroundJob::Delivery([this, path, ready] {
-            // Solvers run on the machine of the graph.
+            // Solvers run on the machine on which the graph is.
             if (ready->graph) solver.set_host(ready->host);
             take(std::move(*ready));
             emit this->opened(path);
@@ -134,7 +134,7 @@ void Session::open_next() {
 void Session::take(Opened opened) {
     if (opened.graph)
         set_graph(opened.graph, opened.all_kept, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
-    // The user may have chosen another partition meanwhile.
+    // The user may have chosen another partition while the file was read.
     if (graph_ && graph_->partition != partition_) set_partition(partition_);
     if (opened.schedule) {
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
@@ -145,7 +145,7 @@ void Session::take(Opened opened) {
         const QString other = is_of(before, PlanRow::Origin::opened) ? plans.plan(before).key : QString();
         const bool chosen = compared != PlanList::none && !is_of(compared, PlanRow::Origin::all_kept);
         set_schedule(std::move(opened.schedule), PlanRow::Origin::opened);
-        // A user who opens one schedule after another wants to compare them.
+        // A user who opens two schedules one after the other probably wants to compare them.
         const int row = plans.row_of(other);
         if (!chosen && !other.isEmpty() && row != PlanList::none && row != plans.shown()) compare_with(row);
     }
@@ -174,7 +174,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     pins.set_graph(graph_);
     ladder.set_graph(graph_);
     if (graph_) {
-        // Until the probe has an answer, the slider's left end is a bound that no schedule can be below.
+        // Until the probe has answered, the slider begins at the proven lower bound.
         budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
         all_kept_ = on_graph(*all_kept, graph_);
@@ -201,8 +201,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The plans next to a file are those of the graph in it, so they
-/// are only written while the file has this graph.
+/// Called when the graph's file has changed. The session file next to it holds plans of the graph in that
+/// file. So plans are only written while the file contains the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
@@ -244,12 +244,12 @@ void Session::show_in_blocks(GraphPtr graph) {
     if (schedule_) show_prepared(on_graph(*schedule_, graph_));
 }
 
-/// Updates everything that shows bounds or the smallest budget.
+/// Updates everything that shows bounds or the smallest known budget.
 void Session::show_known() {
     if (!graph_) return;
     const Question any = question({});
     const std::optional<Bytes> smallest = answers_->known().smallest(any);
-    // If no schedule below the peak without recomputation is known, the left end is the proven lower bound.
+    // If all known schedules have the full peak, the slider begins at the proven lower bound.
     const bool is_smaller = smallest && *smallest < graph_->full_peak;
     budget.set_smallest(is_smaller ? *smallest : graph_->least_with(any.copies.what));
     sweep.raise_bounds(graph_->graph, answers_->known());
@@ -311,7 +311,8 @@ void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
     const PlanRow& plan = plans.plan(row);
-    // A user who only looks at a graph should not get a file next to it.
+    // If there is no plan yet, nothing is written: a user who only looks at a graph should not get a file
+    // next to it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
     // The next solve obeys the pins of the plan that is shown, until another plan is shown. Pins that the
     // user has set stay.
@@ -354,8 +355,8 @@ void Session::keep_point(const SweptPoint& found) {
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
 }
 
-/// Adds the schedule of a solver that was cancelled or replaced, unless a plan in the list fits the same
-/// budget, is as fast and has the same pins.
+/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if a plan in the list fits
+/// the same budget, is at least as fast and has the same pins.
 void Session::keep_left(const SchedulePtr& found) {
     if (!graph_ || !found->ok() || found->graph->graph.sha256 != graph_->graph.sha256) return;
     const Schedule& left = found->schedule;

@@ -27,11 +27,11 @@
 
 namespace rematlas::explorer {
 
-/// The settings for solving that people choose in the window: the solver and its time limit.
+/// The settings for solving that users choose in the window: the solver, its time limit and the copies.
 struct SolveSettings {
     std::string solver = "atlas";
     std::chrono::milliseconds time = std::chrono::seconds(10);
-    Copies copies = {};  ///< links without speed stand for those of the graph's device
+    Copies copies = {};  ///< if the links have no speed, the links of the graph's device are used
     bool operator==(const SolveSettings&) const = default;
 };
 
@@ -43,50 +43,49 @@ class Session : public QObject {
     /// Reads files in the background, one after the other. Emits `opened` or `failed` for each, and
     /// `all_opened` at the end.
     void open(const QStringList& paths);
-    /// The same for a file of another machine (ssh://...) whose local copy is up to date.
+    /// Opens a file of another machine (ssh://...). The local copy of the file must be up to date.
     void open_copied(const QString& url);
     bool opening() const { return opening_.running(); }
     void close();
-    /// Sets whether plans are kept in a file next to the graph's, and read from it. True at the beginning.
+    /// Sets whether plans are kept in a file next to the graph's file, and read from there. True at first.
     void set_keeps_plans(bool keeps) { keeps_plans_ = keeps; }
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
     /// What has been found and proven about the open graph. May only be called while a graph is open.
     const GraphAnswers& answers() const { return *answers_; }
-    /// Returns the question for a budget, with the copies of `solve_settings` and the pins.
+    /// Returns the question for a budget, with the chosen copies and the pins.
     Question question(Bytes budget) const;
-    /// Says whether the chosen solver has answered the question, with at least the chosen time.
+    /// Says whether the chosen solver has answered this question already, with at least the chosen time.
     bool was_solved(const Question& question) const;
 
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
-    /// Shows the schedule in all views. A schedule that passes the check becomes a plan of the list. Null:
-    /// shows none.
+    /// Shows the schedule in all views; no schedule if it is null. A schedule that passes the check becomes a
+    /// plan in the list.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
-    /// Shows the plan, and sets the question that the plan answers: its budget and its copies.
-    /// `PlanList::none` does nothing.
+    /// Shows the plan and sets the budget to the budget of the plan. Emits `plan_chosen`, so that the choice
+    /// of copies follows, too. Does nothing for `PlanList::none`.
     void choose_plan(int row);
     /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);
-    /// Moves the cursor to the next run of the shown schedule (+1) or to the run before (-1), and selects its
-    /// op.
+    /// Moves the cursor to the next run of the shown schedule (+1) or to the previous one (-1), and selects
+    /// the op of this run.
     void go_by_runs(int direction);
-    /// The links of the next solve: those that the user has chosen, else the graph's. Without a speed if no
-    /// links are known.
+    /// Returns the links of the next solve. These are the links that the user has chosen, else those of the
+    /// graph's device. The result has no speed if no links are known.
     Links links() const;
-    void solve(SolveRequest request);  ///< solves under the pins
-    void solve_for(Bytes budget);      ///< solves by `solve_settings`
+    void solve(SolveRequest request);  ///< solves and obeys the pins
+    void solve_for(Bytes budget);      ///< solves with `solve_settings`
 
-    /// Sets the plan that the shown one is compared with; at the beginning it is the step without
-    /// recomputation.
+    /// Sets the plan that the shown plan is compared with. At first this is the step without recomputation.
     void compare_with(int row);
-    /// The row of that plan; `PlanList::none` without a graph.
+    /// Returns the row of the plan that the shown plan is compared with; `PlanList::none` without a graph.
     int compared_plan() const { return plans.row_of(compared_); }
 
-    /// Sets how graphs are divided into blocks in all views, for this graph and for those opened later; none:
-    /// each graph's own blocks. Works in the background. The schedule, the budget, the sweep and running work
-    /// stay.
+    /// Sets how the graph, and each graph opened later, is divided into blocks in all views. If `partition`
+    /// is nullopt, graphs have their own blocks. Works in the background. The schedule, the budget, the sweep
+    /// and running work stay.
     void set_partition(std::optional<Partition> partition);
     std::optional<Partition> partition() const { return partition_; }
 
@@ -113,14 +112,14 @@ class Session : public QObject {
 
   signals:
     void graph_changed();
-    void blocks_changed();  ///< the same graph has other blocks
+    void blocks_changed();  ///< emitted when the graph has other blocks
     void compared_plan_changed();
-    void partition_changed();  ///< another partition was chosen; the blocks change later
+    void partition_changed();  ///< emitted when another partition was chosen, before the blocks change
     void schedule_changed();
-    /// Emitted when the best schedule of a cancelled or replaced solver has become the plan with this name.
+    /// Emitted when the best schedule of a cancelled or replaced solver was added as the plan with this name.
     void best_kept(const QString& plan);
-    void plan_chosen();       ///< the user has chosen the plan that is shown
-    void question_changed();  ///< copies, pins or solver have changed, not the budget
+    void plan_chosen();       ///< emitted when the user has chosen a plan, which is now shown
+    void question_changed();  ///< emitted when copies, pins or solver have changed; not for the budget
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);
@@ -145,9 +144,9 @@ class Session : public QObject {
 
     GraphPtr graph_;
     SchedulePtr schedule_, all_kept_;
-    SchedulePtr prepared_;  ///< schedule of the plan that is about to be shown; or null
+    SchedulePtr prepared_;  ///< the schedule of the plan that is about to be shown, else null
     bool keeps_plans_ = true;
-    QString compared_;  ///< key of the plan that the shown one is compared with
+    QString compared_;  ///< key of the plan that the shown plan is compared with
     struct Queued {
         QString path;
         bool is_copied;  ///< the file is on another machine, and its local copy is up to date
@@ -156,7 +155,7 @@ class Session : public QObject {
     std::optional<Partition> partition_;
     SolveSettings solve_settings_;
     std::optional<GraphAnswers> answers_;
-    SolverQuestion asked_;  ///< the last question to the solver
+    SolverQuestion asked_;  ///< the last question that the solver was asked
     BackgroundJob opening_, partitioning_;
 };
 

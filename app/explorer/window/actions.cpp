@@ -168,8 +168,8 @@ void MainWindow::make_help_menu() {
         menu->addAction(tr("Earlier &messages"), this, [this] { message_bar_->show_history(); });
     messages->setObjectName("messages");
     menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
-    // Keys without Ctrl or Alt, such as F and Esc, belong to the graph, so a text field keeps them while it
-    // is being edited.
+    // Keys without Ctrl or Alt, such as F and Esc, act on the graph. While a text field is being edited, they
+    // go to the text field instead.
     auto* clear = new QShortcut(Qt::Key_Escape, this);
     connect(clear, &QShortcut::activated, &session_.selection, &Selection::clear);
 }
@@ -200,7 +200,7 @@ void MainWindow::make_toolbar() {
     bar->addWidget(label);
     coloring_ = new QComboBox;
     coloring_->setAccessibleName(tr("Colour by"));
-    // The order of the entries is that of ItemColors.
+    // The entries must have the order of ItemColors.
     for (const QString& name :
          {tr("decision"), tr("phase"), tr("bytes at the peak"), tr("time"), tr("cost to run again")})
         coloring_->addItem(name);

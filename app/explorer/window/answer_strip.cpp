@@ -10,8 +10,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// A strip narrower than this (pixels) hides the title and shortens the list of cards, so that the words have
-/// room.
+/// In a strip narrower than this (pixels) the title is hidden and the list of cards is shortened, so that the
+/// words have room.
 constexpr int narrow_strip = 1000;
 constexpr int narrow_card = 150;
 
@@ -88,7 +88,7 @@ void AnswerStrip::resizeEvent(QResizeEvent* event) {
     fit_height();
 }
 
-/// Sets the height that the words need. Toolbars ignore that the height of wrapped text depends on the width.
+/// Sets the height that the wrapped words need at this width. Toolbars do not do this by themselves.
 void AnswerStrip::fit_height() {
     if (layout()->hasHeightForWidth()) setFixedHeight(layout()->totalHeightForWidth(width()));
 }
@@ -101,7 +101,7 @@ void AnswerStrip::choose(int index) {
 void AnswerStrip::refresh() {
     if (!session_.graph()) return;
     if (const QString error = session_.budget.error(); !error.isEmpty()) {
-        // The budget of before is not the question any more.
+        // The answer for the previous budget is removed, because nobody asks for it any more.
         headline_->setText(tr("The budget cannot be read"));
         detail_->setText(error);
         action_->hide();
@@ -109,7 +109,7 @@ void AnswerStrip::refresh() {
         return;
     }
     const Bytes limit = session_.budget.budget();
-    // A budget that was typed is not that of a card.
+    // If a user typed another budget, the list must no longer name a card.
     if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
         card_->setCurrentIndex(0);
     const Question question = session_.question(limit);

@@ -16,7 +16,7 @@ class AnswerStrip : public QWidget {
     explicit AnswerStrip(Session& session, QWidget* parent = nullptr);
 
   signals:
-    void batch_requested();  ///< the user asks what another batch size would cost
+    void batch_requested();  ///< emitted when the user asks what another batch size would cost
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -33,7 +33,7 @@ class AnswerStrip : public QWidget {
     QLabel *headline_, *detail_, *conditions_;
     QPushButton* action_;
     int plan_ = PlanList::none;
-    bool solves_ = false;  ///< true: the button solves; false: it shows the plan
+    bool solves_ = false;  ///< whether the button solves; else it shows a plan
 };
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
-// Asks what another batch size would cost, and which is the largest that fits. The dialog stays open, and the
-// window can be used meanwhile.
+// Asks what another batch size would cost, and which is the largest that fits. The dialog stays open while an
+// answer is computed, and the window can be used meanwhile.
 #pragma once
 
 #include <QDialog>
@@ -36,7 +36,7 @@ class BatchDialog : public QDialog {
     void open_answer();
 
     Session& session_;
-    BatchQuestion about_;  ///< the question, filled from the open graph
+    BatchQuestion about_;  ///< the question about the open graph
     BatchAnswer answer_;
     QLineEdit *model_, *budget_;
     QPlainTextEdit* inputs_;

@@ -52,8 +52,8 @@ CaptureDialog::CaptureDialog(const QString& title, const QString& about, Capture
     connect(buttons, &QDialogButtonBox::rejected, this, &CaptureDialog::reject);
 }
 
-/// Makes the details with the traceback. They are folded, because the sentence above is enough for most
-/// people.
+/// Makes the part with the traceback. It is folded at first, because most users only need the sentence above
+/// it.
 QLayout* CaptureDialog::make_details() {
     where_->setObjectName("capture_where");
     where_->setText(tr("Where in the program"));
@@ -160,7 +160,7 @@ void CaptureDialog::accept() {
         return;
     }
     hide();
-    capture_.cancel();  // ends a capture of another dialog, before this one listens to the controller
+    capture_.cancel();  // ends a capture of another dialog; must come before the connections
     connect(&capture_, &CaptureController::failed, this, &CaptureDialog::show_failure);
     connect(&capture_, &CaptureController::captured, this, &CaptureDialog::take_result);
     connect(&capture_, &CaptureController::finished, this, &CaptureDialog::conclude);

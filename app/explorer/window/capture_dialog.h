@@ -1,6 +1,6 @@
-// Asks for the settings of a capture and runs it. The dialog is hidden while the capture runs, and comes back
-// with the reason if it fails. The settings depend on the model: file_capture_dialog.h,
-// function_capture_dialog.h.
+// Asks for the settings of a capture and runs it. The dialog is hidden while the capture runs. If the capture
+// fails, the dialog appears again and shows why. The settings depend on the kind of model:
+// file_capture_dialog.h, function_capture_dialog.h.
 #pragma once
 
 #include <QDialog>
@@ -21,7 +21,7 @@ class CaptureDialog : public QDialog {
     Q_OBJECT
   public:
     void accept() override;
-    /// Shows the dialog again, with the reason of a failure and, folded below it, the traceback through the
+    /// Shows the dialog again after a failure, with its reason. A folded part has the traceback through the
     /// user's program.
     void show_failure(const QString& message, const QString& traceback);
 
@@ -29,36 +29,37 @@ class CaptureDialog : public QDialog {
     CaptureDialog(const QString& title, const QString& about, CaptureController& capture, RecentFiles& recent,
                   QWidget* parent);
 
-    /// Returns why the settings cannot be captured; empty if they can.
+    /// Returns why a capture with these settings is not possible; empty if it is possible.
     virtual QString problem() const = 0;
-    /// Says whether the facts that `problem` needs are still being asked for. A capture that is started
-    /// meanwhile waits.
+    /// Says whether the dialog is still asking for facts that `problem` needs. A capture that is started
+    /// meanwhile waits for them.
     virtual bool is_asking() const { return false; }
-    /// Called when these facts have come. Starts a capture that waits.
+    /// Must be called when the facts that `problem` needs have come. Starts a capture that waits for them.
     void go_on();
     virtual void start(CaptureController& capture) = 0;
-    /// Called when a capture has worked. Stores the settings for the next time, and adds the model to the
-    /// recent files.
+    /// Called when a capture has succeeded. Must store the settings for the next time, and add the model to
+    /// the recent files.
     virtual void remember() = 0;
-    /// Returns the words for people if the capture fails with `message`.
+    /// Returns the words that users see if the capture fails with `message`.
     virtual QString words_for(const QString& message) const { return message; }
 
     QFormLayout& form() { return *form_; }
     RecentFiles& recent() const { return recent_; }
-    /// Adds the last row of the form: the graph file.
+    /// Adds the last row of the form, which names the graph file. `proposed`: the path that is shown at
+    /// first.
     void add_graph_row(const QString& proposed);
-    /// Makes the graph file one on the machine of the model. `proposed`: the file's path if none was typed;
-    /// `known`: the graph files that exist there.
+    /// Says that the graph file will be on the machine of the model. `proposed`: the path that is used if
+    /// none was typed. `known`: the graph files that exist there.
     void set_host(const RemoteHost& host, const QString& proposed, const QStringList& known);
-    /// Says whether an existing graph file may be replaced.
+    /// Says whether the user has allowed to replace the graph file.
     bool may_replace() const { return !overwrite_.isEmpty() && graph_file() == overwrite_; }
     QLineEdit& graph_field() { return *output_; }
-    /// Returns the path that was typed; on another machine as an absolute path, relative paths starting in
-    /// the folder of `proposed`.
+    /// Returns the path that was typed. For another machine the path is made absolute: a relative path starts
+    /// in the folder of `proposed` (see `set_host`).
     QString graph_file() const;
-    /// Makes the dialog high enough for its texts, which can need more lines than before.
+    /// Makes the dialog higher if its texts need more lines than before.
     void fit_height();
-    /// Shows an error; no error if `words` is empty.
+    /// Shows an error with a folded traceback. Shows none if `words` is empty.
     void show_error(const QString& words, const QString& traceback = {});
 
   private:
@@ -75,10 +76,10 @@ class CaptureDialog : public QDialog {
     QLabel* error_;
     QToolButton *where_, *browse_;
     QPlainTextEdit* traceback_;
-    bool is_waiting_ = false;         ///< a capture starts as soon as `is_asking` is false
-    QString overwrite_;               ///< an existing graph file that may be replaced
-    std::optional<RemoteHost> host_;  ///< the machine of the graph file; none: this one
-    QString folder_there_;            ///< folder for graph files that are typed without one
+    bool is_waiting_ = false;         ///< whether a capture starts as soon as `is_asking` is false
+    QString overwrite_;               ///< an existing graph file that the user has allowed to replace
+    std::optional<RemoteHost> host_;  ///< the machine of the graph file; nullopt for this machine
+    QString folder_there_;            ///< on another machine: folder of a graph file with a relative path
     QStringList known_there_;
 };
 

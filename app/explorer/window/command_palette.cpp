@@ -16,7 +16,7 @@ namespace {
 constexpr int most_rows = 60;
 constexpr int command_role = Qt::UserRole, place_role = Qt::UserRole + 1;
 
-/// Draws the place at the right, in the colour of less important text.
+/// Draws the command's place at the right edge of its row, in the colour of less important text.
 class CommandDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -77,7 +77,7 @@ void CommandPalette::show_matches(const QString& typed) {
             typed.trimmed().isEmpty() ? 1 : fuzzy_score(typed, commands_[static_cast<std::size_t>(i)].name);
         if (score > 0) found.emplace_back(score, i);
     }
-    // Among equal scores the shorter name comes first.
+    // Of commands with equal scores, the one with the shortest name comes first.
     std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
         const auto key = [&](const auto& of) {
             const int length =
@@ -103,7 +103,8 @@ void CommandPalette::run_current() {
     if (!item) return;
     const auto run = commands_[static_cast<std::size_t>(item->data(command_role).toInt())].run;
     close();
-    // Runs the command after this window has closed, because it may open another window.
+    // Runs the command after this window has closed. Otherwise a window that the command opens would be below
+    // this one.
     QMetaObject::invokeMethod(qApp, run, Qt::QueuedConnection);
 }
 

@@ -1,4 +1,4 @@
-// Finds everything that the window can do and show, by a few letters (Ctrl+K).
+// A list of everything that the window can do and show, which a user searches by a few letters (Ctrl+K).
 #pragma once
 
 #include <QDialog>
@@ -10,15 +10,15 @@
 namespace rematlas::explorer {
 
 struct Command {
-    QString name;   ///< the text that is searched
-    QString place;  ///< menu or kind, and keys; shown beside the name
+    QString name;   ///< the text in which letters are searched
+    QString place;  ///< menu or kind of the command, and its keys; shown beside the name
     std::function<void()> run;
 };
 
 class CommandPalette : public QDialog {
     Q_OBJECT
   public:
-    /// While nothing is typed, the commands are shown in the given order.
+    /// The commands are shown in the given order until something is typed.
     explicit CommandPalette(std::vector<Command> commands, QWidget* parent = nullptr);
 
   protected:

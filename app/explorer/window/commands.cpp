@@ -1,4 +1,4 @@
-// Makes the commands of the palette and the list of shortcuts, both from the window's own actions.
+// Makes the commands of the palette and the list of shortcuts from the window's actions.
 #include <QDockWidget>
 #include <QMenuBar>
 #include <map>
@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the title without its mnemonic mark and without dots at the end.
+/// Returns a menu title without its mnemonic mark (&) and without dots at its end.
 QString plain(QString title) {
     title.remove('&');
     while (title.endsWith('.') || title.endsWith(QChar(0x2026))) title.chop(1);
@@ -24,7 +24,7 @@ void visit_actions(const QMenu& menu, const QString& place, Visit visit) {
     for (QAction* action : menu.actions()) {
         if (action->isSeparator()) continue;
         if (QMenu* inner = action->menu()) {
-            emit inner->aboutToShow();  // some menus are filled when they are shown
+            emit inner->aboutToShow();  // some menus are only filled when they are about to be shown
             visit_actions(*inner, place + " > " + plain(action->text()), visit);
         } else {
             visit(*action, place);
@@ -50,7 +50,8 @@ QString keys_text(const QList<QKeySequence>& keys) {
 void MainWindow::show_commands() {
     std::map<const QAction*, QString> panels;
     for (const auto& [id, dock] : docks_) panels[dock->toggleViewAction()] = dock->windowTitle();
-    // The name of a panel alone would read like an action in the panel.
+    // A command that shows a panel gets a name with a verb: the panel's name alone would read like an action
+    // in it.
     const auto name_of = [&](const QAction& action) {
         const auto panel = panels.find(&action);
         if (const QVariant name = action.property("command"); name.isValid()) return name.toString();

@@ -37,7 +37,7 @@ QString MainWindow::base_name() const {
 
 QString MainWindow::ask_for_file(const QString& title, const QString& ending, const QString& filter) {
     QString path = QFileDialog::getSaveFileName(this, title, base_name() + ending, filter);
-    // Some desktops do not add the ending of the chosen filter.
+    // Adds the ending of the chosen filter, because some desktops do not.
     if (!path.isEmpty() && QFileInfo(path).suffix().isEmpty()) path += ending.mid(ending.lastIndexOf('.'));
     return path;
 }
@@ -89,7 +89,7 @@ void MainWindow::show_lines() {
 
 ExportedFile MainWindow::exported_file(ExportForm form, const QString& path) const {
     const LoadedGraph& graph = *session_.graph();
-    // A graph from a plan's file has no file of its own that other programs could find.
+    // If the graph was read from a plan's file, there is no graph file that other programs could read.
     return {.form = form,
             .file = path.toStdString(),
             .graph = &graph.graph,
@@ -205,7 +205,7 @@ void MainWindow::export_report() {
     });
 }
 
-/// Adds an entry for each list of the docks, with the list's name for screen readers.
+/// Adds an entry for each list in the docks. The entry has the list's name for screen readers.
 void MainWindow::list_tables(QMenu& menu) {
     menu.clear();
     for (const DockEntry& entry : all_docks()) {

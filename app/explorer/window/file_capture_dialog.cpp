@@ -73,7 +73,7 @@ void FileCaptureDialog::fill_choices() {
 }
 
 QString FileCaptureDialog::known_inputs() {
-    // The inputs that the user typed last take precedence over those of the model's file.
+    // The inputs that the user typed last are used first, then the inputs in the file next to the model.
     const QString remembered = recent().typed_for(model_);
     if (!remembered.isEmpty()) return remembered;
     const auto beside = specs_beside(looked_at_.toStdString());

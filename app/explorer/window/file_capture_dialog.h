@@ -1,4 +1,4 @@
-// Captures a model's file: TorchScript, or an exported program.
+// The dialog that captures a model's file: TorchScript, or an exported program.
 #pragma once
 
 #include <QComboBox>
@@ -13,7 +13,7 @@ class FileCaptureDialog : public CaptureDialog {
   public:
     FileCaptureDialog(const QString& model, CaptureController& capture, RecentFiles& recent,
                       QWidget* parent = nullptr);
-    /// The same for a model on another machine.
+    /// Makes the dialog for a model's file on another machine.
     FileCaptureDialog(const RemoteModel& model, CaptureController& capture, RecentFiles& recent,
                       QWidget* parent = nullptr);
 
@@ -29,10 +29,12 @@ class FileCaptureDialog : public CaptureDialog {
     void fill_choices();
     QString known_inputs();
 
-    QString model_;                     ///< the path that opens the model again
-    QString looked_at_;                 ///< a local file that tells what the model is
-    std::optional<RemoteModel> there_;  ///< the model on another machine; none: it is here
-    bool has_inputs_of_its_own_;        ///< the model is an exported program, so inputs may be left out
+    QString model_;                     ///< the path or URL by which the model can be opened again
+    QString looked_at_;                 ///< the model's file, or the local file that stands in for a file on
+                                        ///< another machine
+    std::optional<RemoteModel> there_;  ///< the model if it is on another machine; else nullopt
+    bool has_inputs_of_its_own_;        ///< whether the file is an exported program; then inputs may be left
+                                        ///< out
     QPlainTextEdit* inputs_;
     QComboBox *loss_, *optimizer_, *device_;
 };

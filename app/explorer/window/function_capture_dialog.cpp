@@ -19,7 +19,7 @@
 namespace rematlas::explorer {
 namespace {
 
-const char* const masters = "masters";  ///< the precision with weights in f32 next to parameters of 16 bits
+const char* const masters = "masters";  ///< the choice of weights in f32 beside parameters of 16 bits
 
 QString title_of(const PythonSource& source) {
     return source.file.isEmpty() ? source.module : QFileInfo(source.file).fileName();
@@ -37,8 +37,8 @@ void set_enabled(QComboBox& list, int row, bool enabled) {
     if (auto* model = qobject_cast<QStandardItemModel*>(list.model())) model->item(row)->setEnabled(enabled);
 }
 
-/// Returns the default graph file: next to the Python file, or in the current folder if that folder is not
-/// writable.
+/// Returns the graph file that is proposed at first. It is next to the Python file, or in the current folder
+/// if the Python file's folder is not writable.
 QString graph_beside(const QString& file) {
     const QFileInfo info(file);
     if (QFileInfo(info.absolutePath()).isWritable()) return free_graph_file(file);
@@ -197,8 +197,8 @@ void FunctionCaptureDialog::show_functions() {
     show_function();
 }
 
-/// Returns the function that was named, else the one that was captured last, else the first that returns what
-/// a capture takes.
+/// Returns the function to choose at first: the one that the user has named, else the one that was captured
+/// last, else the first one that returns as many values as a capture takes.
 QString FunctionCaptureDialog::first_choice() const {
     if (!survey_ || !source_.function.isEmpty()) return source_.function;
     for (const QString& path : recent().paths()) {
@@ -224,7 +224,7 @@ void FunctionCaptureDialog::show_function() {
     if (std::exchange(shown_, chosen.name) != chosen.name) restore(recent().typed_for(word()));
 }
 
-/// Disables the options that are only for steps from shapes if the step really runs.
+/// Disables the options that only a step from shapes has, unless a device "from shapes" is chosen.
 void FunctionCaptureDialog::follow_device() {
     const bool from_shapes = device_->currentData().toString() == "meta";
     const QStringList captured = captured_optimizers();
@@ -286,8 +286,8 @@ void FunctionCaptureDialog::start(CaptureController& capture) {
     capture.start(request());
 }
 
-/// Returns the words for people. A message of the package is shown as it is; a message of Python is shown
-/// with the name of the interpreter.
+/// Returns the words that users see. A message of the package rematlas is shown as it is. Before any other
+/// message, the words name the interpreter.
 QString FunctionCaptureDialog::words_for(const QString& message) const {
     const QString own = "rematlas: ";
     if (message.startsWith(own)) return message.mid(own.size());

@@ -1,4 +1,4 @@
-// Captures a Python function that returns a model and its arguments.
+// The dialog that captures a Python function that returns a model and its arguments.
 #pragma once
 
 #include <QCheckBox>
@@ -35,15 +35,15 @@ class FunctionCaptureDialog : public CaptureDialog {
     void follow_device();
     QString first_choice() const;
     QString why_no_function() const;
-    QString word() const;  ///< the word that opens the function again
+    QString word() const;  ///< the word by which the function can be opened again
     FunctionRequest request() const;
     void restore(const QString& typed);
 
     PythonSource source_;
     PythonReader reader_;
-    bool is_asking_ = false;  ///< the interpreter has not answered yet
+    bool is_asking_ = false;  ///< whether the interpreter has not answered yet
     std::optional<PythonSurvey> survey_;
-    QString shown_;  ///< the function whose keywords and choices are in the form
+    QString shown_;  ///< the function to which the keywords and choices in the form belong
     QComboBox *function_, *optimizer_, *device_, *precision_;
     QLabel *about_, *told_by_python_;
     QLineEdit *keywords_, *python_;

@@ -1,4 +1,4 @@
-// This part of the window goes from view to view by the keyboard.
+// The part of the main window that moves the focus from view to view by the keyboard.
 #include <QApplication>
 #include <QTreeView>
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* graph_id = "graph";
 
-/// Returns the widget that takes the focus of a view: its picture or table, else its list, else its first
-/// control.
+/// Returns the widget in a view that gets the focus. This is the view's picture or table, else its list, else
+/// its first control.
 QWidget* focus_target(QWidget& view) {
     auto* both = qobject_cast<PictureOrTable*>(&view);
     if (both && both->focusProxy()->isVisible()) return both->focusProxy();
@@ -71,7 +71,8 @@ QWidget* MainWindow::view_with_focus() const {
     return nullptr;
 }
 
-/// Goes to the next view. Docks behind a tab are included, closed ones are not.
+/// Goes to the next view (+1) or the previous one (-1). Docks behind another tab are included. Closed docks
+/// are left out.
 void MainWindow::cycle(int direction) {
     std::vector<QString> ids{graph_id};
     for (const DockEntry& entry : all_docks())

@@ -1,4 +1,4 @@
-// Shows, after an export, lines of Python to paste that use the exported file.
+// Shows, after an export, lines of Python that use the exported file, for the user to paste.
 #pragma once
 
 #include <QCheckBox>
@@ -12,7 +12,7 @@ namespace rematlas::explorer {
 class LinesDialog : public QDialog {
     Q_OBJECT
   public:
-    /// `file`: the exported file. `always`: whether the lines are shown after each export.
+    /// `file`: the exported file. `always`: whether the dialog is also shown after later exports.
     LinesDialog(const QString& file, const std::vector<LinesToPaste>& lines, bool always,
                 QWidget* parent = nullptr);
 

@@ -25,12 +25,13 @@ namespace {
 
 using About = MessageBar::About;
 
-/// In a window smaller than this (pixels), neighbouring docks share their place.
+/// In a window smaller than this (pixels), neighbouring docks become tabs of one place.
 constexpr int narrow_width = 1300, narrow_height = 960;
-constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to stop
-/// A window lower than this (pixels) has no toolbar, because its actions are in the menus too.
+constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to return its best schedule
+/// In a window lower than this (pixels) the toolbar is hidden. Its actions are in the menus, too.
 constexpr int low_height = 640;
-constexpr int layout_version = 4;  ///< raised when docks change, so that old saved layouts are ignored
+constexpr int layout_version = 4;  ///< must be raised when docks change, so that old saved layouts are
+                                   ///< ignored
 
 }  // namespace
 
@@ -51,7 +52,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
                    QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    // The page that is not shown must not take room from docks.
+    // A page that is not shown must not claim room that docks need.
     for (QWidget* page : {static_cast<QWidget*>(welcome_), static_cast<QWidget*>(graph_or_table_)})
         page->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
     pages_->addWidget(welcome_);
@@ -74,13 +75,13 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
 
 MainWindow::~MainWindow() {
     session_.cancel_all();
-    // Views refer to the session, so they must be deleted first: members such as the session are destroyed
-    // before the children of a QWidget.
+    // Views refer to the session. They are deleted here, because otherwise they would live longer than the
+    // session: a QWidget destroys its members before its children.
     for (auto& [name, dock] : docks_) delete dock;
     delete centralWidget();
 }
 
-/// Gives the window a comfortable size that fits the screen.
+/// Gives the window a comfortable size, but not larger than the screen.
 void MainWindow::fit_to_screen() {
     const QSize room = screen() ? screen()->availableSize() - QSize(40, 60) : QSize(1600, 1000);
     resize(QSize(1600, 1000).boundedTo(room).expandedTo(minimumSize()));
@@ -103,13 +104,14 @@ void MainWindow::make_docks() {
     arrange_docks();
 }
 
-/// If there is no room for all docks, neighbours become tabs of one place. Docks that the user has moved
-/// stay.
+/// Makes neighbouring docks tabs of one place if the window is too small for all docks, and separates them if
+/// it is large enough. Docks that the user has moved stay where they are.
 void MainWindow::arrange_docks() {
     const struct {
         const char *first, *second;
         std::vector<const char*> more;
-        /// True: `more` are always tabs with `first`; false: with `second` if there is room
+        /// Whether `more` are always tabs with `first`. If false, they are tabs with `second` if there is
+        /// room for it
         bool more_with_first;
         Qt::Orientation apart;
     } neighbours[] = {{"plans", "blocks", {}, false, Qt::Vertical},
@@ -124,7 +126,7 @@ void MainWindow::arrange_docks() {
         if (one->isFloating() || !is_beside(other)) continue;
         if (!narrow_ && tabifiedDockWidgets(one).contains(other)) {
             const bool hidden = other->isHidden();
-            removeDockWidget(other);  // a tab cannot be split off in its place
+            removeDockWidget(other);  // a tab can only be split off after it was removed
             addDockWidget(dockWidgetArea(one), other, apart);
             other->setHidden(hidden);
         }
@@ -159,9 +161,9 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version);
     hidden_layout_.clear();
-    answer_bar_->show();  // the layout was saved while the bar was hidden
+    answer_bar_->show();  // the saved layout hides the bar, because it was hidden at that time
     if (has_own_layout_) return;
-    layout()->activate();  // the sizes below are shares of the current sizes
+    layout()->activate();  // makes the current sizes valid; the new sizes are shares of them
     resize_docks();
 }
 
@@ -179,8 +181,9 @@ void MainWindow::restore_default_layout() {
 }
 
 void MainWindow::resize_docks() {
-    // Sizes are shares of the window: the middle has half of the width, and views over time have two fifths
-    // of the height, more if they share their place. Peak and time of a plan are visible in any window.
+    // Sizes are shares of the window. The middle gets half of the width. Views over time get two fifths of
+    // the height, or more if they are tabs of one place. Peak and time of a plan are visible at any window
+    // size.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {std::max(width() * 7 / 25, 264), width() * 5 / 24},
                 Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() / 4, height() * 7 / 20}, Qt::Vertical);
@@ -201,17 +204,18 @@ void MainWindow::showEvent(QShowEvent* event) {
         has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version);
     }
     if (!session_.graph()) hide_docks();
-    // A saved layout does not determine whether the bar is visible.
+    // The bar is shown or hidden here, because the saved layout may have it in the wrong state.
     answer_bar_->setVisible(session_.graph() != nullptr);
 }
 
-/// Returns the key of a setting for screens of this size: on a smaller screen, docks would cover each other.
+/// Returns the key of a setting for screens of this size. Layouts are stored for each size of the screen,
+/// because on a smaller screen the docks would cover each other.
 QString MainWindow::setting(const QString& name) const {
     const QSize size = screen() ? screen()->size() : QSize();
     return QStringLiteral("%1/%2x%3").arg(name).arg(size.width()).arg(size.height());
 }
 
-/// Asks a running solver for its best schedule so far, so that the schedule becomes a plan.
+/// Asks a running solver for its best schedule so far, and waits for it, so that the schedule becomes a plan.
 void MainWindow::take_best_so_far() {
     if (!settings_ || !session_.solver.running()) return;
     session_.solver.finish_early();
@@ -220,12 +224,12 @@ void MainWindow::take_best_so_far() {
         QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents, 20);
 }
 
-/// Says whether the window may close. Asks the user if plans could not be written to the file next to the
-/// graph.
+/// Says whether the window may close. If plans could not be written to the file next to the graph, asks the
+/// user.
 bool MainWindow::may_lose_plans() {
     take_best_so_far();
     session_.journal.flush();
-    QCoreApplication::sendPostedEvents();  // delivers a message that writing failed
+    QCoreApplication::sendPostedEvents();  // delivers the message that writing has failed, if it has
     if (!session_.journal.failed() || session_.plans.rowCount() < 2) return true;
     return QMessageBox::question(
                this, tr("Rematlas Explorer"),
@@ -369,8 +373,8 @@ void MainWindow::show_error(MessageBar::About about, const QString& message, con
     message_bar_->show_message(about, message, remedy, std::move(act));
 }
 
-/// Shows why there is no schedule. The Solve dock tells everything; if it is closed, the line above the graph
-/// tells the headline.
+/// Shows why there is no schedule. The Solve dock shows all reasons. If the dock is closed, only the headline
+/// is shown in the line above the graph.
 void MainWindow::show_no_schedule(const QString& headline) {
     if (docks_["solve"]->isHidden()) return show_error(About::solving, headline);
     docks_["solve"]->raise();

@@ -1,4 +1,4 @@
-// The main window: the graph in the middle and docks around it, all for one session.
+// The main window: the graph in the middle and docks around it. All of them show one session.
 #pragma once
 
 #include <QActionGroup>
@@ -36,13 +36,13 @@ namespace rematlas::explorer {
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
-    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. If it is
+    /// `settings` holds the layout, recent files and inputs of models. It must outlive the window. If it is
     /// null, nothing is kept, not even plans.
     explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens files. Models are captured after asking for their inputs; other files are read in the
-    /// background.
+    /// Opens files. A model is captured first; for this a dialog asks for its inputs. Other files are read in
+    /// the background.
     void open(const QStringList& paths);
     Session& session() { return session_; }
     GraphView& graph_view() { return graph_page_->view(); }
@@ -50,11 +50,11 @@ class MainWindow : public QMainWindow {
     BlockTreeView& block_tree() { return *findChild<BlockTreeView*>(); }
     LanesView& lanes() { return *findChild<LanesView*>(); }
     PlansView& plans() { return *findChild<PlansView*>(); }
-    /// Returns null if there is no dock of that name.
+    /// Returns the dock with this name; null if there is none.
     QDockWidget* dock(const QString& name) const;
     QStringList dock_names() const;
     void restore_default_layout();
-    /// The last error shown to the user, for tests and `--screenshot`.
+    /// Returns the last error that was shown to the user. Used by tests and `--screenshot`.
     const QString& last_error() const { return last_error_; }
 
   protected:
@@ -101,14 +101,14 @@ class MainWindow : public QMainWindow {
     QString setting(const QString& name) const;
     void hide_docks();
     void bring_docks_back();
-    /// Shows an error, with a button `remedy` that calls `act`.
+    /// Shows an error. If `remedy` is not empty, a button with this title calls `act`.
     void show_error(MessageBar::About about, const QString& message, const QString& remedy = {},
                     std::function<void()> act = {});
     void show_commands();
     std::vector<ShortcutGroup> shortcuts() const;
-    /// Shows the dock, or the graph, and gives it the focus.
+    /// Shows the dock, or the graph, with this name and gives it the focus.
     void go_to(const QString& id);
-    /// Goes to the next view that is not closed (+1), or to the one before (-1).
+    /// Moves the focus to the next view that is not closed (+1), or to the previous one (-1).
     void cycle(int direction);
     QWidget* view_with_focus() const;
     void show_working(const QString& what, double fraction);
@@ -128,9 +128,11 @@ class MainWindow : public QMainWindow {
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
     using Lines = std::vector<LinesToPaste>;
-    /// Writes outside of the GUI's thread, because a picture may need a layout, and a policy a search.
+    /// Calls `write` outside of the GUI's thread, because a picture may need a layout, and a policy may need
+    /// a search. `path`: the file, for messages.
     void write_in_background(const QString& path, std::function<Result<void>()> write);
-    /// The same for an export; offers the lines that `write` returns to paste.
+    /// As `write_in_background`, for an export. Afterwards shows the lines that `write` returned, for the
+    /// user to paste.
     void export_in_background(const QString& path,
                               std::function<Result<Lines>(const std::stop_token&)> write);
     void offer_lines(const QString& path, const Lines& lines);
@@ -143,7 +145,7 @@ class MainWindow : public QMainWindow {
     Session session_;
     RecentFiles recent_;
     BackgroundJob writing_;
-    PythonReader looking_;   ///< asks about a model on another machine
+    PythonReader looking_;   ///< asks another machine about a model's file
     RemoteHost asked_host_;  ///< the machine that `looking_` asks
     MessageBar* message_bar_;
     QStackedWidget* pages_;
@@ -151,9 +153,10 @@ class MainWindow : public QMainWindow {
     GraphPage* graph_page_;
     PictureOrTable* graph_or_table_;
     std::map<QString, QDockWidget*> docks_;
-    std::map<QString, QWidget*> views_;  ///< the docks' views, without their tables
+    std::map<QString, QWidget*> views_;  ///< the views in the docks; a view with a table is here without the
+                                         ///< table
     QByteArray default_layout_;
-    /// Layout of the docks while the welcome page hides them; empty while they are shown
+    /// The layout of the docks, kept while the welcome page hides them. Empty while they are shown
     QByteArray hidden_layout_;
 
     QMenu* recent_menu_ = nullptr;
@@ -169,12 +172,12 @@ class MainWindow : public QMainWindow {
     QAction* lines_again_ = nullptr;
     struct {
         QString path;
-        Lines lines;  ///< empty: nothing was exported yet
-    } exported_;      ///< the last export
+        Lines lines;  ///< empty if nothing was exported yet
+    } exported_;      ///< what was exported last
     QString last_error_;
     bool shown_ = false;
-    bool has_own_layout_ = false;  ///< the layout of docks is from an earlier window
-    bool narrow_ = false;          ///< neighbouring docks share their place as tabs
+    bool has_own_layout_ = false;  ///< whether the layout of the docks comes from an earlier window
+    bool narrow_ = false;          ///< whether neighbouring docks are tabs of one place
 };
 
 }  // namespace rematlas::explorer

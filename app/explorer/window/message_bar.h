@@ -1,4 +1,5 @@
-// Shows an error above the graph until it is dismissed; earlier messages can still be read.
+// A bar above the graph that shows an error until the user dismisses it. Earlier messages can be read in a
+// dialog.
 #pragma once
 
 #include <QDateTime>
@@ -16,15 +17,17 @@ class MessageBar : public QWidget {
   public:
     explicit MessageBar(QWidget* parent = nullptr);
 
-    /// The action that a message is about. When such an action succeeds, the message is removed.
+    /// Says which action a message is about. When an action succeeds, the message about it is removed.
     enum class About { opening, solving, sweeping, keeping_plans, exporting, graph_file };
-    /// `remedy` is the title of a button that calls `act` and dismisses the message; empty: there is none.
+    /// Shows a message. `remedy`: the title of a button that calls `act` and dismisses the message; no button
+    /// if it is empty.
     void show_message(About about, const QString& message, const QString& remedy = {},
                       std::function<void()> act = {});
-    /// Called when such an action has succeeded or is tried again. A message about another action stays.
+    /// Must be called when an action has succeeded or is tried again. Removes the shown message if it is
+    /// about this action.
     void settle(About about);
     void dismiss();
-    /// Shows a dialog with the messages of this window, the last first.
+    /// Shows a dialog with the latest messages of this window, the newest first.
     void show_history();
 
     struct Told {

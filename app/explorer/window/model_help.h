@@ -1,5 +1,5 @@
-// Says what a file is that cannot be captured as it is, and shows Python lines to copy that make a model from
-// it that can.
+// Helps with a file that cannot be captured as it is: says what the file is, and shows Python lines that make
+// from it a model that can be captured.
 #pragma once
 
 #include <QDialog>

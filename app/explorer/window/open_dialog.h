@@ -1,18 +1,19 @@
-// The file dialog of Open. A typed path takes precedence over what the list selects while it is typed.
+// The file dialog of Open. A typed path counts, even if Qt has selected something in the list while it was
+// typed.
 #pragma once
 
 #include <QFileDialog>
 
 namespace rematlas::explorer {
 
-/// Qt's dialog, or the desktop's if there is one. (There is no Q_OBJECT here: for other classes Qt never uses
-/// the desktop's dialog.)
+/// Qt's file dialog, or the desktop's if there is one. The class has no Q_OBJECT, because Qt never uses the
+/// desktop's dialog for classes that have it.
 class OpenDialog : public QFileDialog {
   public:
     using QFileDialog::QFileDialog;
 
-    /// Returns the paths of existing files; none if the dialog was cancelled. The dialog is modal. An empty
-    /// folder stands for the current one.
+    /// Asks the user, and returns the paths of existing files. Returns no paths if the user cancels. The
+    /// dialog is modal. If `folder` is empty, the dialog begins in the current folder.
     static QStringList ask(QWidget* parent, const QString& title, const QString& folder,
                            const QString& filter);
 

@@ -1,4 +1,4 @@
-// This part of the window opens files, and captures models that are no graphs yet.
+// The part of the main window that opens files, and captures models that have no graph yet.
 #include <QDir>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -56,7 +56,7 @@ void MainWindow::follow_run(const QString& path) {
     if (!has_failed) recent_.add(path);
 }
 
-/// Tells the user whether the file of the open graph was replaced or deleted.
+/// Tells the user if the file of the open graph was replaced or deleted.
 void MainWindow::tell_of_file() {
     const QString path = session_.watch.path(), name = QFileInfo(path).fileName();
     switch (session_.watch.state()) {
@@ -78,7 +78,8 @@ void MainWindow::tell_of_file() {
 }
 
 void MainWindow::open_sample() {
-    // The sample's folder is next to the settings, so that tests and portable installations stay separate.
+    // The sample is written next to the settings, so that tests and portable installations have separate
+    // samples.
     const QString folder = settings_ ? QFileInfo(settings_->fileName()).absolutePath() : QDir::tempPath();
     const Result<QString> path = sample_graph_in(folder);
     if (!path) return show_error(MessageBar::About::opening, text(path.error().message));
@@ -102,7 +103,7 @@ void MainWindow::capture_function(const PythonSource& source) {
     (new FunctionCaptureDialog(source, session_.capture, recent_, this))->open();
 }
 
-/// Asks the other machine what the file is, and what it has for a capture.
+/// Asks the other machine what the file is, and whether the machine has what a capture needs.
 void MainWindow::ask_about_model(const RemoteFile& file) {
     show_working(tr("Asking %1 about %2").arg(file.host.name, QFileInfo(file.path).fileName()), -1);
     asked_host_ = file.host;

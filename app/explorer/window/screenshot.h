@@ -1,4 +1,4 @@
-// Makes a picture of the window, without a person at the screen: for documents, tests and `--screenshot`.
+// Makes a picture of the window without a user at the screen, for documents, tests and `--screenshot`.
 #pragma once
 
 #include <QString>
@@ -9,8 +9,8 @@ namespace rematlas::explorer {
 struct ScreenshotRequest {
     QStringList files;
     QString picture;  ///< path of the .png file
-    QString dock;     ///< empty: the whole window; `graph`: the middle; else the name of a dock
-    QString size;     ///< for example "1600x1000", which is the default
+    QString dock;     ///< empty for the whole window; `graph` for the middle; else the name of a dock
+    QString size;     ///< for example "1600x1000", which is used if it is empty
     QString theme = QStringLiteral("light");  ///< or "dark"
 };
 

@@ -1,4 +1,4 @@
-// Writes the part of the graph that the window shows as a picture file.
+// Writes a picture file of the part of the graph that is visible in the window.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// Writes SVG, PNG (with two pixels per pixel of the window) or PDF, by the ending of the path; either the
-/// whole file or none. Fails for another ending, or if the file cannot be written.
+/// Writes SVG, PNG (with two pixels for each pixel of the window) or PDF, according to the ending of the
+/// path. Fails for another ending, or if the file cannot be written. Never leaves a part of a file.
 Result<void> write_view_picture(GraphView& view, const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

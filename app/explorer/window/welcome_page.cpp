@@ -108,7 +108,7 @@ void WelcomePage::hide_working() {
 void WelcomePage::show_recent() {
     list_->clear();
     for (const QString& path : recent_.paths()) {
-        // All names are absolute: a path, or ssh://host/path.
+        // All recent files have absolute names: a path, or ssh://host/path.
         auto* item = new QListWidgetItem(
             QStringLiteral("%1   in %2").arg(path.section('/', -1), path.section('/', 0, -2)));
         item->setData(Qt::UserRole, path);

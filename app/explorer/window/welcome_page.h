@@ -1,4 +1,5 @@
-// The page that the window shows while nothing is open: what the program is for, how to begin, recent files.
+// The page that the window shows while no file is open. It says what the program is for and how to begin, and
+// lists recent files.
 #pragma once
 
 #include <QLabel>
@@ -15,7 +16,7 @@ class WelcomePage : public QWidget {
   public:
     explicit WelcomePage(RecentFiles& recent, QWidget* parent = nullptr);
 
-    /// Shows that a file is being opened or captured; a negative fraction: the progress is unknown.
+    /// Shows that a file is being opened or captured. `fraction` is negative if the progress is unknown.
     void show_working(const QString& what, double fraction);
     void hide_working();
 

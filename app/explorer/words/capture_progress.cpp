@@ -11,7 +11,7 @@ namespace {
 struct CaptureStage {
     const char* name;
     const char* words;
-    double begins, ends;  ///< shares of the whole capture at which the stage usually begins and ends
+    double begins, ends;  ///< shares of the whole capture between which the stage usually runs
 };
 
 constexpr std::array stages{
@@ -32,9 +32,10 @@ constexpr std::array stages{
 constexpr double least_to_guess_from = 0.15;
 /// Milliseconds that must have passed before the end is estimated
 constexpr qint64 least_time_to_guess_from = 2000;
-constexpr qint64 least_time_to_tell = 1000;  ///< milliseconds that must have passed before they are shown
+constexpr qint64 least_time_to_tell = 1000;  ///< milliseconds that must have passed before the time so far is
+                                             ///< shown
 
-/// Rounds the time to steps, so that the words do not flicker.
+/// Says how much time is left. The time is rounded to steps, so that the words do not change all the time.
 QString words_for_time_left(double milliseconds) {
     const auto rounded = [](double value, int step) {
         return std::max(step, static_cast<int>(std::ceil(value / step)) * step);
@@ -56,7 +57,7 @@ QString words_for_time_taken(qint64 milliseconds) {
 CaptureProgress::State CaptureProgress::at(const QString& stage, double fraction, qint64 elapsed) {
     const auto* const known = std::find_if(stages.begin(), stages.end(),
                                            [&](const CaptureStage& one) { return stage == one.name; });
-    const bool is_known = known != stages.end();  // unknown stages are those of a newer runtime
+    const bool is_known = known != stages.end();  // a newer runtime may report other stages
     words_ = is_known ? QCoreApplication::translate("CaptureProgress", known->words) : stage;
     if (is_known && fraction >= 0) {
         const double within = std::min(fraction, 1.0);

@@ -13,15 +13,16 @@ bool is_word_start(const QString& name, int at) {
     return at == 0 || !name[at - 1].isLetterOrNumber() || (name[at - 1].isLower() && name[at].isUpper());
 }
 
-/// The score of one word: the best over all places of its letters, by dynamic programming. Cost: the product
-/// of the lengths.
+/// Returns the score of one word: the best score over all places in the name at which its letters can be
+/// found. Uses dynamic programming. Cost: the product of the lengths.
 int word_score(const QString& word, const QString& name) {
     constexpr int none = -1;
     std::vector<int> best(static_cast<std::size_t>(name.size()), none), before;
     for (int i = 0; i < word.size(); ++i) {
         before.swap(best);
         best.assign(static_cast<std::size_t>(name.size()), none);
-        int reached = i == 0 ? 0 : none;  // best score of the letters before, at any place further left
+        int reached = i == 0 ? 0 : none;  // best score of the previous letters, up to the current place in
+                                          // the name
         for (int at = 0; at < name.size(); ++at) {
             const auto place = static_cast<std::size_t>(at);
             if (name[at].toCaseFolded() == word[i].toCaseFolded()) {

@@ -8,8 +8,8 @@
 
 #include "viz/paint/words.h"
 
-/// The translations are in a static library, whose resources must be loaded explicitly. The macro must stand
-/// outside of namespaces.
+/// Loads the translations, which are in a static library. Qt does not load the resources of such a library by
+/// itself. The macro must be used outside of namespaces.
 static void load_translations() {
 #ifdef REMATLAS_TRANSLATIONS
     Q_INIT_RESOURCE(translations);
@@ -19,8 +19,8 @@ static void load_translations() {
 namespace rematlas::explorer {
 namespace {
 
-/// Finds translations by class names without namespaces, because the tool that collects texts from C++ drops
-/// the namespaces.
+/// Looks up translations by class names without namespaces. The tool that collects the texts from C++ leaves
+/// out the namespaces.
 class WithoutNamespace : public QTranslator {
   public:
     using QTranslator::QTranslator;

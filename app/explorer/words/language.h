@@ -1,4 +1,4 @@
-// Sets the language of the window, of its pictures, and of Qt's own dialogs.
+// Sets the language of the window, of the pictures, and of Qt's own dialogs.
 #pragma once
 
 #include <QString>
@@ -6,11 +6,11 @@
 
 namespace rematlas::explorer {
 
-/// The languages other than English that have a translation: "de".
+/// Returns the languages other than English for which there is a translation: "de".
 QStringList languages();
 
-/// Chooses the language. Must be called before there are widgets. If there is no translation for "de_AT",
-/// "de" is used. Returns false if there is no translation at all; the language is then English.
+/// Chooses the language. Must be called before the first widget is made. "de_AT" falls back to "de". Returns
+/// false if there is no translation; the language is then English.
 bool speak(const QString& language);
 
 /// Makes pictures use the application's translations. `speak` calls it; tests with another translator call it

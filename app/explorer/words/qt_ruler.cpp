@@ -11,8 +11,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Caches the widths: the items of a graph have few different texts, and each thread that measures a text
-/// loads the fonts again.
+/// Caches the widths of texts. The items of a graph have few different texts, and without a cache each thread
+/// that measures a text would load the fonts again.
 class QtRuler final : public TextRuler {
   public:
     double text_width(std::string_view words, const TextStyle& style) const override {
@@ -33,7 +33,8 @@ class QtRuler final : public TextRuler {
 
   private:
     using Widths = std::unordered_map<std::string, double>;
-    static constexpr std::size_t most_texts = 50'000;  ///< most cached texts of each font: a few megabytes
+    static constexpr std::size_t most_texts = 50'000;  ///< most cached texts for each font; they take a few
+                                                       ///< megabytes
     mutable std::mutex mutex_;
     mutable std::map<std::pair<int, bool>, Widths> widths_;
 };

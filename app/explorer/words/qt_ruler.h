@@ -1,4 +1,4 @@
-// Measures the widths of text in the windows, for layouts that are made without a window.
+// Measures the widths of texts as Qt draws them, for layouts that are made outside of the GUI's thread.
 #pragma once
 
 #include <QFont>
@@ -8,10 +8,10 @@
 
 namespace rematlas::explorer {
 
-/// Any thread may use it.
+/// Returns the ruler for texts as Qt draws them. Any thread may use it.
 const TextRuler& qt_ruler();
 
-/// Qt rounds font sizes to whole pixels. To get half pixels, fonts have twice the size and are drawn at half
+/// Qt rounds font sizes to whole pixels. For half pixels, fonts are made twice as large and drawn at half
 /// scale.
 inline constexpr double font_scale = 2;
 
@@ -19,7 +19,8 @@ struct SizedFont {
     QFont font;
     QFontMetricsF metrics;
 };
-/// Returns DejaVu Sans at `font_scale` times the style's size. The reference stays valid in this thread.
+/// Returns DejaVu Sans at `font_scale` times the style's size. The reference may only be used in the calling
+/// thread.
 const SizedFont& font_for(const TextStyle& style);
 
 }  // namespace rematlas::explorer

@@ -10,7 +10,7 @@ namespace rematlas::explorer {
 
 namespace {
 
-/// Says whether an invisible character changes the direction of the text around it.
+/// Says whether the character is invisible and changes the direction of the text around it.
 bool turns_the_order(QChar c) {
     const ushort code = c.unicode();
     return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||

@@ -9,11 +9,12 @@
 
 namespace rematlas::explorer {
 
-/// Converts from UTF-8. Characters that change the direction of text are shown as escapes: "\u202e".
+/// Converts from UTF-8. Characters that change the direction of text are shown as escapes, for example
+/// "\u202e".
 QString text(std::string_view utf8);
 QString bytes_text(Bytes bytes);
-/// Returns at least four significant digits, rounded up: "1.234 GiB". The text parses back to at least
-/// `bytes`.
+/// Returns the bytes with at least four significant digits, rounded up: "1.234 GiB". If the text is parsed,
+/// the result is at least `bytes`.
 QString precise_bytes(Bytes bytes);
 QString time_text(Nanoseconds time);
 QString percent_text(double share);      ///< 0.123 -> "12.3 %"
@@ -24,7 +25,7 @@ QString signed_bytes(Bytes bytes);  ///< "+1.5 MiB", "-1.5 MiB"
 QString decision_text(Decision decision);
 QString phase_text(Phase phase);
 QString kind_text(TensorKind kind);
-/// Returns words for an answer's status in schedules and sweeps: "best possible" for optimal.
+/// Returns words for the status of a schedule or a point of a sweep, for example "best possible" for optimal.
 QString status_text(const std::string& status);
 
 /// Returns for example "convolution" for aten::convolution.

@@ -1,4 +1,5 @@
-// Tests the window without a mouse and without sight: names, keys, tables, the command palette, messages.
+// Tests the window for users who have no mouse or cannot see it: accessible names, keys, tables, the command
+// palette, messages.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -61,7 +62,7 @@ class Access : public Windows {
     }
 };
 
-/// Returns what a screen reader says about the widget.
+/// Returns the accessible name of the widget, which a screen reader says.
 QString spoken(QWidget* widget) {
     QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
     return face ? face->text(QAccessible::Name) : QString();
@@ -75,7 +76,8 @@ TEST_F(Access, EveryControlHasAName) {
                              qobject_cast<QAbstractItemView*>(widget) ||
                              qobject_cast<QAbstractSlider*>(widget);
         const QWidget* parent = widget->parentWidget();
-        // Parts that Qt makes take their name from the control that they are part of.
+        // Parts that Qt makes are read with the name of the control that contains them, so they need no own
+        // name.
         const bool part = widget->objectName().startsWith("qt_") || qobject_cast<const QComboBox*>(parent) ||
                           qobject_cast<const QAbstractSpinBox*>(parent) ||
                           qobject_cast<const QLineEdit*>(parent) || qobject_cast<QScrollBar*>(widget) ||

@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns a schedule that runs ops again, in place if possible.
+/// Returns a schedule with reruns, in which ops run in place if possible.
 SchedulePtr solved(Graph graph) {
     const GraphPtr loaded = prepare_graph(std::move(graph), {}, {});
     const Bytes budget((loaded->least.bytes.value + loaded->full_peak.value) / 2);

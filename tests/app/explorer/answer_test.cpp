@@ -24,7 +24,7 @@ Bound proven(double overhead, ScheduleClass over = ScheduleClass::any_order) {
     return {.overhead = overhead, .over = over};
 }
 
-/// Answers questions about a graph from its plans.
+/// Holds a graph with plans, and answers questions about the graph.
 class Asked {
   public:
     explicit Asked(GraphPtr graph) : graph_(std::move(graph)), known_(graph_->graph) {}

@@ -1,4 +1,4 @@
-// Tests questions about other batch sizes. A shell script takes the place of the runtime.
+// Tests questions about other batch sizes. Instead of the runtime, a shell script captures the model.
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -15,10 +15,11 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int largest_known = 64;  ///< the script cannot capture a larger batch
+constexpr int largest_known = 64;  ///< the largest batch size that the script can capture
 constexpr std::int64_t example = 1 << 20;
 
-/// A chain whose tensors grow with the batch. The script writes the graph of the batch that it is asked for.
+/// A chain whose tensors grow with the batch size. The script writes the graph for the batch size in its
+/// arguments.
 class Batches : public Windows {
   protected:
     void SetUp() override {

@@ -84,7 +84,7 @@ TEST(BlockTreeModel, TellsRecomputationOnceThereIsASchedule) {
     EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), -1);
 
     Schedule schedule = keep_all_schedule(*graph);
-    // The first op runs, is dropped, and runs again.
+    // The first op runs, its output is freed, and the op runs again.
     const TensorId made = graph->graph.ops[OpId(0)].outputs.front();
     schedule.steps.insert(schedule.steps.begin(), {Step::run(OpId(0)), Step::free(made)});
     model.set_schedule(prepare_schedule(graph, schedule));
@@ -112,7 +112,7 @@ TEST(BlockFilterModel, RowsSortedByRecomputationMoveWithTheSchedule) {
     BlockFilterModel filter;
     filter.setSourceModel(&model);
     filter.sort(BlockTreeModel::extra, Qt::DescendingOrder);
-    count_rows(filter);  // makes all rows, because a row that nobody has asked for does not move
+    count_rows(filter);  // makes all rows, because rows that no view has asked for are not moved
     Schedule schedule = keep_all_schedule(*graph);
     const OpId again(7);
     schedule.steps.push_back(Step::run(again));

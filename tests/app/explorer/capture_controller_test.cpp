@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Writes a stand-in for the runtime: a shell script that reports in the same way.
+/// Writes a shell script that stands in for the runtime and reports its progress in the same way.
 QString write_program(const QTemporaryDir& folder, const QByteArray& body) {
     const QString path = folder.filePath("runtime");
     QFile file(path);

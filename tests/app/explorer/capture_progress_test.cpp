@@ -8,7 +8,7 @@ namespace {
 TEST(CaptureProgress, OnlyGrowsThroughAllStages) {
     CaptureProgress progress;
     double before = 0;
-    // "record" comes twice if a step has to be recorded twice.
+    // If a step has to be recorded twice, "record" is reported twice.
     for (const char* stage : {"load", "record", "check", "record", "check", "profile", "write"}) {
         for (const double within : {0.0, 0.5, 1.0, 0.2}) {
             const double now = progress.at(stage, within, 1000).fraction;
@@ -31,7 +31,8 @@ TEST(CaptureProgress, TellsTheTimeLeftOnceItCanBeGuessed) {
     CaptureProgress progress;
     EXPECT_FALSE(progress.at("record", 0.1, 60000).words.contains("left")) << "too early";
     EXPECT_FALSE(progress.at("check", 0.5, 500).words.contains("left")) << "over in a moment";
-    // At 71.5 % the capture has taken 30 s. So the rest takes 12 s, which is shown in steps of 5 s.
+    // At this report 71.5 % of the capture are done after 30 s. So 12 s are left, which is rounded up to a
+    // multiple of 5 s.
     EXPECT_TRUE(progress.at("profile", 0.5, 30000).words.endsWith("about 15 s left"));
     EXPECT_TRUE(progress.at("profile", 0.5, 600000).words.endsWith("about 4 min left"));
     EXPECT_FALSE(progress.at("write", 1, 900000).words.contains("left")) << "nothing is left";

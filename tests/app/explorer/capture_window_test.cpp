@@ -1,4 +1,4 @@
-// Tests captures from the window. Shell scripts take the place of the runtime.
+// Tests captures from the window. Shell scripts stand in for the runtime.
 #include <QApplication>
 #include <QClipboard>
 #include <QDialog>
@@ -15,7 +15,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Contents by which a TorchScript file is recognized.
+/// The beginning of a file that is recognized as TorchScript.
 const char* const torch_script = "PK\x03\x04 net/code/__torch__.py net/constants.pkl";
 
 class Captures : public Windows {
@@ -33,7 +33,7 @@ class Captures : public Windows {
         file.write(content.toUtf8());
         file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
     }
-    /// Sets the lines of the shell script that takes the place of the runtime.
+    /// Sets the lines of the shell script that stands in for the runtime.
     void runtime_is(const QString& lines) {
         write("runtime", "#!/bin/sh\n" + lines);
         qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
@@ -45,7 +45,7 @@ class Captures : public Windows {
 
 TEST_F(Captures, AModelIsCapturedWithTheInputsFromBesideIt) {
     const QString graph = write_chain(folder, 4, "captured");
-    // This script notes its arguments and writes a graph.
+    // This script writes its arguments into a file and copies a graph to the output.
     runtime_is(
         QString(
             "echo \"$@\" > %1/asked\nwhile [ $# -gt 1 ]; do [ \"$1\" = -o ] && cp %2 \"$2\"; shift; done\n")
@@ -151,7 +151,7 @@ TEST_F(Captures, TellInTheStatusBarWhatTheyDo) {
     window->session().capture.cancel();
 }
 
-/// The runtime is killed, as by the kernel when memory runs out.
+/// The runtime kills itself, as the kernel kills a process when memory runs out.
 TEST_F(Captures, WhoseRuntimeIsKilledSayThatNothingElseIsHarmed) {
     open(write_chain(folder, 3));
     const GraphPtr before = window->session().graph();

@@ -15,8 +15,8 @@ namespace {
 
 class Comparing : public Windows {
   protected:
-    /// Shows two plans: the step without recomputation, and a plan whose budget is halfway from the least
-    /// memory to the full peak. The second is the plan shown.
+    /// Makes two plans: the step without recomputation, and a plan whose budget is halfway between the least
+    /// memory and the full peak. The second plan is shown.
     void SetUp() override {
         Windows::SetUp();
         window->resize(1600, 1000);
@@ -56,7 +56,7 @@ TEST_F(Comparing, TheTableHasARowForEachOpAndSelectsIt) {
 
 TEST_F(Comparing, AClickInOnePlanPutsTheCursorOfTheOtherOnTheSameRun) {
     const ComparePlaces places = places_of(picture().scene());
-    const Rect lane = places.b.lanes.front();  // the forward pass of the other plan
+    const Rect lane = places.b.lanes.front();  // the lane of the forward pass of plan B
     QTest::mouseClick(
         &picture(), Qt::LeftButton, {},
         QPoint(static_cast<int>(lane.x + lane.width / 5), static_cast<int>(lane.y + lane.height / 2)));
@@ -92,7 +92,7 @@ TEST_F(Comparing, WithoutAPlanShownNothingIsCompared) {
     EXPECT_FALSE(picture().grab().isNull());
 }
 
-/// Two schedules in files. Their graph has an update that can run on the host.
+/// Saves schedules of a graph to files and opens them. The graph has an update that can run on the host.
 class OpenedPlans : public Windows {
   protected:
     QString saved(Schedule schedule, const QString& name) {

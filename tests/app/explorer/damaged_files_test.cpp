@@ -1,5 +1,5 @@
-// Opens files in the window that are cut, empty or of another kind than their names say. Each gives one line
-// of error, and the files that were open stay open.
+// Opens damaged files in the window: cut files, empty files, and files of another kind than their names say.
+// Each must give one line of error, and the files that were open must stay open.
 #include <QFile>
 
 #include "core/base/files.h"
@@ -108,7 +108,7 @@ TEST_F(DamagedFiles, OfAGraphWhoseKeptPlansAreDamagedAllThatIsWholeIsThere) {
     EXPECT_TRUE(window->session().schedule()->ok());
 }
 
-/// Opens a folder, as from a file manager, in which one file is damaged.
+/// Opens a folder, as a file manager does, in which one file is damaged.
 TEST_F(DamagedFiles, InAFolderDoNotHideTheOthers) {
     QTemporaryDir dropped;
     write_chain(dropped, 3, "a");

@@ -1,4 +1,4 @@
-// Tests the flame chart in the window, by mouse and by keys.
+// Tests the flame chart in the window with mouse and keys.
 #include "app/explorer/docks/flame_view.h"
 
 #include <QScrollBar>
@@ -43,7 +43,7 @@ class Flames : public Windows {
         EXPECT_GT(place.width, 0);
         return {static_cast<int>(place.x + place.width / 2), static_cast<int>(place.y + place.height / 2)};
     }
-    /// Returns a point on the ruler, at a share of the shown range.
+    /// Returns the point on the ruler at a share of the shown range.
     QPoint on_ruler(double share) {
         const Rect ruler = places_of(flame().scene()).ruler;
         return {static_cast<int>(ruler.x + share * ruler.width), static_cast<int>(ruler.y + 8)};
@@ -65,7 +65,7 @@ class Flames : public Windows {
     void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
         QTest::keyClick(&flame(), key, modifiers);
     }
-    /// Returns the first box of the module, in the forward pass.
+    /// Returns the first box of the module. This box is in the forward pass.
     int box_of_module(const std::string& module) {
         for (std::size_t i = 0; i < data().boxes.size(); ++i)
             if (module_of(data(), session().graph()->graph, data().boxes[i]) == module &&
@@ -193,7 +193,7 @@ TEST_F(Flames, ADoubleClickZoomsToTheBoxAndBesideTheBoxesShowsAll) {
 }
 
 TEST_F(Flames, KeysAloneGoThroughTheBoxesSelectZoomAndSumUp) {
-    press(Qt::Key_Left);  // goes to the box in the middle of the top row
+    press(Qt::Key_Left);  // goes to the box in the middle of the uppermost row
     ASSERT_GE(flame().focused(), 0);
     EXPECT_EQ(data().box(flame().focused()).level, 0);
     for (int i = 0; i < 5; ++i) press(Qt::Key_Left);

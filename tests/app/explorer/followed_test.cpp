@@ -1,4 +1,4 @@
-// Tests the window of a training run, which follows the file of the run.
+// Tests the window that follows the file of a training run.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -102,7 +102,7 @@ TEST_F(FollowedRuns, keep_the_part_that_is_looked_at_and_follow_the_end) {
     ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 150; }));
     EXPECT_DOUBLE_EQ(view.from(), from);
     EXPECT_DOUBLE_EQ(view.to(), to);
-    // A view that shows the end goes on showing the end.
+    // If the view shows the last steps, it must also show new steps.
     view.set_cursor(149);
     for (int i = 0; i < 40; ++i) QTest::keyClick(&view, Qt::Key_Minus);
     QTest::keyClick(&view, Qt::Key_Home);

@@ -1,5 +1,5 @@
-// Tests captures of Python functions from the window. They run in a real Python, in which packages of the
-// tests take the place of torch and rematlas. One test needs the real packages: it runs if
+// Tests captures of Python functions from the window. They run in a real Python, but two packages made for
+// the tests stand in for torch and rematlas. One test needs the real packages: it runs if
 // REMATLAS_TEST_PYTHON names a Python that has both.
 #include <QCheckBox>
 #include <QComboBox>
@@ -48,7 +48,7 @@ async def later():
     return 1, 2
 )";
 
-/// Notes its arguments, and writes the graph of the test.
+/// The stand-in for rematlas: writes its arguments into a file, and copies a graph to the output.
 const char* const package = R"(
 import json, os, pathlib, shutil, sys
 here = pathlib.Path(__file__).parents[1]
@@ -114,8 +114,8 @@ class CapturedFunctions : public Windows {
         return words;
     }
     QString graph_file() { return folder.filePath("nets.graph.json"); }
-    /// Saves a picture of the dialog, light and dark, to the folder in REMATLAS_KEEP_PICTURES, if that is
-    /// set.
+    /// Saves a picture of the dialog in the light and in the dark theme. The folder is named by
+    /// REMATLAS_KEEP_PICTURES; without it no picture is saved.
     void keep_picture(const QString& name) {
         const QString to = qEnvironmentVariable("REMATLAS_KEEP_PICTURES");
         if (to.isEmpty()) return;
@@ -227,7 +227,7 @@ TEST_F(CapturedFunctions, AreAmongTheRecentFilesWithAllThatWasAsked) {
     open_function(word);
     EXPECT_EQ(of_dialog<QLineEdit>("keywords")->text(), "batch=2");
     of_dialog<QLineEdit>("graph_file")->setText(graph_file());
-    dialog()->accept();  // only warns, because the graph file exists by now
+    dialog()->accept();  // only warns, because the graph file exists already
     QFile::remove(folder.filePath("packages/asked.json"));
     dialog()->accept();
     ASSERT_TRUE(eventually([&] { return words() == first; })) << words().join(' ').toStdString();
@@ -366,7 +366,7 @@ TEST(PythonSources, AreToldFromOtherFiles) {
         EXPECT_FALSE(python_source(other)) << other;
 }
 
-/// Returns a graph file without the times of its ops, which are measured anew in each capture.
+/// Returns the content of a graph file without the times of its ops, because each capture measures them anew.
 QByteArray without_times(const QString& file) {
     QFile graph(file);
     EXPECT_TRUE(graph.open(QIODevice::ReadOnly)) << file.toStdString();

@@ -14,7 +14,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Lays out the items in one column. The edges run on its right side.
+/// Lays out the items in one column, with the edges to its right.
 Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
     Layout layout;
     double y = 40;
@@ -86,7 +86,8 @@ TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand)
     const auto run = std::find_if(items.begin(), items.end(), [](const auto& i) { return !i.run.empty(); });
     ASSERT_NE(run, items.end());
     const std::vector<BlockId> blocks = run->run;
-    session.ladder.expand_block(blocks.front());  // the block has more equal blocks than are prepared unasked
+    session.ladder.expand_block(blocks.front());  // shows the blocks one by one; they are more than ladders
+                                                  // that are made ahead
     ASSERT_TRUE(eventually(settled));
     view.fit_all();
     const auto is_ready = [&](BlockId block) {
@@ -203,7 +204,7 @@ TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {
 TEST_F(GraphViews, AnArrowIsSelectedByAClickWithItsTwoEnds) {
     view.fit_all();
     const LadderPtr& ladder = session.ladder.ladder();
-    // Finds a point of the first arrow that no item covers.
+    // Finds a point on the first arrow that no item covers.
     const std::vector<Point>& spline = ladder->layout.edges.front();
     std::optional<QPoint> free;
     for (double t = 0.1; t < 1 && !free; t += 0.1) {

@@ -1,4 +1,5 @@
-// Tests the numbers behind the colours of the graph: the numbers of the items add up to those of the step.
+// Tests the numbers behind the colours of the graph. The numbers of all items must add up to the number of
+// the step.
 #include "app/explorer/models/item_heat.h"
 
 #include <gtest/gtest.h>

@@ -63,15 +63,15 @@ TEST_F(Ladders, TwinsExpandAndCollapseTogether) {
     EXPECT_EQ(controller.is_expanded(backward), was);
 }
 
-/// Returns the layer of the chain with this number, in the forward pass.
+/// Returns the layer with this number in the forward pass of the chain.
 BlockId layer(const LoadedGraph& graph, int number) {
     return block_named(graph, std::to_string(number), Phase::forward);
 }
 
 class FoldedLadders : public Ladders {
   protected:
-    /// Expands the ladder until the layers are shown. All layers except the first, which reads the input, are
-    /// then one item.
+    /// Expands the ladder until the layers are visible. All layers except the first one are then one folded
+    /// item. The first layer is different, because it reads the input.
     void show_layers(int layers) {
         show(layers);
         int depth = 0;
@@ -85,7 +85,7 @@ class FoldedLadders : public Ladders {
         const OpId first = graph->facts[layer(*graph, number)].first;
         return controller.ladder()->view.items[controller.ladder()->item_of[first]];
     }
-    /// Returns the blocks of the item that shows the layer.
+    /// Returns all blocks that are in one item with the layer.
     std::vector<BlockId> shown_with(int number) const { return item_of_layer(number).run; }
 };
 
@@ -249,7 +249,7 @@ TEST_F(Ladders, ASelectedBlockIsAllItemsWithin) {
     EXPECT_TRUE(controller.items_of({}).empty());
 }
 
-/// Returns a schedule in which each forward op runs twice.
+/// Returns a schedule that runs each forward op twice.
 SchedulePtr all_twice(const GraphPtr& graph) {
     Schedule schedule = keep_all_schedule(*graph);
     std::vector<Step> again;
@@ -261,7 +261,7 @@ SchedulePtr all_twice(const GraphPtr& graph) {
     return prepare_schedule(graph, schedule);
 }
 
-/// Returns the number of runs that the picture shows for each item.
+/// Returns for each item the number of runs that the picture shows.
 std::vector<int> runs_shown(const LadderController& controller) {
     std::vector<int> runs;
     for (const BlockViewItem& item : controller.ladder()->view.items) runs.push_back(item.runs);

@@ -14,7 +14,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Waits until it is stopped.
+/// A layout that never ends by itself: waits until it is stopped.
 Result<Layout> until_stopped(std::stop_token stop) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -44,7 +44,8 @@ class LookAhead : public testing::Test {
         ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
         ASSERT_GT(made_ahead, 0);
     }
-    /// Returns the collapsed forward block with the most ops; the first if several blocks have as many.
+    /// Returns the collapsed block with the most ops outside of the backward pass; of several such blocks the
+    /// first one.
     BlockId largest() const {
         const BlockViewItem* most = nullptr;
         for (const BlockViewItem& item : controller.ladder()->view.items) {
@@ -134,7 +135,7 @@ TEST_F(LookAhead, TheBlockThatIsExpectedIsMadeAheadToo) {
         if (!item.run.empty() && item.phase != Phase::backward)
             run = item.run.front(), last = item.run.back();
     ASSERT_TRUE(run.valid());
-    expand(run);  // the block has more equal blocks than are prepared unasked
+    expand(run);  // shows the blocks one by one; they are more than ladders that are made ahead
     ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
     const int before = made_ahead;
     controller.expect(last);
@@ -149,12 +150,12 @@ TEST_F(LookAhead, NothingIsMadeAheadOfWhatIsNotShown) {
     show_with_ladders_ahead(6);
     made_ahead = 0;
     controller.expect(BlockId());
-    controller.expect(BlockId(0));  // the root, which is expanded already
+    controller.expect(BlockId(0));  // the root block, which is expanded already
     ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
     EXPECT_EQ(made_ahead, 0);
 }
 
-/// Returns sets of expanded blocks that differ.
+/// Returns `count` different sets of expanded blocks.
 std::vector<ExpandedBlocks> wishes(int count) {
     std::vector<ExpandedBlocks> wanted(count);
     for (int i = 0; i < count; ++i) wanted[i].insert(BlockId(i));
@@ -181,7 +182,7 @@ TEST(LaddersAheadTest, TheMostLikelyIsMadeFirst) {
     std::vector<ExpandedBlocks> made;
     const std::vector<ExpandedBlocks> wanted = wishes(3);
     ahead.want(wanted, [&](const ExpandedBlocks& expanded, std::stop_token) -> Result<Ladder> {
-        made.push_back(expanded);  // ladders are made one at a time
+        made.push_back(expanded);  // needs no lock, because ladders are made one at a time
         Ladder ladder;
         ladder.expanded = expanded;
         return ladder;

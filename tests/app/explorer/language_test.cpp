@@ -1,5 +1,5 @@
-// Tests that every word of the window and of its pictures goes through a translator, and that the German
-// translator knows all of them.
+// Tests that all texts of the window and of its pictures go through a translator, and that there is a German
+// translation for each of them.
 #include "app/explorer/words/language.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Puts brackets around every text that it translates.
+/// A translator that puts each text in brackets.
 class Brackets : public QTranslator {
   public:
     bool isEmpty() const override { return false; }
@@ -36,7 +36,7 @@ class Brackets : public QTranslator {
     }
 };
 
-/// A window whose texts are in brackets.
+/// A window in which all translated texts are in brackets.
 class Bracketed : public Windows {
   protected:
     void SetUp() override {
@@ -50,7 +50,8 @@ class Bracketed : public Windows {
         window.reset();
         QCoreApplication::removeTranslator(&brackets);
     }
-    /// Notes English text that did not come from the translator. Names and numbers do not count.
+    /// Notes the text if it is English and not in brackets, so that no translator has seen it. Names and
+    /// numbers are ignored.
     void look_at(const QString& where, const QString& text) {
         static const QRegularExpression word("[A-Za-z]{3,}");
         if (text.contains('[') || !text.contains(word) || is_data(text)) return;
@@ -194,7 +195,8 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
     EXPECT_TRUE(left.isEmpty()) << left.join(", ").toStdString();
 }
 
-/// Returns the texts of the file with their translations, and counts the unfinished ones.
+/// Returns the texts of a translation file with their translations. Sets `unfinished` to the number of texts
+/// without a finished translation.
 std::vector<std::pair<QString, QString>> messages_of(const QString& path, int* unfinished) {
     QFile file(path);
     EXPECT_TRUE(file.open(QIODevice::ReadOnly));

@@ -1,4 +1,4 @@
-// Tests what the window shows of a graph with thousands of ops and without modules.
+// Tests the window with a graph that has thousands of ops and no modules.
 #include <QGraphicsScene>
 #include <QTest>
 

@@ -1,5 +1,5 @@
-// Tests the bars of the tensors that are held at the cursor. Their numbers are those of "In memory". Mouse
-// and keys go from a tensor to its maker and its readers.
+// Tests the bars of the tensors that are held at the cursor. They must have the same numbers as the dock "In
+// memory". Mouse and keys must go from a tensor to its maker and its readers.
 #include <QComboBox>
 #include <QMenu>
 #include <QScrollBar>
@@ -101,7 +101,7 @@ TEST(LifetimeRows, WhatLiesUnusedTheLongestComesFirst) {
     };
     for (std::size_t i = 1; i < bars.bars.size(); ++i)
         EXPECT_GE(weight(bars.bars[i - 1]), weight(bars.bars[i]));
-    // Each op takes 1 us. The first and the last of 25 ops read the input. The second and the last but one
+    // Each op takes 1 us. The first and the last of 25 ops read the input. The second and the second last op
     // read conv0.
     EXPECT_EQ(bars.bars[0].name, "input");
     EXPECT_DOUBLE_EQ(bars.bars[0].idle(), 23'000);
@@ -139,14 +139,15 @@ class Lifetimes : public Windows {
         QTest::keyClick(&picture(), key, modifiers);
     }
     void click(const QPoint& at) { QTest::mouseClick(picture().viewport(), Qt::LeftButton, {}, at); }
-    /// Returns a point in the row of a bar, at a value of the axis.
+    /// Returns the point in the row of a bar at a value of the time axis.
     QPoint at(double value, int bar) {
         const LifetimesScene scene = picture().scene();
         const LifetimesPlaces places = places_of(scene);
         return {static_cast<int>(std::lround(places.x.at(value))),
                 static_cast<int>(places.rows.y + (bar + 0.5) * scene.row_height - scene.scroll)};
     }
-    /// Returns the first bar whose tensor an op has made and a later op will read; -1 if there is none.
+    /// Returns the first bar whose tensor was made by an op and will be read by a later op; -1 if there is
+    /// none.
     int bar_to_follow() {
         for (std::size_t i = 0; i < bars().bars.size(); ++i) {
             const LifetimeBar& bar = bars().bars[i];

@@ -1,4 +1,4 @@
-// Tests the dialog that is shown after an export, with lines that use the file.
+// Tests the dialog that appears after an export and shows lines that use the exported file.
 #include "app/explorer/window/lines_dialog.h"
 
 #include <QApplication>
@@ -32,7 +32,7 @@ class LinesAfterExports : public Windows {
             if (action->text().remove('&').startsWith(text)) return action;
         return nullptr;
     }
-    /// Chooses the menu item, and types the path into the file dialog that it opens.
+    /// Triggers the menu item, and types the path into the file dialog that the item opens.
     void export_by(const QString& title, const QString& path) {
         QAction* action = item(title);
         ASSERT_NE(action, nullptr) << title.toStdString();
@@ -52,7 +52,7 @@ class LinesAfterExports : public Windows {
         auto* shown = dialog() ? dialog()->findChild<QPlainTextEdit*>(QString("lines_") + place) : nullptr;
         return shown ? shown->toPlainText() : QString();
     }
-    /// Exports a file. Expects the dialog's lines to contain `parts` and the path of the file.
+    /// Exports a file and expects that the dialog's lines contain `parts` and the path of the file.
     void expect(const QString& title, const QString& file, const char* place, const QStringList& parts) {
         if (dialog()) delete dialog();
         const QString path = folder.filePath(file);

@@ -19,7 +19,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Tests that choose themes. At the end of each test the theme is light again.
+/// Tests with different themes. After each test the theme is light again.
 class Looks : public Windows {
   protected:
     void TearDown() override {

@@ -1,4 +1,4 @@
-// Runs all tests of the explorer, without a display.
+// Runs all tests of the explorer. They need no display.
 //
 // With `--sweep GRAPH` this program sweeps until it is killed, and prints the key of each plan that it has
 // found and stored.
@@ -32,7 +32,7 @@ int sweep_until_killed(const QString& graph) {
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
-    if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // listing tests needs no application
+    if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list of the tests needs no application
     if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication app(argc, argv);
     if (argc == 3 && std::string_view(argv[1]) == "--sweep") return sweep_until_killed(argv[2]);

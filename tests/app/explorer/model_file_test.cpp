@@ -1,5 +1,5 @@
-// Tests files that people take for models, and the messages about these files. Archives have stored entries,
-// as PyTorch writes them.
+// Tests how files are recognized that users take for models, and the messages about these files. The archives
+// are not compressed, as PyTorch writes them.
 #include "app/explorer/files/model_file.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-/// Returns the parts of a zip archive that matter here: its signature, names and contents.
+/// Returns a zip archive reduced to the parts that are looked at: its signature, names and contents.
 std::string archive(const std::vector<std::pair<std::string, std::string>>& entries) {
     std::string bytes;
     for (const auto& [name, content] : entries)

@@ -10,7 +10,8 @@ namespace rematlas::explorer {
 void expect_one_figure(MainWindow& window) {
     Session& session = window.session();
     if (!session.graph()) return;
-    // The label has no-break spaces between numbers and their units.
+    // The label has no-break spaces between numbers and units. They are replaced, because other texts have
+    // normal spaces.
     const std::string answer =
         window.findChild<QLabel*>("answer")->text().replace(QChar::Nbsp, ' ').toStdString();
     const PlanList& plans = session.plans;

@@ -1,11 +1,13 @@
-// Checks that the window shows only one number for one question, whatever was done in the window before.
+// Checks that all places of the window show the same number for a question, whatever was done in the window
+// before.
 #pragma once
 
 #include "app/explorer/window/main_window.h"
 
 namespace rematlas::explorer {
 
-/// Expects that the list of plans, the strip and the sweep show what is known about the plan's question.
+/// Expects that the list of plans, the strip with the answer and the sweep show the best known numbers for
+/// the plan's question.
 void expect_one_figure(MainWindow& window);
 
 }  // namespace rematlas::explorer

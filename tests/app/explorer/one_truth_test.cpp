@@ -1,4 +1,4 @@
-// Tests that the window gives the same answer to a question in all places.
+// Tests that all places of the window give the same answer to a question.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Tests the file dialog of Open, by its keys.
+// Tests the file dialog of Open when it is used by keys only.
 #include <QApplication>
 #include <QDir>
 #include <QFileDialog>
@@ -21,8 +21,8 @@ class OpenByKeys : public Windows {
         window->activateWindow();
     }
     void TearDown() override { qputenv("HOME", home); }
-    /// Types a path into the dialog of Open, then presses Enter. `selected`: a folder that is selected in the
-    /// dialog's list before Enter.
+    /// Types a path into the dialog of Open, and then presses Enter. `selected`: a folder that is selected in
+    /// the dialog's list before Enter is pressed.
     void type(const QString& path, const QString& selected = {}) {
         QTimer::singleShot(0, window.get(), [path, selected] {
             QPointer<QFileDialog> dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
@@ -31,7 +31,7 @@ class OpenByKeys : public Windows {
             ASSERT_NE(name, nullptr);
             for (const QChar key : path) {
                 QTest::keyClick(name, key.toLatin1());
-                QTest::qWait(1);  // Qt looks up the typed text, and may show completions
+                QTest::qWait(1);  // gives Qt time to look up the typed text and to show completions
             }
             if (!selected.isEmpty()) select(*dialog, selected);
             QTest::keyClick(name, Qt::Key_Return);
@@ -63,8 +63,8 @@ TEST_F(OpenByKeys, AnAbsolutePathUnderTheHomeFolderIsOpened) {
     }
 }
 
-/// While a path is typed, Qt selects the folders on the way to it. It leaves one of them selected if its
-/// field loses the focus meanwhile.
+/// While a path is typed, Qt selects the folders of this path. If the text field loses the focus meanwhile,
+/// one of these folders stays selected.
 TEST_F(OpenByKeys, AFolderOnTheWayThatStaysSelectedDoesNotTakeThePlaceOfThePath) {
     QDir(folder.path()).mkpath("models");
     const QString graph = write_chain(folder, 4, "models/chain");

@@ -1,4 +1,5 @@
-// Tests the times of a plan with copies over its own link and over another link, and the waits of its ops.
+// Tests the times that a plan with copies takes over its own link and over another link, and the waits of its
+// ops.
 #include "app/explorer/loaded/over_link.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@ Links both_ways(double bytes_per_second) {
 
 constexpr OpId a(0), b(1), loss(2), grad_b(3), grad_a(4);
 
-/// Returns a plan that offloads tensor 1, of 100 bytes, while the loss runs. A copy takes 100 ns, an op 10
-/// ns.
+/// Returns a plan that offloads tensor 1 (100 bytes) while the loss runs. A copy takes 100 ns, and an op
+/// takes 10 ns.
 SchedulePtr away_in_the_loss() {
     Graph graph = small_graph();
     graph.device = Device{.name = "card", .links = both_ways(1e9)};

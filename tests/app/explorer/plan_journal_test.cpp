@@ -206,7 +206,7 @@ TEST_F(Journals, CompactedLinesReadTheSameWhateverWasNoted) {
     }
 }
 
-/// Every plan that is read from a damaged file must be a plan that was written.
+/// Reads damaged journals. Each plan that is read must be equal to a plan that was written.
 TEST_F(Journals, DamageLosesPlansButMakesNone) {
     {
         PlanJournal journal;
@@ -235,7 +235,8 @@ TEST_F(Journals, LieBesideTheirGraph) {
     EXPECT_EQ(journal_path(""), "");
 }
 
-/// Kills the program while it sweeps. Each plan that it had found is there when the graph is opened again.
+/// Kills the program while it sweeps. All plans that it had found by then must be there when the graph is
+/// opened again.
 TEST_F(Journals, PlansThatASweepFoundOutliveTheProgram) {
     const QString graph = write_chain(folder, 40);
     QProcess process;

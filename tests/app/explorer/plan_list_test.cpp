@@ -7,7 +7,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns a schedule. Schedules with different numbers differ.
+/// Returns a schedule. Schedules with different `number` are different.
 Schedule schedule(int number, Bytes budget = Bytes(100), const std::string& solver = "atlas") {
     Schedule schedule;
     schedule.solver = solver;

@@ -1,5 +1,5 @@
-// Plays a person who clicks, types, drags and turns the wheel anywhere. No event may end the program, and no
-// question may have two answers. REMATLAS_EVENTS sets the number of events for each graph.
+// Plays a user who clicks, types, drags and turns the wheel at random places. The program must not crash, and
+// no question may have two answers. REMATLAS_EVENTS sets the number of events for each graph.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -31,7 +31,7 @@ int events_wanted() {
     return asked > 0 ? asked : events_by_default;
 }
 
-/// Answers menus and dialogs that wait for an answer: chooses a random menu item, or closes them.
+/// Answers each menu and dialog that opens: triggers a random item of a menu, or closes the menu or dialog.
 class Answers : public QObject {
   public:
     explicit Answers(std::mt19937& random) : random_(random) {
@@ -50,8 +50,9 @@ class Answers : public QObject {
                     can << action;
             menu->close();
             if (can.isEmpty() || random_() % 2 == 0) return;
-            // Triggers the item later. The timer does not run again before this function returns, so dialogs
-            // of the item would wait.
+            // Triggers the item after this function has returned. If it were triggered here and opened a
+            // dialog, nothing would close the dialog, because the timer does not call this function again
+            // before it returns.
             QTimer::singleShot(0, can[static_cast<int>(random_() % can.size())], &QAction::trigger);
             return;
         }

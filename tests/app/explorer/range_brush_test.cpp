@@ -39,13 +39,13 @@ TEST_F(Brushes, APartIsChosenMovedChangedAndLeftByDragging) {
     drag(0.2, 0.5);
     EXPECT_NEAR(share(lanes.from()), 0.2, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.5, 0.01);
-    drag(0.3, 0.6);  // drags the part itself
+    drag(0.3, 0.6);  // drags inside the chosen part, which moves it
     EXPECT_NEAR(share(lanes.from()), 0.5, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
-    drag(0.5, 0.4);  // drags its beginning
+    drag(0.5, 0.4);  // drags the beginning of the part
     EXPECT_NEAR(share(lanes.from()), 0.4, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
-    drag(0.8, 0.1);  // drags its end, beyond its beginning
+    drag(0.8, 0.1);  // drags the end of the part to a place before its beginning
     EXPECT_NEAR(share(lanes.from()), 0.1, 0.01);
     EXPECT_NEAR(share(lanes.to()), 0.4, 0.01);
     QTest::mouseDClick(&brush(), Qt::LeftButton, {}, at(0.2));

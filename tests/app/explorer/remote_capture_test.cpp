@@ -1,5 +1,5 @@
-// Tests captures on another machine. A stand-in for ssh runs the command here. A package of the tests takes
-// the place of rematlas, in a real Python.
+// Tests captures on another machine. A stand-in for ssh runs the commands on this machine. A real Python is
+// used, but a package made for the tests stands in for rematlas.
 #include <signal.h>
 
 #include <QCheckBox>
@@ -32,7 +32,8 @@ def step(batch=4, *, length=128):
     return Model(), (batch, length), {}
 )";
 
-/// Notes its arguments, reports a stage, and writes the graph of the test.
+/// The stand-in for rematlas: writes its arguments into a file, reports a stage, and copies a graph to the
+/// output.
 const char* const remote_package = R"(
 import json, os, pathlib, shutil, sys
 here = pathlib.Path(__file__).parents[1]
@@ -41,7 +42,7 @@ print('{"stage": "record"}', file=sys.stderr, flush=True)
 shutil.copy(here / "made.graph.json", sys.argv[sys.argv.index("-o") + 1])
 )";
 
-/// Contains everything that a shell might interpret.
+/// A name with all kinds of characters that a shell might interpret.
 const char* const odd_name = "it's $(touch gone) \"ümlaut\" `x` ; & nets";
 
 class RemoteCaptures : public RemoteMachine {
@@ -96,12 +97,12 @@ class RemoteCaptures : public RemoteMachine {
         for (const QJsonValue& word : asked()["words"].toArray()) words << word.toString();
         return words;
     }
-    /// Returns the process id in the file that a stand-in has left; 0 if there is no file.
+    /// Returns the process id that a stand-in has written into the file; 0 if there is no file.
     pid_t process_in(const QString& name) {
         QFile file(folder.filePath(name));
         return file.open(QIODevice::ReadOnly) ? static_cast<pid_t>(file.readAll().trimmed().toInt()) : 0;
     }
-    /// Writes the Python of an environment, which notes that it is used.
+    /// Writes the Python of an environment. It notes in a file that it was used, and runs the real Python.
     QString write_python(const QString& name) {
         const QString file = write(name, "#!/bin/sh\necho used >>'" + folder.filePath("used").toUtf8() +
                                              "'\nexec '" + python.toUtf8() + "' \"$@\"\n");

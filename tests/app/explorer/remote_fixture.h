@@ -1,4 +1,4 @@
-// Another machine. A stand-in for ssh runs the command here.
+// A test fixture with another machine. A stand-in for ssh runs the commands on this machine.
 #pragma once
 
 #include <QDir>

@@ -1,4 +1,4 @@
-// Tests files and solvers of another machine. A stand-in for ssh runs the command here.
+// Tests files and solvers of another machine. A stand-in for ssh runs the commands on this machine.
 #include <gtest/gtest.h>
 
 #include "app/explorer/jobs/remote_host.h"
@@ -23,7 +23,7 @@ TEST(RemoteFiles, AreNamedByHostAndPath) {
 
 class RemoteSolves : public RemoteMachine {
   protected:
-    /// Solves for the budget, and returns the message of the failure.
+    /// Solves for the budget, which must fail, and returns the error message.
     QString failure(Bytes budget) {
         QString said;
         const auto connection = QObject::connect(&session().solver, &SolveController::failed, window.get(),

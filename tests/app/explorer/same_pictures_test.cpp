@@ -1,6 +1,6 @@
-// Compares each scene on the window's canvas with the scene as PNG, and with the picture in golden/. Only a
-// few pixels may differ, at edges and in letters. With REMATLAS_RECORD=1 the pictures in golden/ are made
-// anew.
+// Draws each scene on the window's canvas and as PNG, and compares the two pictures with each other and with
+// the picture in golden/. Only a few pixels may differ, at edges and in letters. With REMATLAS_RECORD=1 the
+// pictures in golden/ are written anew.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -44,8 +44,8 @@ QImage as_png(Size size, const Draw& draw) {
 }
 
 struct Difference {
-    double mean = 0;     ///< mean over all channels of all pixels, from 0 to 255
-    double far = 0;      ///< share of pixels with a channel that differs by more than a quarter
+    double mean = 0;     ///< mean difference of all channels of all pixels, from 0 to 255
+    double far = 0;      ///< share of pixels in which a channel differs by more than a quarter of its range
     double painted = 0;  ///< share of pixels that are not white
 };
 
@@ -69,7 +69,7 @@ Difference difference(const QImage& a, const QImage& b) {
     return {sum.mean / pixels / 3, sum.far / pixels, sum.painted / pixels};
 }
 
-/// Saves the picture if REMATLAS_KEEP_PICTURES names a folder, for people to look at.
+/// Saves the picture for people to look at, if REMATLAS_KEEP_PICTURES names a folder.
 void keep(const QImage& image, const char* name, const char* canvas) {
     const QByteArray folder = qgetenv("REMATLAS_KEEP_PICTURES");
     if (!folder.isEmpty()) image.save(QString("%1/%2_%3.png").arg(QString(folder), name, canvas));
@@ -148,7 +148,7 @@ TEST(SamePictures, TheSchedule) {
     });
 }
 
-/// Two schedules of the chain: each op once, and with further runs of the first op.
+/// Two schedules of the chain: one runs each op once, the other one also reruns the first op.
 class TwoSchedules {
   public:
     TwoSchedules() : graph(loaded_chain(12)) {

@@ -1,5 +1,5 @@
-// Tests what the window takes over, keeps, forgets and says when people go from one plan or question to the
-// next.
+// Tests what the window does when users go from one plan or question to the next: which settings it takes
+// over, keeps or forgets, and what it says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -159,7 +159,7 @@ TEST_F(Habits, AllOfTheGraphLeavesTheLegendItsRoomAndNeedsNoMinimap) {
     GraphView& view = window->graph_view();
     view.fit_all();
     view.grab();
-    view.fit_all();  // by now the height of the legend is known
+    view.fit_all();  // fits again, because the height of the legend is known only now
     const QRectF graph = view.scene()->items().first()->boundingRect();
     EXPECT_LT(view.mapFromScene(graph.bottomLeft()).y(), view.viewport()->height() - 30);
     EXPECT_FALSE(view.findChild<GraphMinimap*>()->isVisible());
@@ -167,7 +167,7 @@ TEST_F(Habits, AllOfTheGraphLeavesTheLegendItsRoomAndNeedsNoMinimap) {
     EXPECT_TRUE(view.findChild<GraphMinimap*>()->isVisible());
 }
 
-/// Answers with a plan, but only after it was stopped.
+/// A solver that returns a plan only after it was stopped.
 Result<Outcome> best_when_stopped(const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
     while (!request.limits.stop.stop_requested()) QThread::msleep(1);
     return solve(Problem{graph.graph, graph.flat}, {.solver = "chen-greedy", .budget = request.budget});

@@ -1,4 +1,5 @@
-// Tests the window at 800x600: at its first start, and at a second start with what the first one stored.
+// Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that were
+// stored.
 #include <QAbstractButton>
 #include <QHeaderView>
 #include <QLabel>
@@ -23,7 +24,7 @@ class SmallScreen : public Windows {
         if (window) window->close();
         window.reset();
     }
-    /// Opens a window with the settings that earlier windows stored, and with no file open.
+    /// Opens a window with the stored settings of earlier windows. No file is open.
     void start() {
         quit();
         settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
@@ -32,7 +33,7 @@ class SmallScreen : public Windows {
         window->show();
         process_events();
     }
-    /// Opens a graph and solves it, so that a plan has a cost to show.
+    /// Opens a graph and solves it, so that a plan with its cost is shown.
     void open_plan() {
         open(sample("gpt"));
         window->session().budget.set_text("80%");
@@ -87,7 +88,7 @@ TEST_F(SmallScreen, NothingThatTellsTheCostIsCutOff) {
     }
 }
 
-/// Returns the buttons of a window without a word, a picture or an arrow, and its tabs without a word.
+/// Returns the buttons of a window that show no text, picture or arrow, and the tabs that show no text.
 QStringList empty_buttons(const QWidget& window) {
     QStringList empty;
     for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
@@ -108,7 +109,7 @@ QStringList empty_buttons(const QWidget& window) {
     return empty;
 }
 
-/// Returns the tab bars of docks that are cut off or covered, or that cut the words of their tabs.
+/// Returns the tab bars of docks that are cut off or covered, or that cut off the titles of their tabs.
 QStringList cut_tab_bars(const MainWindow& window) {
     QStringList cut;
     for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
@@ -132,7 +133,7 @@ QStringList cut_tab_bars(const MainWindow& window) {
 TEST_F(SmallScreen, TheTabsOfTheDocksAreSeenAsAWhole) {
     start();
     open(sample("gpt"));
-    // With this budget the text about the budget is as long as it can be.
+    // With this budget the text about the budget has its greatest length.
     window->session().budget.set_text("67%");
     process_events();
     keep_picture("small_tabs_graph.png");

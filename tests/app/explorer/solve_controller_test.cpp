@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Announces one incumbent, then works until it is stopped, like a solver that finds no proof.
+/// A solver that finds no proof: reports one schedule, and then works until it is stopped.
 Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest& request, const Progress& progress) {
     progress({.overhead = 1.25, .peak = Bytes(1000), .bound = 1.1, .fraction_done = 0.5});
     while (!request.limits.stop.stop_requested()) QThread::msleep(1);

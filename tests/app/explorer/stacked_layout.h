@@ -1,4 +1,4 @@
-// A layout that needs no layout program.
+// A layout function for tests that starts no layout program.
 #pragma once
 
 #include <stop_token>
@@ -8,7 +8,7 @@
 
 namespace rematlas::explorer {
 
-/// Puts the items below each other. This is enough for all tests except those of the looks.
+/// Puts the items below each other. Sufficient for tests that do not check how the graph looks.
 inline Result<Layout> stacked(const LayoutRequest& request, std::stop_token) {
     Layout layout;
     double y = 0;

@@ -18,7 +18,7 @@ QString shown(const FiguresTable& table, int row, int column) {
     return table.index(row, column).data().toString();
 }
 
-/// Returns a schedule that runs every op once, and the first op twice.
+/// Returns a schedule that runs the first op twice and every other op once.
 SchedulePtr with_a_rerun(const GraphPtr& graph) {
     Schedule schedule = keep_all_schedule(*graph);
     const TensorId made = graph->graph.ops[OpId(0)].outputs.front();

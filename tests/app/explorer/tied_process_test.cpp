@@ -11,7 +11,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Says whether the process runs. A process that has ended, but that nobody has waited for, does not.
+/// Says whether the process runs. A zombie, which has ended but was not waited for, does not run.
 bool is_running(qint64 process) {
     QFile file(QStringLiteral("/proc/%1/stat").arg(process));
     if (!file.open(QIODevice::ReadOnly)) return false;

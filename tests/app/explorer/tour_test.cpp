@@ -1,5 +1,4 @@
-// Does the whole job as a person does it, with mouse and keyboard: from a TorchScript file to a plan that
-// trains.
+// Goes the whole way of a user with mouse and keyboard, from a TorchScript file to a plan for training.
 //
 //     explorer_tour MODEL.pt REMATLAS     REMATLAS: the command line, which runs the plan
 //
@@ -97,13 +96,13 @@ class Tour : public testing::Test {
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
     }
     bool idle() { return !session().busy() && !session().probe.running(); }
-    /// Returns the menu item that begins with the text.
+    /// Returns the menu item whose title begins with the text.
     QAction* item(const QString& text) {
         for (QAction* action : window->findChildren<QAction*>())
             if (action->text().remove('&').startsWith(text)) return action;
         return nullptr;
     }
-    /// Chooses the menu item, and types the path into the file dialog that it opens.
+    /// Triggers the menu item, and types the path into the file dialog that the item opens.
     void save_by(const QString& title, const QString& path) {
         QAction* action = item(title);
         ASSERT_NE(action, nullptr) << title.toStdString();
@@ -224,7 +223,7 @@ void Tour::sums_up_a_span_and_sees_lifetimes() {
 }
 
 void Tour::asks_why_and_pins() {
-    // Selects an op that the plan runs again, by a click on that run.
+    // Selects an op that the plan runs again, by a click on the bar of the rerun.
     LanesView& lanes = window->lanes();
     show_dock("schedule");
     const LaneData& data = lanes.data();
@@ -238,7 +237,7 @@ void Tour::asks_why_and_pins() {
     const Rect plot = lanes.plot();
     const double middle = (again->begin + again->end) / 2 / data.length;
     const double pixels = (again->end - again->begin) / data.length * plot.width;
-    if (pixels < 3)  // longer ops leave no room for a click on this run
+    if (pixels < 3)  // the bar is too narrow to be clicked
         session().selection.select(Selected::of(session().schedule()->schedule.steps[again->step].op()));
     else
         QTest::mouseClick(
@@ -255,7 +254,8 @@ void Tour::asks_why_and_pins() {
     press(Qt::Key_K, Qt::ControlModifier | Qt::ShiftModifier);
     ASSERT_EQ(session().pins.rowCount(), 1);
     const SchedulePtr before = session().schedule();
-    // Solves with more memory. In the memory of the smallest point, the pinned tensor may not fit.
+    // Solves with a larger budget, because the pinned tensor may not fit into the budget of the smallest
+    // point.
     show_dock("solve");
     press(Qt::Key_B, Qt::ControlModifier);
     type(find<QLineEdit>("budget"), "85 %");
@@ -277,7 +277,7 @@ void Tour::compares() {
     EXPECT_FALSE(find<QLabel>("compare_headline")->text().isEmpty());
 }
 
-/// Saves pictures of the window and of each dock, light and dark, for people to look at.
+/// Saves pictures of the window and of each dock for people to look at, in the light and the dark theme.
 void Tour::keeps_pictures(const QString& to) {
     const QString scale = window->devicePixelRatioF() > 1 ? "_2x" : "";
     session().selection.reveal(session().selection.current());

@@ -1,4 +1,4 @@
-// A small training step for the tests: a chain of equal layers with forward, loss and backward, and with
+// A small training step for tests: a chain of equal layers with forward, loss and backward. The ops have
 // module paths.
 #pragma once
 
@@ -9,19 +9,19 @@
 
 namespace rematlas::explorer {
 
-/// Each layer makes two tensors of `bytes` in the forward (a convolution and an activation), and two in the
-/// backward. Every op takes `time`.
+/// Returns the chain. Each layer makes two tensors of `bytes` in the forward pass (a convolution and an
+/// activation), and two in the backward pass. Every op takes `time`.
 Graph training_chain(int layers, Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
 
-/// Returns the chain as if it had been read from a file.
+/// Returns the chain with all derived data, as if it had been read from a file.
 GraphPtr loaded_chain(int layers, const std::optional<Device>& device = {});
 
-/// Writes the chain into the folder and returns its path.
+/// Writes the chain into a file of the folder and returns the file's path.
 QString write_chain(const QTemporaryDir& folder, int layers, const QString& name = "chain",
                     Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
 
-/// Runs the event loop until the condition holds. Returns false if it does not hold after two minutes or
-/// more.
+/// Runs the event loop until the condition holds. Gives up after two minutes or a little more, and then
+/// returns false.
 template <class Condition>
 bool eventually(Condition condition);
 

@@ -39,7 +39,7 @@ TEST_F(ViewPictures, AreOfTheFormatThatTheEndingSays) {
     EXPECT_FALSE(write_view_picture(view, path("a.jpg")));
 }
 
-/// Writes to a full disk. Afterwards the old file is there, or no file.
+/// Writes to a full disk. Afterwards an old file must still have its content, and there must be no new file.
 TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     ASSERT_TRUE(write_file(path("old.svg"), "old"));
     std::vector<std::string> refused;
@@ -54,7 +54,7 @@ TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     EXPECT_FALSE(std::filesystem::exists(path("new.png")));
 }
 
-/// The legend is drawn for the view, whatever the resolution of the picture.
+/// The legend must have the place and size that it has in the view, whatever the resolution of the picture.
 TEST_F(ViewPictures, HaveTheLegendWhereTheViewHasIt) {
     ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
     ASSERT_TRUE(write_view_picture(view, path("a.png")));

@@ -1,5 +1,5 @@
-// Tests that the explorer shows the shape, type, module class and model line of a tensor in all places that
-// name the tensor.
+// Tests that the explorer shows the shape and type of a tensor, the class of its module and its line in the
+// model in all places that name the tensor.
 #include <gtest/gtest.h>
 
 #include "app/explorer/docks/details_panel.h"

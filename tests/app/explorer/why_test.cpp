@@ -1,4 +1,4 @@
-// Tests the answers to "why" and "what if", and the pins of the window.
+// Tests why a tensor is kept or recomputed, what the other decision would cost, and the pins of the window.
 #include "app/explorer/models/why.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns a random schedule of a random step, which recomputes some tensors.
+/// Returns a random schedule of a random step. The schedule recomputes some tensors.
 SchedulePtr random_schedule(std::uint64_t seed) {
     Graph made = random_training_graph(seed, {.forward_ops = 10, .run_once = seed % 2 == 0});
     const GraphPtr graph = prepare_graph(std::move(made), "", "random.graph.json");
@@ -98,12 +98,12 @@ TEST(WhatIf, KeepingAndRecomputingOfAChainAreWhatOneReckonsByHand) {
 TEST(Idle, IsTheLongestTimeBetweenTwoUsesAndWhatLiesUnusedAtThePeak) {
     const GraphPtr graph = loaded_chain(2);
     const SchedulePtr kept = prepare_schedule(graph, keep_all_schedule(*graph));
-    // conv0 is read by relu0 and then by the last but one op. Between these two run conv1, relu1, the loss
+    // conv0 is read by relu0 and then by the second last op. Between these two ops run conv1, relu1, the loss
     // and two backward ops.
     const Idle first = idle_of(*kept, std::vector<OpId>{OpId(0)});
     EXPECT_EQ(first.longest, Nanoseconds(5000));
     EXPECT_EQ(first.at_peak, Bytes(1 << 20));
-    // The tensor that the loss makes is read at once.
+    // The tensor that the loss makes is read by the next op.
     EXPECT_EQ(idle_of(*kept, std::vector<OpId>{OpId(4)}).longest, Nanoseconds(0));
 }
 
@@ -165,7 +165,7 @@ TEST_F(PinWindows, WhatIsSelectedIsPinnedByKeysButtonsAndMenuAndSolvedUnder) {
     EXPECT_EQ(session().pins.rowCount(), 1);
     QMenu menu;
     add_pin_actions(menu, session());
-    menu.actions().at(1)->trigger();  // the first action is the separator
+    menu.actions().at(1)->trigger();  // the action after the separator, which is the first action
     EXPECT_EQ(session().pins.decision("conv1"), PinKind::keep);
 
     session().budget.set_budget(session().graph()->full_peak);
@@ -193,7 +193,7 @@ TEST_F(PinWindows, ThePanelTellsWhatTheOtherDecisionCosts) {
     EXPECT_THAT(html.toStdString(), testing::HasSubstr("1.00 MiB"));
     EXPECT_EQ(child<QLabel>("why")->text(), html);
     EXPECT_FALSE(child<QPushButton>("pin_none")->isEnabled());
-    session().selection.select(Selected::of(OpId(8)));  // the loss
+    session().selection.select(Selected::of(OpId(8)));  // the loss op
     EXPECT_FALSE(child<QPushButton>("pin_recompute")->isEnabled());
 }
 

@@ -1,4 +1,4 @@
-// A window with its own folder and settings, for tests.
+// A test fixture with a window that has a separate folder and separate settings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ class Windows : public testing::Test {
         window->open({path});
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
-    /// Returns the path of a copy of a sample graph. It is a copy because plans are stored beside the graph.
+    /// Copies a sample graph into the test's folder and returns the path of the copy. Copied, because plans
+    /// are stored next to the graph.
     QString sample(const QString& name) {
         const QString file = folder.filePath(name + ".graph.json");
         EXPECT_TRUE(QFile::copy(REMATLAS_SOURCE_DIR "/resources/graphs/" + name + ".graph.json", file));

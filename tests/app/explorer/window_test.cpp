@@ -83,7 +83,7 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
 }
 
-/// Writes a step whose tensors take some milliseconds to copy.
+/// Writes a step whose tensors are so large that a copy of one takes some milliseconds.
 QString write_heavy_chain(const QTemporaryDir& folder, const QString& name) {
     return write_chain(folder, 12, name, Bytes(16 << 20), Nanoseconds(1'600'000));
 }
@@ -253,7 +253,7 @@ TEST_F(Windows, SweepsWithAndWithoutCopiesAtOnceAndOpensTheirPoints) {
         EXPECT_NEAR(session.schedule()->report.overhead, point.overhead, 1e-9);
         copying += session.schedule()->report.to_host.bytes.value > 0;
     }
-    open(file);  // opens it again: the sweep is there as before
+    open(file);  // opens the file again; the sweep must be as before
     ASSERT_EQ(session.sweep.sweep().curves.size(), copying > 0 ? 2u : 1u)
         << "a plan with copies replaces none without";
     for (const SweepCurve& curve : session.sweep.sweep().curves) {
@@ -293,7 +293,7 @@ TEST_F(Windows, AClickOnAPointOfTheTradeOffShowsItsScheduleAndTheWheelZooms) {
     EXPECT_DOUBLE_EQ(plot->range().most, whole.most);
 }
 
-/// Returns the paths of the blocks in the tree's first level of children.
+/// Returns the paths of the tree's blocks directly below the root block.
 QStringList shown_blocks(BlockTreeModel& model) {
     QStringList paths;
     const QModelIndex root = model.index(0, 0);
@@ -495,7 +495,7 @@ TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
     }
 }
 
-/// The Alt letters are unique within each menu, and within the menu bar.
+/// No two items of a menu, or of the menu bar, may have the same Alt letter.
 TEST_F(Windows, NoTwoItemsOfAMenuHaveTheSameLetter) {
     QList<QList<QAction*>> menus{window->menuBar()->actions()};
     for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>()) menus << menu->actions();
@@ -599,7 +599,8 @@ TEST_F(Windows, TheTradeOffOfAnEarlierSweepIsThereWhenTheGraphIsOpenedAgain) {
 
 TEST_F(Windows, WhereNothingCanBeKeptItAsksBeforeItClosesWithPlans) {
     const QString chain = write_chain(folder, 8);
-    ASSERT_TRUE(QDir(folder.path()).mkdir("chain.session.jsonl"));  // so that the journal cannot be written
+    ASSERT_TRUE(QDir(folder.path()).mkdir("chain.session.jsonl"));  // a folder of this name, so that the
+                                                                    // journal cannot be written
     open(chain);
     EXPECT_TRUE(window->close()) << "there is nothing to lose";
     window->show();
